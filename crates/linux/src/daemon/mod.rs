@@ -1,27 +1,27 @@
-//! The driver of one [`policy::Engine`] over the calling thread's network namespace.
+//! Runs one [`policy::Engine`] over the calling thread's network namespace.
 //!
-//! One thread, one loop: it sleeps until the kernel, another thread or a deadline has something, tells the engine, and
-//! carries out what the engine asks for, in order. The engine decides; nothing here does.
+//! One thread, one loop. It sleeps until the kernel, another thread or a deadline wakes it, tells the engine,
+//! and executes the engine's actions in order. Only the engine decides.
 //!
 //! | room | what it does | what to change there |
 //! |---|---|---|
-//! | `drive` | runs the loop, owns all parts and calls them in order | order of work, the report, a new action or event |
-//! | `hear` | turns what the kernel says of connections into facts | events, counters and how often they are read |
-//! | `act` | joins, demotes, ends and withdraws subflows; opens and closes connections | commands for connections |
-//! | `ask` | probes peers and hosts, watches idle links, checks for captive portals | evidence whether a link lives |
-//! | `queues` | limits what peers and this host queue; marks packets | windows, unsent bytes, pacing, marks, plain TCP |
-//! | `host` | changes the host, on record, and says what happens | sysctls, routes, endpoints, journal, log lines |
-//! | `flows` | keeps what is known of connections and subflows | state of connections, joins under way |
-//! | `links` | matches interfaces with declared links and plans their routes | carrier, addresses, next hops, names |
+//! | `drive` | runs the loop, owns all parts, calls them in order | order of work, report, new actions |
+//! | `hear` | turns the kernel's events and counters into facts | events, counters, sampling rate |
+//! | `act` | joins, demotes, ends, withdraws subflows; opens, closes connections | commands for connections |
+//! | `ask` | probes peers and hosts, watches idle links, finds captive portals | evidence of a live link |
+//! | `queues` | limits queues of peers and this host, marks packets | windows, unsent bytes, pacing, marks |
+//! | `host` | changes the host, on record, and reports events | sysctls, routes, endpoints, journal, log |
+//! | `flows` | keeps the state of connections and subflows | state of connections, pending joins |
+//! | `links` | matches interfaces with declared links, plans their routes | addresses, next hops, names |
 //! | `api` | holds what the program around the daemon sees | setup, inlet, observations, report, errors |
 //! | `os` | wraps clocks, epoll and eventfd | system calls of the loop |
 //!
-//! Each room uses only rooms below it in this table. `act` and the rooms below it know nothing of the loop.
+//! Each room uses only rooms below it in this table. `act` and the rooms below it do not know the loop.
 //!
 //! # Where we differ, and why
-//! 1. A subflow is told to the engine when the peer is known to have accepted it, not when the kernel says `established`: see
-//!    `flows::book`.
-//! 2. Connections of a namespace that other hosts began are not touched: the host that moves is the one that adds paths.
+//! 1. The engine is told about a subflow when the peer is known to have accepted it, not when the kernel says
+//!    `established`: see `flows::book`.
+//! 2. Connections that other hosts opened are not touched: the host that moves adds the paths.
 //!
 //! # Checked by
 //! `tests`, in namespaces of their own with real connections.

@@ -1,4 +1,5 @@
-//! Where signals go, told to whoever controls a sender's windows: our own controller for uploads, the servers' for downloads.
+//! Passes signal trends to whoever controls a sender's windows: our own congestion controller for uploads,
+//! the servers' for downloads.
 //!
 //! # Checked by
 //! `crates/lab/tests/controllers.rs`: a walk from one access point to the next, both ways.
@@ -18,10 +19,11 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use units::{Duration, Instant};
 
-/// A new access point's subflow that comes later than this after the last word of a fading one is no hand-off from it.
+/// A new access point's subflow is a hand-off only if it comes within this time after the fading one's last
+/// report.
 const HANDOFF_WITHIN: Duration = Duration::from_secs(10);
 
-/// Who is told, and what was said last.
+/// Who is notified, and the last report for each fading link.
 #[derive(Debug, Default)]
 pub(crate) struct Cla {
     advisor: Option<Advisor>,
@@ -32,7 +34,7 @@ pub(crate) struct Cla {
 impl Cla {
     pub(crate) fn start(sender: Option<&Sender>, reports: Option<SignalReports>) -> Result<Self, StartError> {
         let ours = sender.and_then(Sender::coupled);
-        // The other controllers take no orders.
+        // The other controllers accept no commands.
         let advisor = ours.and_then(|ours| Advisor::new(ours, AddressEnd::Local).ok());
         let teller = reports.map(|reports| Teller::new(reports.key, reports.port));
         Ok(Self {
@@ -46,7 +48,7 @@ impl Cla {
         self.advisor.is_none() && self.teller.is_none()
     }
 
-    /// The engine says where a link's signal goes.
+    /// Passes on the engine's outlook for a link's signal.
     pub(crate) fn outlook(
         &mut self,
         now: Instant,
@@ -77,7 +79,7 @@ impl Cla {
         }
     }
 
-    /// A subflow over one access point, while another fades, is a hand-off.
+    /// Handles a new subflow. It is a hand-off if it goes over one access point while another fades.
     pub(crate) fn maybe_handed_off(
         &mut self,
         id: SubflowId,
@@ -129,7 +131,7 @@ impl Cla {
         }
     }
 
-    /// Nothing stands for a connection that has closed.
+    /// Removes all state of a closed connection.
     pub(crate) fn forget(&mut self, conn: ConnId, outlet: &mut Outlet) {
         if let Some(advisor) = &mut self.advisor
             && let Err(error) = advisor.forget(conn)

@@ -1,4 +1,4 @@
-//! Connections: what is known of them, what waits to be done to them, and the limits on their queues.
+//! Connections: their known state, pending commands, and the limits on their queues.
 
 use crate::daemon::act::cla::Cla;
 use crate::daemon::act::error::ActError;
@@ -12,7 +12,7 @@ use policy::ConnId;
 use std::net::SocketAddr;
 use units::Instant;
 
-/// See the module.
+/// All connections, with their pending commands and limits.
 #[derive(Debug)]
 pub(crate) struct Conns {
     pub(crate) flows: Flows,
@@ -48,7 +48,7 @@ impl Conns {
         times.into_iter().flatten().min()
     }
 
-    /// Where probes of a connection go.
+    /// The address to which probes of a connection go.
     pub(crate) fn peer_of(&self, conn: ConnId) -> Result<SocketAddr, ActError> {
         let conn = self.flows.conn(conn).ok_or(ActError::NoConnection)?;
         Ok(conn.joinable.unwrap_or(conn.remote))

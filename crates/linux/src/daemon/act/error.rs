@@ -11,19 +11,19 @@ use thiserror::Error;
 /// Why an action could not be carried out.
 #[derive(Debug, Error)]
 pub(crate) enum ActError {
-    /// The link went away between the decision and the act.
+    /// The link went away between the decision and its execution.
     #[error("the link is gone or has no address of this family; it is tried again when it has one")]
     NoWay,
-    /// The user's routes lead to the peer by a network of its own.
+    /// The user's routes lead to the peer over another network.
     #[error("the user's routes lead to its peer by a network of its own, not over this link")]
     Elsewhere,
-    /// The connection went away between the decision and the act.
+    /// The connection went away between the decision and its execution.
     #[error("the connection is gone")]
     NoConnection,
-    /// The subflow went away between the decision and the act.
+    /// The subflow went away between the decision and its execution.
     #[error("the subflow is gone")]
     NoSubflow,
-    /// The peer wants joins elsewhere, and has not said where.
+    /// The peer accepts joins only at another address, and has not announced it.
     #[error("the server wants no joins at its first address and has announced no other")]
     NotJoinable,
     /// The address is in use again.
@@ -44,22 +44,22 @@ pub(crate) enum ActError {
     /// The kernel refused to change a priority.
     #[error(transparent)]
     SetBackup(#[from] mptcp_pm::SetBackupError),
-    /// An endpoint of the kernel's own path manager.
+    /// An endpoint of the kernel's own path manager could not be set.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
-    /// The kernel does not tell a connection's addresses.
+    /// The kernel did not list a connection's addresses.
     #[error(transparent)]
     ListEndpoints(#[from] mptcp_pm::ListEndpointsError),
     /// A probe could not be sent.
     #[error(transparent)]
     Probe(#[from] ProbeError),
-    /// The engine was told of something that this world does not have.
+    /// The engine asked for something that this daemon cannot do.
     #[error("this daemon cannot {0}; leave out what makes the engine ask for it")]
     NotHere(&'static str),
     /// Packets of a link could not be marked.
     #[error(transparent)]
     Mark(#[from] MarkError),
-    /// A lever could not be pulled.
+    /// A lever could not be set.
     #[error(transparent)]
     Lever(#[from] LeverError),
     /// The receive buffer of later connections could not be set.

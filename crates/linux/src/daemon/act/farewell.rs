@@ -1,17 +1,21 @@
-//! Ending subflows, and telling the peer.
+//! Ends subflows and tells the peer.
 //!
-//! Ending this host's half (DESTROY) says nothing to a peer behind a dead path, and withdrawing the address (REMOVE: RM_ADDR)
-//! says it once, over whichever subflow the kernel thinks alive. So the dead ones are ended first; but DESTROY makes the kernel
-//! forget the address, and it must be announced anew to be withdrawn. The first address of a connection (identifier 0) cannot
-//! be announced and need not be. The kernel drops an RM_ADDR, without an error, while an earlier word of the same connection still waits
-//! to be sent: its counter `RmAddrTxDrop` tells, and the withdrawal is done again, ten times at most. A Linux peer drops an RM_ADDR that comes before its
-//! worker has handled the last one (`mptcp_pm_rm_addr_received`), so the peer of one connection is told of one address at a time.
+//! Ending this host's half (DESTROY) sends nothing to a peer behind a dead path. Withdrawing the address
+//! (REMOVE) sends RM_ADDR once, over whichever subflow the kernel thinks alive. So the dead ones are ended
+//! first. But DESTROY makes the kernel forget the address, so the address must be announced anew before it
+//! can be withdrawn. The first address of a connection (identifier 0) cannot be announced and need not be.
+//!
+//! The kernel drops an RM_ADDR, without an error, while an earlier announcement or withdrawal of the same
+//! connection is still to be sent. Its counter `RmAddrTxDrop` shows that, and the withdrawal is repeated, 10
+//! times at most. A Linux peer drops an RM_ADDR that arrives before its worker has handled the last one
+//! (`mptcp_pm_rm_addr_received`). So one address at a time is withdrawn per connection.
 //!
 //! # Sources
 //! - RFC 8684 §3.4.2; net/mptcp/pm.c (`mptcp_pm_remove_addr`), net/mptcp/pm_userspace.c, Linux 6.18.
 //!
 //! # Checked by
-//! `daemon::tests`: one dead link, two at once, the first address, a word that is lost, all with a server that counts RM_ADDR. `tests`: what the kernel drops.
+//! `daemon::tests`: one dead link, two at once, the first address, a lost RM_ADDR, all with a server that
+//! counts RM_ADDR. `tests`: what the kernel drops.
 
 use crate::daemon::act::conns::Conns;
 use crate::daemon::act::error::ActError;
@@ -27,10 +31,11 @@ use units::Instant;
 
 const AGAIN: Duration = Duration::from_millis(10);
 const TRIES: u32 = 10;
-/// A Linux peer handles one RM_ADDR at a time, and drops the next, until its worker has run.
+/// Pause between two withdrawals on one connection. A Linux peer drops an RM_ADDR that comes before its
+/// worker has handled the last one.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// A withdrawal that waits for its time.
+/// A withdrawal to be sent later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Waiting {
     conn: ConnId,
@@ -39,16 +44,17 @@ struct Waiting {
     at: Instant,
 }
 
-/// Withdrawals that wait for their time, or that the kernel has dropped.
+/// Withdrawals to be sent later, for the first time or because the kernel dropped them.
 #[derive(Debug)]
 pub(crate) struct Farewells {
     waiting: Vec<Waiting>,
-    /// When each connection's peer was last told.
+    /// When each connection's peer was last sent an RM_ADDR.
     told: BTreeMap<ConnId, Instant>,
     dropped: u64,
 }
 
-/// Withdrawals (RM_ADDR) that were never sent, because an earlier word still waited; 0 where the kernel does not count.
+/// Withdrawals (RM_ADDR) that the kernel dropped because an earlier announcement or withdrawal was still to
+/// be sent. 0 if the kernel does not count them.
 fn never_sent() -> u64 {
     netstat::counted("MPTcpExt", "RmAddrTxDrop").unwrap_or(0)
 }
@@ -66,7 +72,7 @@ impl Farewells {
         self.waiting.iter().map(|waiting| waiting.at).min()
     }
 
-    /// When this connection's peer can be told of another address.
+    /// When the next withdrawal may be sent on this connection.
     fn free_at(&self, now: Instant, conn: ConnId) -> Instant {
         let waiting = self
             .waiting
@@ -82,7 +88,7 @@ impl Farewells {
         Some(self.waiting.remove(at))
     }
 
-    /// This one has been said, and by now the kernel has dropped so many: again in a moment, if it was among them.
+    /// Records a sent withdrawal. If `dropped`, the kernel's count, has grown, schedules it again.
     fn said(&mut self, now: Instant, waiting: Waiting, dropped: u64) {
         self.told.insert(waiting.conn, now);
         if dropped > std::mem::replace(&mut self.dropped, dropped) && waiting.tries < TRIES {
@@ -94,7 +100,7 @@ impl Farewells {
         }
     }
 
-    /// The connection is no more.
+    /// Removes all state of a closed connection.
     pub(crate) fn forget(&mut self, conn: ConnId) {
         self.waiting.retain(|waiting| waiting.conn != conn);
         self.told.remove(&conn);
@@ -119,13 +125,13 @@ impl Conns {
                 .trouble("keeping the window while a subflow is ended", &error);
         }
         match ended {
-            // It closed by itself; the event is on its way.
+            // It closed by itself. Its event is still to come.
             Ok(()) | Err(DestroySubflowError::Absent { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Ends a subflow that the engine does not know of.
+    /// Ends a subflow that the engine does not know.
     pub(crate) fn destroy_quietly(&mut self, id: SubflowId, host: &mut Host) {
         if let Err(error) = self.destroy(id, host) {
             host.outlet
@@ -133,7 +139,8 @@ impl Conns {
         }
     }
 
-    /// Tells the peer that a subflow's address is gone: now, or as soon as it can hear it.
+    /// Tells the peer that a subflow's address is gone: now, or once the peer has handled the last
+    /// withdrawal.
     pub(crate) fn withdraw(&mut self, now: Instant, id: SubflowId, host: &mut Host) -> Result<(), ActError> {
         let conn = self.flows.subflow(id).ok_or(ActError::NoSubflow)?.conn;
         let at = self.farewells.free_at(now, conn);
@@ -193,11 +200,11 @@ impl Conns {
         Ok(host.commands.remove(token, local.id)?)
     }
 
-    /// Withdrawals whose time has come.
+    /// Sends the withdrawals that are due.
     pub(crate) fn say_farewells(&mut self, now: Instant, host: &mut Host) {
         while let Some(waiting) = self.farewells.due(now) {
             match self.withdraw_now(now, waiting, host) {
-                // The connection is over or the subflow's address in use again: nothing left to say.
+                // The connection is over, or the address is in use again: nothing to withdraw.
                 Ok(()) | Err(ActError::NoSubflow | ActError::JoinedAgain) => {}
                 Err(error) => host.outlet.failed(&Action::Withdraw(waiting.subflow), &error),
             }
@@ -218,7 +225,7 @@ mod tests {
         }
     }
 
-    /// The kernel has dropped three so far.
+    /// No pending withdrawals. The kernel has dropped three so far.
     fn nothing_waits() -> Farewells {
         Farewells {
             waiting: Vec::new(),
@@ -228,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_drops_is_said_again_until_it_is_sent() {
+    fn dropped_withdrawals_are_repeated_until_sent() {
         let mut farewells = nothing_waits();
         farewells.said(Instant::from_millis(100), waiting(1, 100), 4);
         let again = Waiting {
@@ -242,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_always_drops_is_not_said_for_ever() {
+    fn a_withdrawal_that_is_always_dropped_is_given_up() {
         let mut farewells = nothing_waits();
         let (mut dropped, mut said) = (farewells.dropped, 0);
         farewells.waiting.push(waiting(1, 100));
@@ -255,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_hears_one_word_at_a_time() {
+    fn a_peer_gets_one_withdrawal_at_a_time() {
         let mut farewells = nothing_waits();
         let now = Instant::from_millis(100);
         assert_eq!(farewells.free_at(now, ConnId(1)), now);

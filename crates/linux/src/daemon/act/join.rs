@@ -1,4 +1,4 @@
-//! Joins connections over further links, and ends joins that nobody answered.
+//! Joins connections over further links, and ends joins that got no reply.
 
 use crate::daemon::act::conns::Conns;
 use crate::daemon::act::error::ActError;
@@ -30,7 +30,7 @@ impl Conns {
         match &joined {
             Ok(()) => {}
             Err(ActError::Create(CreateSubflowError::NotUserspace { .. })) => {
-                // Nothing else tells whose a connection is, and that it is left alone is said.
+                // Nothing else shows who manages a connection. That it is left alone is reported.
                 self.leave_alone(conn, LeftAlone::KernelManaged, host);
                 return Ok(());
             }
@@ -39,7 +39,7 @@ impl Conns {
                 let reason = why_not_joined(error, link, links);
                 host.outlet
                     .tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason }));
-                // Nothing is wrong: it is tried again, or the engine says why not.
+                // This is no fault: the engine tries again, or says why it does not.
                 if reason != JoinFailure::Local {
                     return Ok(());
                 }
@@ -94,7 +94,8 @@ impl Conns {
         Ok(())
     }
 
-    /// Asks for a subflow that can take as much as its connection. One whose buffer stays small is better than none.
+    /// Creates a subflow with the receive buffer of its connection. If the buffer cannot be set, creates the
+    /// subflow all the same.
     fn create(&mut self, conn: ConnId, new: &NewSubflow, host: &mut Host) -> Result<(), CreateSubflowError> {
         let token = token_of(conn);
         let buffer = host.sockets.receive_buffer(token);
@@ -110,7 +111,7 @@ impl Conns {
         created
     }
 
-    /// The same. A connection that an earlier daemon looked after knows the address by another identifier: then that one.
+    /// The same. If an earlier daemon gave this address another identifier in the connection, uses that one.
     fn create_as_known(
         &mut self,
         conn: ConnId,
@@ -136,7 +137,8 @@ impl Conns {
         }
     }
 
-    /// Ends the SYN_SENT half of a join that nobody answered; otherwise the kernel goes on asking for two minutes.
+    /// Ends the SYN_SENT half of a join that got no reply. Otherwise the kernel would retransmit the SYN for
+    /// two minutes.
     pub(crate) fn abandon(&mut self, join: &Join, host: &mut Host) {
         let Some(remote) = self.flows.conn(join.conn).and_then(|conn| conn.joinable) else {
             return;
@@ -163,7 +165,8 @@ impl Conns {
     }
 }
 
-/// What went away or is not ready yet between the decision and the act has not been refused.
+/// Maps the error to the reason for the engine. If something went away or is not ready yet, nobody has
+/// refused the join.
 pub(crate) fn why_not_joined(error: &ActError, link: LinkId, links: &Links) -> JoinFailure {
     match error {
         ActError::NoWay if links.get(link).is_some_and(Managed::usable) => JoinFailure::NoAddress,
@@ -178,7 +181,8 @@ pub(crate) fn why_not_joined(error: &ActError, link: LinkId, links: &Links) -> J
     }
 }
 
-/// Connections that are found have several subflows, of which the engine hears one by one.
+/// Whether a fact about such a subflow is already queued for the engine. A connection found in a list has
+/// several subflows, and the engine processes them one by one.
 fn is_about_to_hear_of(outlet: &Outlet, wanted: ConnId, over: LinkId) -> bool {
     outlet.facts.iter().any(|input| {
         matches!(*input, Input::Subflow(_, SubflowEvent::Established { conn, link, .. }) if (conn, link) == (wanted, over))

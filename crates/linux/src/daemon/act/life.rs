@@ -1,4 +1,5 @@
-//! The life of a connection, as the engine hears of it: opened, left alone, closed, and its subflows proven and lost.
+//! The life of a connection as the engine sees it: opened, left alone, closed, and its subflows proven and
+//! lost.
 
 use crate::daemon::act::conns::Conns;
 use crate::daemon::api::left_alone::LeftAlone;
@@ -16,7 +17,7 @@ use std::net::IpAddr;
 use units::Instant;
 
 impl Conns {
-    /// The engine learns of a connection.
+    /// Tells the engine about a connection.
     pub(crate) fn open(&mut self, now: Instant, id: ConnId, host: &mut Host) {
         if let Some(conn) = self.flows.conn_mut(id) {
             conn.phase = Phase::Open;
@@ -25,7 +26,7 @@ impl Conns {
         }
     }
 
-    /// From now on the engine does not know of this connection.
+    /// Removes a connection from the engine. From now on it is left alone.
     pub(crate) fn leave_alone(&mut self, id: ConnId, why: LeftAlone, host: &mut Host) {
         let Some(conn) = self.flows.conn_mut(id) else {
             return;
@@ -43,13 +44,14 @@ impl Conns {
         self.farewells.forget(id);
         host.settings.forget(id);
         self.bounds.leave_alone(id, &mut host.outlet);
-        // Every connection closes some time.
+        // Every connection closes at some time.
         if why != LeftAlone::Closing {
             host.outlet.observe(Observation::LeftAlone { conn: id, why });
         }
     }
 
-    /// Whether a connection is to be left in peace, since it is closing or gone. The engine may not have heard of that yet.
+    /// Whether a connection must not be changed because it is closing or gone. The engine may not know that
+    /// yet.
     pub(crate) fn is_left_in_peace(&mut self, id: ConnId, host: &mut Host) -> bool {
         match self.flows.conn(id).map(|conn| conn.phase) {
             Some(Phase::Open) => {}
@@ -76,7 +78,7 @@ impl Conns {
         }
     }
 
-    /// The peer has accepted a subflow: the engine learns of it.
+    /// Marks a subflow as accepted by the peer and tells the engine.
     pub(crate) fn proven(&mut self, id: SubflowId, host: &mut Host, links: &Links) {
         let Some(subflow) = self.flows.subflow_mut(id) else {
             return;
@@ -89,7 +91,7 @@ impl Conns {
             .maybe_handed_off(id, (&self.flows, links), &mut host.outlet);
     }
 
-    /// Tells the engine of a proven subflow.
+    /// Tells the engine about a proven subflow.
     pub(crate) fn introduce(&mut self, id: SubflowId, host: &mut Host) {
         let Some(subflow) = self.flows.subflow(id) else {
             return;
@@ -113,7 +115,7 @@ impl Conns {
         host.outlet.tell(Input::Subflow(id, event));
     }
 
-    /// A known subflow is gone; `change` is what the kernel said of it, if anything.
+    /// Handles the end of a known subflow. `change` is the kernel's event, if there was one.
     pub(crate) fn subflow_gone(
         &mut self,
         id: SubflowId,
@@ -130,7 +132,7 @@ impl Conns {
         if standing == Standing::Proven {
             return host.outlet.tell(Input::Subflow(id, SubflowEvent::Closed));
         }
-        // It was established, so a peer that closes it without a word has refused it.
+        // It was established, so a peer that closes it without an error has refused it.
         let refused = change.is_none_or(|change| change.error.is_none());
         let reason = if refused {
             JoinFailure::Refused
@@ -140,7 +142,8 @@ impl Conns {
         self.join_failed(conn, link, reason, host, links);
     }
 
-    /// A join came to nothing. Where the connection is closing or the link has lost its address, nobody has refused it.
+    /// Tells the engine that a join failed. If the connection is closing or the link has lost its address,
+    /// nobody refused the join.
     pub(crate) fn join_failed(
         &mut self,
         conn: ConnId,
@@ -158,7 +161,7 @@ impl Conns {
             .tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason }));
     }
 
-    /// Joins and proofs for which was waited long enough.
+    /// Ends joins and unproven subflows whose deadlines have passed.
     pub(crate) fn give_up_waiting(&mut self, now: Instant, host: &mut Host, links: &Links) {
         while let Some(join) = self.joins.expired(now) {
             self.abandon(&join, host);
@@ -177,7 +180,8 @@ impl Conns {
         }
     }
 
-    /// Leaves connections alone whose peers the user's routes lead to by a network of its own now, and ends the subflows that were added to them.
+    /// Leaves connections alone to whose peers the user's routes now lead over another network, and ends the
+    /// subflows added to them.
     pub(crate) fn leave_what_leads_elsewhere(&mut self, now: Instant, host: &mut Host, links: &Links) {
         let open = self.flows.conns().filter(|conn| conn.phase == Phase::Open);
         let open: Vec<(ConnId, IpAddr)> = open.map(|conn| (conn.id, conn.remote.ip())).collect();
@@ -199,7 +203,7 @@ impl Conns {
         }
     }
 
-    /// Ends the subflows of an address that is gone. The link as a whole is not lost, so the engine cannot know.
+    /// Ends the subflows of an address that is gone. The link itself stays, so the engine cannot know.
     pub(crate) fn address_lost(&mut self, link: LinkId, address: IpAddr, host: &mut Host, links: &Links) {
         let of_it =
             |subflow: &&Subflow| subflow.link == link && subflow.ends.local.ip().to_canonical() == address;
@@ -225,7 +229,7 @@ impl Conns {
     }
 }
 
-/// Why a subflow closed before it was proven.
+/// Returns why a subflow closed before it was proven.
 pub(crate) const fn reason(change: &SubflowChange) -> JoinFailure {
     let Some(errno) = change.error else {
         return if change.reset.is_some() {

@@ -12,7 +12,8 @@ use policy::{Ahead, ConnId, SubflowId};
 use units::{Bitrate, Bytes, Instant};
 
 impl Conns {
-    /// Bounds how far ahead the peer may queue; where that cannot be done, how far the peers of later connections may.
+    /// Limits how far ahead the peer may send. If that fails, limits how far ahead the peers of later
+    /// connections may send.
     pub(crate) fn bound_window(
         &mut self,
         conn: ConnId,
@@ -31,7 +32,7 @@ impl Conns {
         }
     }
 
-    /// Bounds how much may wait unsent on each subflow.
+    /// Limits the unsent bytes on each subflow.
     pub(crate) fn bound_unsent(
         &mut self,
         conn: ConnId,
@@ -43,7 +44,8 @@ impl Conns {
         Ok(self.bounds.levers.unsent(conn, unsent, journal)?)
     }
 
-    /// The bounds of one that closed or is left alone were released at once; the engine may decide on it until it hears that.
+    /// Fails unless the connection is open. Limits of a closed or left-alone connection are released at once,
+    /// but the engine may decide on it before it is told.
     fn still_open(&self, conn: ConnId) -> Result<(), ActError> {
         let open = self.flows.conn(conn).filter(|conn| conn.phase == Phase::Open);
         open.map(drop).ok_or(ActError::NoConnection)

@@ -1,8 +1,8 @@
-//! What is done to connections: subflows joined, demoted, ended and withdrawn, limits set, connections left alone.
+//! Acts on connections: joins, demotes, ends and withdraws subflows, sets limits, leaves connections alone.
 //!
-//! In: what the engine asks for, and what `hear` has found. Out: commands to the kernel, in order, and facts for the
-//! engine. [`conns`] owns it all; [`join`], [`priority`], [`farewell`] and [`limits`] act, [`life`] says how a
-//! connection begins and ends, [`cla`] tells controllers where signals go.
+//! In: the engine's actions, and what `hear` has found. Out: commands to the kernel, in order, and facts for
+//! the engine. [`conns`] owns the state. [`join`], [`priority`], [`farewell`] and [`limits`] act. [`life`]
+//! handles the beginning and end of a connection. [`cla`] passes signal trends to congestion controllers.
 
 pub(crate) mod cla;
 pub(crate) mod conns;

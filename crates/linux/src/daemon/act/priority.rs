@@ -40,7 +40,7 @@ impl Conns {
         Ok(())
     }
 
-    /// Changes of priority that the kernel would not take before.
+    /// Retries changes of priority that the kernel has refused.
     pub(crate) fn set_priorities(&mut self, now: Instant, doubted: &[LinkId], host: &mut Host) {
         while let Some(wanted) = self.priorities.due(now) {
             let subflow = self.flows.subflow(wanted.subflow);

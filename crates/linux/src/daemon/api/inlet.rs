@@ -1,4 +1,5 @@
-//! How other threads speak to a running daemon: more facts for the engine, questions, and the word to stop.
+//! How other threads communicate with a running daemon: facts for the engine, report requests, and the
+//! request to stop.
 
 use crate::daemon::api::report::Report;
 use crate::daemon::os::eventfd::EventFd;
@@ -11,10 +12,10 @@ use std::sync::mpsc;
 use std::time::Duration;
 use thiserror::Error;
 
-/// A new inlet: the sender for other threads, the receiving end for [`Setup`](crate::daemon::Setup).
+/// Creates an inlet: the sender for other threads, and the receiving end for [`Setup`](crate::daemon::Setup).
 ///
 /// # Errors
-/// When the process has no descriptor left.
+/// If the process has no file descriptor left.
 pub fn inlet() -> io::Result<(InletSender, Inlet)> {
     let wake = Arc::new(EventFd::new()?);
     let (send, receive) = mpsc::channel();
@@ -32,15 +33,15 @@ pub fn inlet() -> io::Result<(InletSender, Inlet)> {
     ))
 }
 
-/// What another thread may say.
+/// A message from another thread.
 pub(crate) enum Word {
-    /// A fact.
+    /// A fact for the engine.
     Input(Input),
-    /// A question.
+    /// A request for a report.
     Report(mpsc::SyncSender<Report>),
 }
 
-/// Hands facts and questions to a running daemon.
+/// Sends facts and report requests to a running daemon.
 #[derive(Clone)]
 pub struct InletSender {
     send: mpsc::Sender<Word>,
@@ -52,30 +53,30 @@ pub struct InletSender {
 #[error("the daemon has ended; start it again")]
 pub struct Ended;
 
-/// Why there was no report.
+/// Why there is no report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum AskError {
     /// The daemon has ended.
     #[error("the daemon has ended; start it again")]
     Ended,
-    /// The daemon is there, but busy.
+    /// The daemon runs, but is busy.
     #[error("the daemon did not answer in time; the host is overloaded, ask again")]
     Busy,
 }
 
 impl InletSender {
-    /// Hands a fact to the engine, which learns of it at once.
+    /// Sends a fact to the engine, which processes it at once.
     ///
     /// # Errors
-    /// When the daemon has ended.
+    /// If the daemon has ended.
     pub fn send(&self, input: Input) -> Result<(), Ended> {
         self.say(Word::Input(input))
     }
 
-    /// Hands over several facts, and wakes the engine once.
+    /// Sends several facts, and wakes the engine once.
     ///
     /// # Errors
-    /// When the daemon has ended.
+    /// If the daemon has ended.
     pub fn send_all(&self, inputs: impl IntoIterator<Item = Input>) -> Result<(), Ended> {
         let mut any = false;
         for input in inputs {
@@ -88,10 +89,10 @@ impl InletSender {
         Ok(())
     }
 
-    /// Asks for everything the daemon knows, and waits for it at most `patience`.
+    /// Requests a report of everything the daemon knows, and waits for it for at most `patience`.
     ///
     /// # Errors
-    /// When the daemon has ended or is too busy.
+    /// If the daemon has ended or is too busy.
     pub fn report(&self, patience: Duration) -> Result<Report, AskError> {
         let (answer, answered) = mpsc::sync_channel(1);
         self.say(Word::Report(answer)).map_err(|Ended| AskError::Ended)?;
@@ -122,12 +123,12 @@ pub struct Inlet {
 }
 
 impl Inlet {
-    /// The next word, without waiting.
+    /// The next message, without waiting.
     pub(crate) fn next(&self) -> Option<Word> {
         self.receive.try_recv().ok()
     }
 
-    /// Must be called before reading words: what is said after it wakes the loop again.
+    /// Must be called before messages are read: later messages then wake the loop again.
     pub(crate) fn clear(&self) {
         self.wake.clear();
     }
@@ -136,7 +137,8 @@ impl Inlet {
         self.stop.load(Ordering::Acquire)
     }
 
-    /// Ends the daemon that gets this inlet, from another thread or a signal handler; before it starts, too.
+    /// Returns a handle that ends the daemon with this inlet, from another thread or a signal handler. It
+    /// works before the start, too.
     pub fn stopper(&self) -> Stopper {
         Stopper {
             stop: Arc::clone(&self.stop),
@@ -165,7 +167,8 @@ pub struct Stopper {
 }
 
 impl Stopper {
-    /// Makes [`Daemon::run`](crate::daemon::Daemon::run) put everything back and return. Allowed in a signal handler.
+    /// Makes [`Daemon::run`](crate::daemon::Daemon::run) restore everything and return. Allowed in a signal
+    /// handler.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Release);
         self.wake.signal();
@@ -178,7 +181,7 @@ mod tests {
     use policy::{LinkEvent, LinkId};
 
     #[test]
-    fn words_come_in_order_and_wake() {
+    fn messages_arrive_in_order_and_wake_the_loop() {
         let (sender, inlet) = inlet().unwrap();
         for carrier in [true, false] {
             sender
@@ -200,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ended_daemon_says_so() {
+    fn sending_to_an_ended_daemon_fails() {
         let (sender, inlet) = inlet().unwrap();
         drop(inlet);
         assert_eq!(sender.send(Input::Link(LinkId(1), LinkEvent::Gone)), Err(Ended));
@@ -208,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_is_seen_and_wakes() {
+    fn a_stop_is_seen_and_wakes_the_loop() {
         let (_sender, inlet) = inlet().unwrap();
         assert!(!inlet.stopped());
         inlet.stopper().stop();

@@ -3,20 +3,20 @@
 /// Why a connection is left alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeftAlone {
-    /// It fell back to plain TCP: no subflow can be added.
+    /// It fell back to plain TCP, so no subflow can be added.
     FellBack,
     /// It began under the kernel's own path manager, and stays there.
     KernelManaged,
-    /// It did not begin on a link of ours.
+    /// It did not begin on one of our links.
     OtherLink,
-    /// The user's routes lead to its server by a network of its own.
+    /// The user's routes lead to its server over a network of its own.
     Elsewhere,
-    /// One of its ends has said that it sends no more.
+    /// One of its ends has closed its direction of the data stream.
     Closing,
 }
 
 impl LeftAlone {
-    /// Why, for people.
+    /// The reason, as a sentence for users.
     pub const fn why(self) -> &'static str {
         match self {
             Self::FellBack => {

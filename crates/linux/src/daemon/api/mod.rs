@@ -1,7 +1,7 @@
-//! What the program around the daemon sees: values, no work.
+//! The interface to the program around the daemon: values only, no work.
 //!
-//! In: [`setup`] (what to drive) and [`inlet`] (facts, questions, the word to stop, from other threads).
-//! Out: [`observe`] (what happens, as it happens), [`report`] (everything at one moment) and [`error`].
+//! In: [`setup`] (what to drive) and [`inlet`] (facts, report requests and the request to stop, from other
+//! threads). Out: [`observe`] (events as they happen), [`report`] (everything at one moment) and [`error`].
 //! [`sender`] names the congestion controller of new connections. `daemon` re-exports what is public.
 
 pub(crate) mod error;

@@ -1,31 +1,32 @@
-//! What a running daemon lets the outside see as it happens.
+//! Events that a running daemon shows to the outside as they happen.
 
 use crate::daemon::api::left_alone::LeftAlone;
 use policy::{Action, ConnId, Input, LinkId, SubflowId};
 use std::net::SocketAddr;
 use units::Duration;
 
-/// Something worth recording. Borrowed: an observer keeps what it wants.
+/// An event worth recording. Borrowed: an observer copies what it keeps.
 #[derive(Debug)]
 pub enum Observation<'a> {
-    /// The engine is told this, in this order: link and subflow events, counters, answers of probes.
+    /// The engine is about to process this input: link and subflow events, counters, replies to probes. In
+    /// order.
     Told(&'a Input),
-    /// The engine asked for this and it was carried out, or was handed to the kernel. Decisions ([`Action::Note`]) too.
+    /// The engine's action was executed or handed to the kernel. Includes decisions ([`Action::Note`]).
     Done(&'a Action),
-    /// The engine asked for this and it could not be carried out.
+    /// The engine's action failed.
     Failed {
-        /// What.
+        /// The action.
         action: &'a Action,
-        /// Why, and what to do about it.
+        /// The reason, and what to do about it.
         why: &'a str,
     },
-    /// A subflow's ends: comes before the engine is told of it.
+    /// A subflow's ends. Comes before the engine is told about the subflow.
     Subflow {
-        /// Which.
+        /// The subflow.
         subflow: SubflowId,
-        /// Whose.
+        /// Its connection.
         conn: ConnId,
-        /// Over which link.
+        /// Its link.
         link: LinkId,
         /// This host's end.
         local: SocketAddr,
@@ -36,18 +37,18 @@ pub enum Observation<'a> {
     },
     /// A connection is left alone from now on.
     LeftAlone {
-        /// Which.
+        /// The connection.
         conn: ConnId,
-        /// Why.
+        /// The reason.
         why: LeftAlone,
     },
-    /// Something that no action asked for did not work; the daemon goes on without.
+    /// A failure that belongs to no action. The daemon continues without it.
     Trouble {
-        /// With what.
+        /// What failed.
         what: &'a str,
-        /// Why, and what to do about it.
+        /// The reason, and what to do about it.
         why: &'a str,
     },
-    /// The host was suspended for so long and is awake again.
+    /// The host was suspended for this long, and is awake again.
     Resumed(Duration),
 }

@@ -1,4 +1,4 @@
-//! Everything the daemon knows, at one moment: for `status`, `why` and tests.
+//! The daemon's whole state at one moment: for `status`, `why` and tests.
 
 use crate::bpf::{MarkCounters, WindowKind};
 use crate::daemon::api::left_alone::LeftAlone;
@@ -10,21 +10,22 @@ use units::{Bytes, Duration, Instant, Ratio};
 /// The state of a daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// When this was written.
+    /// Time of the report.
     pub at: Instant,
-    /// Since when the daemon runs.
+    /// Start of the daemon.
     pub since: Instant,
     /// Links, as declared.
     pub links: Vec<LinkReport>,
-    /// Connections that this host began.
+    /// Connections that this host opened.
     pub conns: Vec<ConnReport>,
     /// Connections that fell back to plain TCP.
     pub fallbacks: Vec<FallbackReport>,
-    /// What bounds a peer's queue, and what bounds our own.
+    /// The levers that limit a peer's queue and our own.
     pub levers: LeverReport,
-    /// What new connections of this host are sent with, unless their program or their route says otherwise; empty if the kernel does not say.
+    /// The default congestion controller of new connections, which a program or a route may override. Empty
+    /// if the kernel does not tell.
     pub cc: String,
-    /// What each link that the engine knows of is used for, and why.
+    /// What the engine uses each link for, and why.
     pub why: Vec<Explanation>,
     /// CPU time that the loop has used.
     pub cpu: Duration,
@@ -37,31 +38,32 @@ pub struct LinkReport {
     pub id: LinkId,
     /// As declared.
     pub spec: LinkSpec,
-    /// The interface that it is now, if there is one.
+    /// Its interface, if there is one.
     pub interface: Option<String>,
     /// That interface's index.
     pub ifindex: Option<u32>,
     /// Whether it has a carrier.
     pub carrier: bool,
-    /// Our addresses on it whose routes are in place; none: not usable.
+    /// Our addresses on it whose routes are in place. If there is none, the link is not usable.
     pub addresses: Vec<IpAddr>,
-    /// Next hops, in the order of the addresses; `None` where peers are on the link itself.
+    /// Next hops, in the order of the addresses. `None` if peers are on the link itself.
     pub gateways: Vec<Option<IpAddr>>,
-    /// Whether new connections to the Internet begin here, in IPv4 or IPv6: so say the kernel's tables, with the user's routes and ours.
+    /// Whether new connections to the Internet begin here, in IPv4 or IPv6, by the kernel's tables with the
+    /// user's routes and ours.
     pub default_route: bool,
     /// The same in IPv4.
     pub default_v4: bool,
     /// The same in IPv6.
     pub default_v6: bool,
-    /// What was marked of what arrived by it; `None` if nothing ever was.
+    /// Marks on packets received over it. `None` if none was ever requested.
     pub marks: Option<MarkReport>,
-    /// The same of what was sent over it.
+    /// Marks on packets sent over it.
     pub sent_marks: Option<MarkReport>,
-    /// Why nothing of what arrives by it is marked, whatever is asked for.
+    /// Why no received packet is marked, whatever is requested.
     pub marks_blocked: Option<String>,
-    /// The same of what is sent over it.
+    /// Why no sent packet is marked, whatever is requested.
     pub sent_marks_blocked: Option<String>,
-    /// What was said last about its marks, in either direction.
+    /// The last reason given for its marks, in either direction.
     pub marks_why: Option<String>,
 }
 
@@ -70,7 +72,7 @@ pub struct LinkReport {
 pub struct MarkReport {
     /// The rate in force.
     pub rate: Ratio,
-    /// What was seen and done since the first mark.
+    /// Packets seen and marked since the first mark.
     pub counters: MarkCounters,
 }
 
@@ -89,19 +91,20 @@ pub struct ConnReport {
     pub remote: SocketAddr,
     /// Why it is left alone, if it is.
     pub left_alone: Option<LeftAlone>,
-    /// Its counters at the latest look.
+    /// Counters of the latest sample.
     pub sample: ConnSample,
-    /// How far ahead the peer may queue, if bounded.
+    /// How far ahead the peer may send, if limited.
     pub window: Option<Bytes>,
-    /// Why it is what it is, in a sentence.
+    /// The reason for that window, as a sentence.
     pub window_why: Option<String>,
-    /// How much may wait unsent on a subflow, if bounded.
+    /// The limit on unsent bytes per subflow, if there is one.
     pub unsent: Option<Bytes>,
-    /// Why that is bounded, in a sentence.
+    /// The reason for that limit, as a sentence.
     pub unsent_why: Option<String>,
-    /// Its slow links: which is a backup, is tried in use or has lately proven worth it, and why.
+    /// The roles of its slow links: backup, on trial in use, or lately proven useful, and why.
     pub roles: Vec<RoleExplanation>,
-    /// The congestion controllers that its sockets of this host are really sent with, each once; none if the kernel did not say.
+    /// The congestion controllers that its sockets on this host really use, each once. Empty if the kernel
+    /// does not tell.
     pub controllers: Vec<String>,
     /// Living subflows.
     pub subflows: Vec<SubflowReport>,
@@ -112,33 +115,33 @@ pub struct ConnReport {
 pub struct FallbackReport {
     /// Its token, if the kernel has given it one.
     pub conn: Option<ConnId>,
-    /// Over which link.
+    /// Its link.
     pub link: LinkId,
     /// This host's end.
     pub local: SocketAddr,
     /// The peer's end.
     pub remote: SocketAddr,
-    /// Why, as far as this end can know.
+    /// The cause, as far as this end can know.
     pub cause: FallbackCause,
-    /// How much the peer may have in flight, where the configuration says so.
+    /// The limit on what the peer may have in flight, if one is configured.
     pub bound: Option<FallbackBound>,
-    /// The congestion controller that it is really sent with, if the kernel said so.
+    /// The congestion controller that it really uses, if the kernel tells.
     pub controller: Option<String>,
 }
 
 /// Why a connection fell back to plain TCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FallbackCause {
-    /// The kernel asked for MPTCP, and the answer had none.
+    /// The kernel asked for MPTCP, and the reply had no MPTCP option.
     NotAgreed,
-    /// The kernel had given up asking.
+    /// The kernel has stopped asking for MPTCP.
     NotAsked,
-    /// Both ends had agreed, and later segments came without the options.
+    /// Both ends had agreed, and later segments came without MPTCP options.
     Later,
 }
 
 impl FallbackCause {
-    /// Why, for people.
+    /// The cause, as a sentence for users.
     pub const fn why(self) -> &'static str {
         match self {
             Self::NotAgreed => "the server or something on the way does not speak MPTCP",
@@ -150,12 +153,12 @@ impl FallbackCause {
     }
 }
 
-/// The bound on a connection that fell back.
+/// The limit on a connection that fell back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FallbackBound {
-    /// How much the peer is to have in flight at most.
+    /// The most that the peer may have in flight.
     pub asked: Bytes,
-    /// Whether that is so, or why not.
+    /// Whether the limit is in force, or why not.
     pub done: Result<(), String>,
 }
 
@@ -164,7 +167,7 @@ pub struct FallbackBound {
 pub struct SubflowReport {
     /// Its number.
     pub id: SubflowId,
-    /// Over which link.
+    /// Its link.
     pub link: LinkId,
     /// This host's end.
     pub local: SocketAddr,
@@ -176,27 +179,30 @@ pub struct SubflowReport {
     pub initial: bool,
     /// Whether the peer is known to have accepted it.
     pub proven: bool,
-    /// Its counters at the latest look.
+    /// Counters of the latest sample.
     pub sample: SubflowSample,
-    /// The congestion controller that it is really sent with, if the kernel said so.
+    /// The congestion controller that it really uses, if the kernel tells.
     pub controller: Option<String>,
 }
 
 /// The levers in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeverReport {
-    /// How windows are bounded, or why they cannot be.
+    /// How windows are limited, or why they cannot be.
     pub window: Result<WindowKind, String>,
-    /// Why the better way to bound windows could not be had, if it could not.
+    /// Why the better way to limit windows failed, if it did.
     pub window_refused: Option<String>,
-    /// Why windows are not bounded on what leaves by these interfaces, by their index.
+    /// Why windows are not limited on packets sent over these interfaces, by interface index.
     pub unattached: BTreeMap<u32, String>,
-    /// Why windows cannot be bounded by a clamp instead, if a connection went over one of these interfaces and the clamp could not be had.
+    /// Why windows cannot be limited by a clamp instead, if a connection used one of these interfaces and the
+    /// clamp failed.
     pub no_other_way: Option<String>,
-    /// The most that the receive buffer of a new connection may grow to, where windows cannot be bounded, or not on all interfaces.
+    /// The largest receive buffer of a new connection, if windows cannot be limited, or not on all
+    /// interfaces.
     pub new_connections: Option<Bytes>,
-    /// Whether unsent bytes can be bounded, or why not.
+    /// Whether unsent bytes can be limited, or why not.
     pub unsent: Result<(), String>,
-    /// What the programs took in the kernel so far, those that mark included, while somebody counts (see [`CountRunTime`](crate::bpf::CountRunTime)).
+    /// CPU time of the programs in the kernel so far, including those that mark, while it is counted (see
+    /// [`CountRunTime`](crate::bpf::CountRunTime)).
     pub run_time: Duration,
 }

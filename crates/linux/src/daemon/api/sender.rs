@@ -1,4 +1,4 @@
-//! What this host's new connections are sent with.
+//! The congestion controller of this host's new connections.
 
 use crate::bpf::cc::Controller;
 use crate::sysctl::{self, Key};
@@ -9,14 +9,14 @@ use thiserror::Error;
 /// A congestion controller for the whole namespace, while the daemon runs.
 #[derive(Debug, Clone)]
 pub enum Sender {
-    /// One that the kernel has, by its name.
+    /// A controller of the kernel, by name.
     Kernel(String),
-    /// One of ours. Held until the daemon has put the kernel's own choice back.
+    /// A controller of ours. Held until the daemon has restored the kernel's own choice.
     Coupled(Arc<Controller>),
 }
 
 impl Sender {
-    /// Ours, if it is one of ours.
+    /// The controller, if it is one of ours.
     pub(crate) fn coupled(&self) -> Option<Arc<Controller>> {
         match self {
             Self::Kernel(_) => None,
@@ -24,7 +24,7 @@ impl Sender {
         }
     }
 
-    /// What the kernel calls it.
+    /// The name that the kernel knows it by.
     pub fn name(&self) -> &str {
         match self {
             Self::Kernel(name) => name,
@@ -33,7 +33,7 @@ impl Sender {
     }
 }
 
-/// Why new connections cannot be sent with a controller of the kernel's.
+/// Why new connections cannot use a controller of the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SenderError {
     /// The kernel does not know it.
@@ -46,7 +46,7 @@ pub enum SenderError {
         /// What the kernel has.
         known: String,
     },
-    /// The kernel knows it, but not as what a namespace begins with.
+    /// The kernel knows it, but a namespace may not use it as its default.
     #[error(
         "new connections of this network namespace cannot be sent with `{name}`: the initial one allows {allowed} only; there, run sysctl -w \
          net.ipv4.tcp_allowed_congestion_control=\"{allowed} {name}\""
@@ -59,16 +59,17 @@ pub enum SenderError {
     },
 }
 
-/// Whether the calling thread's namespace may send new connections with this controller of the kernel's. Changes nothing, but may load a module.
+/// Checks whether the calling thread's namespace may use this controller of the kernel for new connections.
+/// Changes nothing, but may load a module.
 ///
 /// # Errors
-/// With what to do, when the kernel would refuse it.
+/// If the kernel would refuse it. The error says what to do.
 pub fn check_controller(name: &str) -> Result<(), SenderError> {
     let read = |key: &Key| sysctl::read(key).unwrap_or_default();
     if read(&default_controller()) == name {
         return Ok(());
     }
-    // A socket has the kernel look for a module of that name, as the parameter would.
+    // Setting it on a socket makes the kernel look for a module of that name, as the parameter would.
     let tried = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP));
     let tried = tried.and_then(|socket| socket.set_tcp_congestion(name.as_bytes()));
     if tried.is_err_and(|error| error.raw_os_error() == Some(libc::ENOENT)) {
@@ -80,7 +81,7 @@ pub fn check_controller(name: &str) -> Result<(), SenderError> {
     }
     let list = Key::new("net.ipv4.tcp_allowed_congestion_control");
     let allowed = read(&list);
-    // Only the initial namespace may change the list, and begin with what is not in it.
+    // Only the initial namespace may change the list, and have a default that is not on it.
     let initial = sysctl::writable(&list).is_ok();
     if initial || allowed.split_whitespace().any(|word| word == name) {
         return Ok(());
@@ -91,7 +92,7 @@ pub fn check_controller(name: &str) -> Result<(), SenderError> {
     })
 }
 
-/// What new sockets of a namespace begin with.
+/// The default controller of a namespace's new sockets.
 pub(crate) fn default_controller() -> Key {
     Key::new("net.ipv4.tcp_congestion_control")
 }
@@ -102,7 +103,7 @@ mod tests {
     use crate::testing::inside;
 
     #[test]
-    fn what_the_kernel_does_not_know_is_refused_with_what_it_has() {
+    fn an_unknown_controller_is_refused_with_a_list_of_known_ones() {
         inside(|| {
             let Err(SenderError::Unknown { name, known }) = check_controller("nonsense") else {
                 panic!("accepted")
@@ -115,9 +116,9 @@ mod tests {
         });
     }
 
-    /// The kernel says of each whether it would have taken it.
+    /// Compares with the kernel: whether it would have accepted each controller.
     #[test]
-    fn what_a_namespace_may_not_begin_with_is_refused_before_it_is_tried() {
+    fn a_controller_that_a_namespace_may_not_use_is_refused_before_it_is_set() {
         inside(|| {
             let known = sysctl::read(&Key::new("net.ipv4.tcp_available_congestion_control")).unwrap();
             for name in known.split_whitespace() {

@@ -1,4 +1,4 @@
-//! What a daemon is started with.
+//! The setup with which a daemon is started.
 
 use crate::bpf::WindowKind;
 use crate::daemon::api::inlet::Inlet;
@@ -9,46 +9,48 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use units::{Bytes, Instant};
 
-/// What to drive, over what.
+/// What to drive, and over which links.
 pub struct Setup {
     /// The engine.
     pub engine: policy::Config,
-    /// Links that the world declares.
+    /// Declared links.
     pub links: Vec<DeclaredLink>,
-    /// Zero of the engine's time, in nanoseconds of CLOCK_MONOTONIC: see [`monotonic_ns`](crate::daemon::monotonic_ns).
+    /// Zero of the engine's time, in nanoseconds of CLOCK_MONOTONIC: see
+    /// [`monotonic_ns`](crate::daemon::monotonic_ns).
     pub epoch_ns: u64,
-    /// Where other threads put further facts and questions: see [`inlet`](crate::daemon::inlet()).
+    /// Where other threads send further facts and report requests: see [`inlet`](crate::daemon::inlet()).
     pub inlet: Inlet,
-    /// The congestion controller of new connections while this runs; `None`: as the kernel has it.
+    /// The congestion controller of new connections while the daemon runs. `None`: the kernel's own choice.
     pub sender: Option<Sender>,
-    /// Servers that want to hear how this host's signals go; `None`: nobody is told.
+    /// Reports of signal trends to servers. `None`: none are sent.
     pub reports: Option<SignalReports>,
-    /// Carries out what is not the kernel's to carry out. Called on the loop's thread: must not wait.
+    /// Called for actions that the kernel cannot execute. Runs on the loop's thread and must not block.
     pub associate: AssociateFn,
-    /// Is shown everything worth recording. Called on the loop's thread: must not wait.
+    /// Called for everything worth recording. Runs on the loop's thread and must not block.
     pub observe: ObserveFn,
-    /// How windows are bounded. `None`: the best way that the kernel offers.
+    /// How windows are limited. `None`: the best way that the kernel offers.
     pub window: Option<WindowKind>,
-    /// How much the peer of a connection that fell back to plain TCP may have in flight. `None`: as the kernels like.
+    /// The most that the peer of a connection that fell back to plain TCP may have in flight. `None`: no
+    /// limit.
     pub fallback_window: Option<Bytes>,
-    /// How links are watched and asked while no connection shows whether they live; `None`: not at all.
+    /// How links are watched and probed while no connection shows whether they are alive. `None`: not at all.
     pub probing: Option<Probing>,
     /// Where the engine's inputs and actions are recorded. `None`: nowhere.
     pub record: Option<record::Recording>,
-    /// Where every change is written down before it is made. `None` in a namespace that is thrown away.
+    /// Where every change is recorded before it is made. `None` for a temporary namespace.
     pub journal: Option<PathBuf>,
 }
 
 /// See [`Setup::probing`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probing {
-    /// Below it are the files that say who resolves names: `/` on a host.
+    /// The root of the files that name the resolvers: `/` on a host.
     pub root: PathBuf,
-    /// How it is found out whether a link leads to the Internet; `None`: it is not.
+    /// How to check whether a link leads to the Internet. `None`: not at all.
     pub check: Option<crate::portal::Check>,
 }
 
-/// How servers are told of signals: see [`crate::cla::Teller`].
+/// How signal trends are reported to servers: see [`crate::cla::Teller`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignalReports {
     /// The secret that this host shares with them.
@@ -62,7 +64,7 @@ pub type AssociateFn = Box<dyn FnMut(Association) + Send>;
 /// See [`Setup::observe`].
 pub type ObserveFn = Box<dyn FnMut(Instant, Observation<'_>) + Send>;
 
-/// What the engine asks of whoever associates with access points.
+/// A request to the program that associates with access points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Association {
     /// Associate, and get an address.
@@ -71,18 +73,19 @@ pub enum Association {
     Leave(LinkId),
 }
 
-/// A link that the world declares.
+/// A declared link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeclaredLink {
     /// Its number.
     pub id: LinkId,
-    /// The name of its interface, which need not exist yet. With `*` or `?` in it: every interface whose name fits and that no
-    /// other link declares becomes a link of its own, with a number beyond all declared ones and the interface's name.
+    /// The name of its interface, which need not exist yet. With `*` or `?` in it, every matching interface
+    /// that no other link declares becomes a link. Its number is above all declared ones, and its name is the
+    /// interface's.
     pub interface: String,
     /// What it is.
     pub spec: LinkSpec,
-    /// Its next hop. `None`: that of the default route which somebody else (a DHCP client) sets over it in the main table; where
-    /// there is none, the link leads nowhere and is left alone.
+    /// Its next hop. `None`: that of the default route which another program (a DHCP client) sets over it in
+    /// the main table. If there is none, the link leads nowhere and is left alone.
     pub gateway: Option<IpAddr>,
     /// What its use costs.
     pub tariff: Tariff,

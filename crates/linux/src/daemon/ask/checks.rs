@@ -1,4 +1,5 @@
-//! Checks of whether links lead to the Internet, each in a thread of its own, since it waits for what it asks.
+//! Checks whether links lead to the Internet. Each check has a thread of its own, because it waits for
+//! replies.
 //!
 //! # Checked by
 //! `daemon::tests::portal`.
@@ -15,10 +16,10 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// A link, and what its check found.
+/// A link, and the result of its check.
 type Found = (LinkId, Checked);
 
-/// What is checked, and the results that nobody has read.
+/// The check to run, and its unread results.
 #[derive(Debug)]
 pub(crate) struct Checks {
     check: Option<Check>,
@@ -44,7 +45,7 @@ impl Checks {
         self.check.is_some()
     }
 
-    /// Checks a link; the result comes as a fact.
+    /// Checks a link. The result comes as a fact.
     pub(crate) fn check(&mut self, link: LinkId, links: &Links, idle: &Idle, outlet: &mut Outlet) {
         let Some(managed) = links.get(link).filter(|link| link.usable()) else {
             return;
@@ -63,7 +64,7 @@ impl Checks {
         }
     }
 
-    /// Tells the engine of the results that are there.
+    /// Tells the engine the available results.
     pub(crate) fn read(&mut self, outlet: &mut Outlet) {
         self.ready.clear();
         while let Some((link, checked)) = self.next() {
@@ -71,14 +72,15 @@ impl Checks {
         }
     }
 
-    /// Begins one, unless one is under way. The thread is in the namespace of the one that starts it.
+    /// Starts a check unless one is running on this link. Its thread is in the namespace of the thread that
+    /// starts it.
     fn begin(&mut self, link: LinkId, over: Over) -> io::Result<()> {
         let Some(check) = self.check.clone().filter(|_| self.running.insert(link)) else {
             return Ok(());
         };
         let (results, ready) = (self.sender.clone(), Arc::clone(&self.ready));
         let work = move || {
-            // Whoever would read the result may be gone.
+            // The reader of the result may be gone.
             let _ = results.send((link, check.run(&over)));
             ready.signal();
         };

@@ -1,22 +1,27 @@
-//! What shows that a link lives or has died while no MPTCP connection does: sockets, counters and resolvers, read twice a second.
+//! Evidence that a link is alive or dead while no MPTCP connection gives any: sockets, counters and
+//! resolvers, read twice a second.
 //!
-//! Nothing is decided here: the engine hears which hosts were heard, which are waited for and which resolve names, and says whom to ask.
+//! Nothing is decided here. The engine is told which hosts were heard, which have not replied and which
+//! resolve names. It says which to probe.
 //!
-//! | read | told |
+//! | source | fact |
 //! |---|---|
-//! | every TCP socket of the namespace: since when it has heard its peer, what it has retransmitted | [`HostEvent::Heard`], [`HostEvent::Unanswered`] |
+//! | every TCP socket: peer last heard, retransmissions | [`HostEvent::Heard`], [`HostEvent::Unanswered`] |
 //! | packets sent and received by each interface, without our own probes | [`LinkEvent::Traffic`] |
-//! | the files that say who resolves names | [`HostEvent::Resolves`] |
+//! | the files that name the resolvers | [`HostEvent::Resolves`] |
 //!
 //! # Sources
-//! - net/ipv4/tcp.c (`tcp_get_info`), Linux 6.18: `tcpi_retransmits` counts time-outs in a row, `tcpi_last_ack_recv` runs from the last acknowledgement.
-//! - RFC 6298 §5: a first time-out may be a lost packet; two in a row are worth a question.
+//! - net/ipv4/tcp.c (`tcp_get_info`), Linux 6.18: `tcpi_retransmits` counts timeouts in a row,
+//!   `tcpi_last_ack_recv` is the time since the last acknowledgement.
+//! - RFC 6298 §5: one timeout may be a lost packet, but two in a row are worth a probe.
 //!
 //! # Where we differ, and why
-//! 1. A peer on a network of this host's own, in an inner network or behind a tunnel says nothing of what lies beyond, heard or not, and is left out. So is what this host listens to.
-//! 2. A join that nobody answers is told by the connection it belongs to, and no evidence here; nor are this daemon's own probes.
-//! 3. With fewer than two links there is nothing to compare with, and nothing is read.
-//! 4. With many sockets the pause grows with what a look costs: less than a fiftieth of a core.
+//! 1. A peer on one of this host's own networks, in an inner network or behind a tunnel shows nothing about
+//!    what lies beyond, and is left out. So are sockets that this host accepted.
+//! 2. A join without a reply is reported by its connection, and is no evidence here. Neither are this
+//!    daemon's own probes.
+//! 3. With fewer than two links there is nothing to compare, and nothing is read.
+//! 4. With many sockets the interval grows with the cost of a scan: less than 1/50 of a core.
 //!
 //! # Checked by
 //! `ask::idle::tests`, `daemon::tests::idle`.
@@ -37,38 +42,39 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use units::Instant;
 
-/// From one look to the next.
+/// Interval between scans.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// A look may cost one in so many parts of the time until the next.
+/// A scan may use at most 1/`SHARE` of the time until the next one.
 const SHARE: u32 = 50;
-/// How often the files of resolvers are read.
+/// Interval at which the resolver files are read.
 const READ_EVERY: Duration = Duration::from_secs(10);
-/// What a socket heard within this time was heard now.
+/// A host heard within this time counts as heard now.
 const NOW: Duration = Duration::from_secs(1);
-/// Hosts that are told of one link in one look: those heard last.
+/// Most hosts reported as heard per link and scan: those heard last.
 const MOST_HEARD: usize = 2;
-/// Those that are waited for.
+/// Most hosts reported as unanswered per link and scan.
 const MOST_UNANSWERED: usize = 4;
-/// Hosts with a number; beyond, the one used longest ago gets another next time.
+/// Most hosts with a number. Beyond that, the host used longest ago loses its number and gets another next
+/// time.
 const MOST_HOSTS: usize = 512;
 
-/// See the module.
+/// Collects evidence about links from sockets, counters and resolvers.
 #[derive(Debug)]
 pub(crate) struct Idle {
-    /// `None`: nothing is read, and nobody is asked.
+    /// `None`: nothing is read, and no host is probed.
     probing: Option<Probing>,
     diag: Diag,
     next_look: Instant,
     next_read: Instant,
     hosts: Hosts,
-    /// Resolvers as they were told.
+    /// Resolvers as last reported.
     resolvers: BTreeMap<LinkId, Vec<Resolver>>,
-    /// Our own packets, sent and received, and the counters as they were told.
+    /// Our own packets, sent and received.
     own: BTreeMap<LinkId, (u64, u64)>,
     told: BTreeMap<LinkId, (u64, u64)>,
 }
 
-/// Who resolves names for a link.
+/// A host that resolves names for a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Resolver {
     address: IpAddr,
@@ -84,7 +90,7 @@ struct Hosts {
 }
 
 impl Hosts {
-    /// The number of a host; what is known of it is brought up to date.
+    /// Returns the number of a host, and updates what is known about it.
     fn number(&mut self, now: Instant, at: SocketAddr, resolves: bool) -> HostId {
         let address = at.ip();
         if self.by_address.len() == MOST_HOSTS && !self.by_address.contains_key(&address) {
@@ -113,12 +119,12 @@ impl Hosts {
     }
 }
 
-/// What one socket shows of the link that it leaves by.
+/// What one socket shows about the link that it uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shown {
-    /// Its peer was heard so long ago.
+    /// Its peer was heard this long ago.
     Heard(Duration),
-    /// Its peer has left what was retransmitted without an answer.
+    /// Its peer has not acknowledged retransmissions.
     Unanswered,
 }
 
@@ -132,7 +138,7 @@ fn shown(socket: &TcpSocket, info: &TcpInfo) -> Option<Shown> {
     }
 }
 
-/// What sockets show of one link.
+/// What the sockets of one link show.
 #[derive(Debug, Default)]
 struct Seen {
     heard: Vec<(Duration, SocketAddr)>,
@@ -158,7 +164,7 @@ impl Seen {
     }
 }
 
-/// Whose sockets these are.
+/// The parts that tell which link and connection a socket belongs to.
 pub(crate) struct Owners<'w> {
     pub(crate) links: &'w Links,
     pub(crate) flows: &'w Flows,
@@ -166,7 +172,7 @@ pub(crate) struct Owners<'w> {
 }
 
 impl Owners<'_> {
-    /// The link that a socket leaves by, and its peer, if that lies beyond the link's own network.
+    /// The link that a socket uses, and its peer, if the peer lies beyond the link's own network.
     fn place(&self, socket: &TcpSocket) -> Option<(LinkId, SocketAddr)> {
         let peer = SocketAddr::new(socket.remote.ip().to_canonical(), socket.remote.port());
         let local = socket.local.ip().to_canonical();
@@ -178,7 +184,7 @@ impl Owners<'_> {
         (reaches && !self.links.is_near(peer.ip())).then_some((link, peer))
     }
 
-    /// Whether the engine hears of it by its connection.
+    /// Whether the socket's connection already reports this to the engine.
     fn is_told_otherwise(&self, socket: &TcpSocket) -> bool {
         let is_join = socket.subflow.is_some_and(|subflow| subflow.flags.joined());
         let ends = Ends {
@@ -190,7 +196,7 @@ impl Owners<'_> {
     }
 }
 
-/// Such a peer says nothing of any link.
+/// Whether the address is local. Such a peer shows nothing about any link.
 const fn is_local(address: IpAddr) -> bool {
     let link_local = match address {
         IpAddr::V4(v4) => v4.is_link_local() || v4.is_broadcast(),
@@ -217,26 +223,27 @@ impl Idle {
         self.probing.as_ref().map(|_| self.next_look)
     }
 
-    /// The link can be used, and leads to another network than before: the engine has forgotten what it was told.
+    /// The link is usable and leads to another network than before. The engine has forgotten what it was
+    /// told.
     pub(crate) fn begin_anew(&mut self, link: LinkId) {
         self.resolvers.remove(&link);
         self.next_read = Instant::ZERO;
         self.next_look = Instant::ZERO;
     }
 
-    /// A reply to a probe of ours has come.
+    /// Counts a reply to one of our probes.
     pub(crate) fn replied(&mut self, link: LinkId) {
         self.own.entry(link).or_default().1 += 1;
     }
 
-    /// The resolvers of a link, by the files of this host.
+    /// The resolvers of a link, from this host's files.
     pub(crate) fn resolvers_of(&self, ifindex: u32) -> Vec<IpAddr> {
         let root = self.probing.as_ref().map(|probing| &probing.root);
         root.map(|root| resolvers::of_link(root, ifindex))
             .unwrap_or_default()
     }
 
-    /// Looks at what shows whether links live, if that is due.
+    /// If a scan is due, reads all evidence of whether links are alive.
     pub(crate) fn watch(&mut self, now: Instant, owners: &Owners<'_>, host: &mut Host) {
         let is_due = self.wake_at().is_some_and(|at| at <= now);
         if !is_due {
@@ -268,9 +275,9 @@ impl Idle {
         for (link, Seen { heard, unanswered }) in seen {
             let unanswered = unanswered.into_iter().map(|peer| (peer, HostEvent::Unanswered));
             let heard = heard.into_iter().map(|(_, peer)| (peer, HostEvent::Heard));
-            // One that was heard by one program, and not by another, was heard.
+            // A host that one program heard and another did not, was heard.
             for (peer, event) in unanswered.chain(heard) {
-                // What lies in an inner network or behind a tunnel says nothing of the link.
+                // A host in an inner network or behind a tunnel shows nothing about the link.
                 if !host.routes.goes_out(links, peer.ip()) {
                     continue;
                 }
@@ -303,7 +310,8 @@ impl Idle {
         }
     }
 
-    /// Asks a host over a link. That it cannot be asked is a fact, and no failure: the link may have lost its address a moment ago.
+    /// Probes a host over a link. If that is impossible, it is reported as a fact, not as a failure: the link
+    /// may just have lost its address.
     pub(crate) fn ask(
         &mut self,
         now: Instant,
@@ -314,7 +322,7 @@ impl Idle {
     ) {
         let known = self.hosts.known.get(&asked).copied();
         let way = known.and_then(|known| links.get(link)?.way(known.at.is_ipv6()));
-        // Nobody else is to hear of a host in an inner network or behind a tunnel.
+        // A probe of a host in an inner network or behind a tunnel must not leave by another path.
         let known = known.filter(|known| {
             let address = known.at.ip();
             way.is_some_and(|way| way.reaches_directly(address)) || host.routes.goes_out(links, address)
@@ -348,7 +356,7 @@ impl Idle {
         Ok(seen)
     }
 
-    /// What is new about the resolvers of each link.
+    /// Changes in the resolvers of each link.
     fn read_resolvers(&mut self, now: Instant, links: &Links) -> Vec<(LinkId, HostId, bool)> {
         if now < self.next_read {
             return Vec::new();
@@ -363,7 +371,7 @@ impl Idle {
                 .filter_map(|address| {
                     let way = link.way(address.is_ipv6())?;
                     let near = way.gateway == Some(address);
-                    // Another host of the link's own network may be off while the link lives.
+                    // Another host of the link's own network may be off while the link is alive.
                     (near || !way.address.contains(address)).then_some(Resolver { address, near })
                 })
                 .collect();
@@ -398,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_shows_what_it_heard_and_what_it_retransmitted() {
+    fn a_socket_shows_when_it_heard_and_what_it_retransmitted() {
         let long = Duration::from_secs(9);
         let info = |retransmits, unacked, ago| TcpInfo {
             retransmits,

@@ -1,8 +1,8 @@
-//! Whether links live and lead to the Internet, beyond what connections show.
+//! Finds out whether links are alive and lead to the Internet, beyond what connections show.
 //!
-//! In: questions of the engine, sockets of all programs, counters of interfaces, resolvers. Out: facts for the engine.
-//! [`probes`] asks peers and hosts and hears the answers, [`idle`] reads what shows that a link lives while no
-//! connection does, [`checks`] asks for a known page.
+//! In: probe requests of the engine, sockets of all programs, counters of interfaces, resolvers. Out: facts
+//! for the engine. [`probes`] probes peers and hosts and receives the replies. [`idle`] reads evidence that a
+//! link is alive while no connection gives any. [`checks`] requests a known page.
 
 pub(crate) mod checks;
 pub(crate) mod idle;

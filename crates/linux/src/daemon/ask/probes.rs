@@ -1,11 +1,12 @@
-//! Asking whether a link still reaches a peer, and hearing the answer.
+//! Probes whether a link still reaches a peer, and receives the replies.
 //!
 //! # Where we differ, and why
-//! 1. Many servers drop ICMP, and a TCP handshake costs the server an accepted connection. So a peer is asked once, when its
-//!    first connection opens, whether it answers echoes; only where it has never answered one, a probe is both an echo and a handshake.
-//!
-//! 2. A host that a link is judged by ([`crate::daemon::ask::idle`]) is asked by an echo once; one that resolves names and has not answered it, by a question for names from then on. A handshake
-//!    is for those that a program waits for.
+//! 1. Many servers drop ICMP, and a TCP handshake costs the server an accepted connection. So each peer gets
+//!    one echo when its first connection opens. Later probes of a peer that has never replied to an echo are
+//!    both an echo and a handshake.
+//! 2. A host that serves as evidence for a link ([`crate::daemon::ask::idle`]) gets one echo. If it resolves
+//!    names and has not replied, it gets DNS queries from then on. Only hosts that a program waits for get a
+//!    handshake.
 //!
 //! # Checked by
 //! `ask::probes::tests`, `daemon::tests`.
@@ -23,38 +24,38 @@ use std::time::Duration;
 use thiserror::Error;
 use units::Instant;
 
-/// Later answers say nothing about now.
+/// Replies that come later say nothing about the present.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Probes under way at once; beyond, the oldest is forgotten.
+/// Most probes in flight. Beyond that, the oldest is forgotten.
 const MOST: usize = 256;
-/// Peers that are known to answer echoes; beyond, all are asked anew.
+/// Most peers known to reply to echoes. Beyond that, all are tried anew.
 const MOST_PEERS: usize = 4_096;
 
 /// Why a probe could not be sent.
 #[derive(Debug, Error)]
 pub(crate) enum ProbeError {
-    /// The link or the socket.
+    /// The link cannot carry it, or the socket failed.
     #[error(transparent)]
     Send(#[from] SendError),
 }
 
-/// A probe under way. The prober knows it by `2 number` (echo) and `2 number + 1` (handshake).
+/// A probe in flight. The prober knows it by `2 number` (echo) and `2 number + 1` (handshake).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Asked {
     number: u32,
-    /// The engine's name for it; `None`: asked only to learn whether the peer answers.
+    /// The engine's number for it. `None`: sent only to learn whether the peer replies.
     probe: Option<u32>,
     link: LinkId,
     peer: IpAddr,
     at: Instant,
 }
 
-/// Which probes are under way, and who answers what.
+/// Probes in flight, and which kinds each peer replies to.
 #[derive(Debug)]
 pub(crate) struct Probes {
     prober: Prober,
     book: Book,
-    /// Whether peers are asked what they answer before a link is in doubt.
+    /// Whether peers are tried before a link is suspect.
     learns: bool,
 }
 
@@ -62,21 +63,21 @@ pub(crate) struct Probes {
 struct Book {
     asked: VecDeque<Asked>,
     echoing: BTreeSet<IpAddr>,
-    /// Those that were once asked by an echo and nothing else.
+    /// Hosts that have once been sent only an echo.
     tried: BTreeSet<IpAddr>,
     next: u32,
 }
 
-/// A host that is asked whether a link lives.
+/// A host that is probed to learn whether a link is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Witness {
-    /// Where it is, and the port that a program used last.
+    /// Its address, and the port that a program used last.
     pub(crate) at: SocketAddr,
     /// Whether it resolves names.
     pub(crate) resolves: bool,
 }
 
-/// By what a host is asked.
+/// The kinds of probe for a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Means {
     echo: bool,
@@ -84,7 +85,7 @@ struct Means {
     handshake: bool,
 }
 
-/// What an answer was to, and how long it took.
+/// The link and probe that a reply belongs to, and the round-trip time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Answered {
     pub(crate) link: LinkId,
@@ -93,7 +94,7 @@ pub(crate) struct Answered {
 }
 
 impl Book {
-    /// Notes a probe; the number that the prober is to know it by, and any probe that is forgotten for it.
+    /// Records a probe. Returns the number for the prober, and the probe that was forgotten for it, if any.
     fn ask(&mut self, now: Instant, link: LinkId, peer: IpAddr, probe: Option<u32>) -> (u32, Option<Asked>) {
         let forgotten = if self.asked.len() == MOST {
             self.asked.pop_front()
@@ -112,7 +113,8 @@ impl Book {
         (number, forgotten)
     }
 
-    /// The least that this host may answer; without `gently`, all that it may.
+    /// With `gently`, the cheapest probe that this host may reply to. Otherwise every kind that it may reply
+    /// to.
     fn means(&mut self, host: Witness, gently: bool) -> Means {
         let peer = host.at.ip();
         let echoing = self.echoing.contains(&peer);
@@ -143,7 +145,7 @@ impl Book {
         })
     }
 
-    /// A probe for whose answer nobody waits any more.
+    /// Removes a probe whose time is over.
     fn expired(&mut self, now: Instant) -> Option<Asked> {
         let old = self.asked.front().is_some_and(|asked| now - asked.at >= PATIENCE);
         if old { self.asked.pop_front() } else { None }
@@ -159,7 +161,7 @@ impl Probes {
         })
     }
 
-    /// As if no peer had ever answered.
+    /// Forgets which peers replied.
     #[cfg(test)]
     pub(crate) fn forget_peers(&mut self) {
         self.book.echoing.clear();
@@ -169,7 +171,7 @@ impl Probes {
         self.book.asked.front().map(|asked| asked.at + PATIENCE)
     }
 
-    /// Sends an echo, and where the peer may not answer those, a handshake.
+    /// Sends an echo and, if the peer may not reply to echoes, starts a handshake.
     pub(crate) fn ask(
         &mut self,
         now: Instant,
@@ -191,13 +193,13 @@ impl Probes {
             self.prober.handshake(target, peer.port(), number * 2 + 1)?;
         }
         match self.prober.echo(target, number * 2) {
-            // An echo that this host may not send is no loss where the handshake is under way.
+            // If this host may not send an echo, the handshake still works as a probe.
             Err(_) if handshake => Ok(()),
             result => result,
         }
     }
 
-    /// Asks a host that a link is judged by; how many packets that took.
+    /// Probes a host that serves as evidence for a link. Returns the number of packets sent.
     pub(crate) fn ask_host(
         &mut self,
         now: Instant,
@@ -227,14 +229,14 @@ impl Probes {
             sent.push(self.prober.echo(target, number * 2));
         }
         let packets = sent.iter().filter(|sent| sent.is_ok()).count() as u64;
-        // One that left is enough.
+        // One sent packet is enough.
         match sent.into_iter().find(Result::is_err) {
             Some(Err(error)) if packets == 0 => Err(error),
             _ => Ok(packets),
         }
     }
 
-    /// Learns whether a peer answers echoes, over the link on which its connection began.
+    /// Learns whether a peer replies to echoes, over the link on which its connection began.
     pub(crate) fn learn_peer(
         &mut self,
         now: Instant,
@@ -254,19 +256,19 @@ impl Probes {
         }
     }
 
-    /// Forgets probes for whose answer nobody waits any more.
+    /// Forgets probes whose time is over.
     pub(crate) fn expire(&mut self, now: Instant) {
         while let Some(asked) = self.book.expired(now) {
             self.prober.give_up(asked.number * 2 + 1);
         }
     }
 
-    /// Whether the socket with this inode is one of these probes.
+    /// Whether the socket with this inode belongs to one of these probes.
     pub(crate) fn owns(&self, inode: u32) -> bool {
         self.prober.owns(inode)
     }
 
-    /// The next answer to a probe that is under way.
+    /// The next reply to a probe in flight.
     pub(crate) fn answered(&mut self, now: Instant) -> Option<Answered> {
         loop {
             let name = self.prober.answer()?;
@@ -298,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_matched_once_and_timed() {
+    fn a_reply_is_matched_once_and_timed() {
         let mut book = Book::default();
         let (first, _) = book.ask(Instant::from_millis(1), LINK, peer(1), Some(70));
         let (second, _) = book.ask(Instant::from_millis(2), LINK, peer(1), Some(71));
@@ -316,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_echo_shows_that_a_peer_echoes() {
+    fn only_an_echo_reply_shows_that_a_peer_echoes() {
         let mut book = Book::default();
         let (number, _) = book.ask(Instant::ZERO, LINK, peer(1), Some(1));
         book.answer(Instant::ZERO, number, false);
@@ -327,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_asked_by_the_least_that_it_answers() {
+    fn a_host_gets_the_cheapest_probe_that_it_replies_to() {
         let host = |last, resolves| Witness {
             at: (peer(last), 443).into(),
             resolves,
@@ -352,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_answered_is_forgotten() {
+    fn probes_without_a_reply_are_forgotten() {
         let mut book = Book::default();
         for second in 0..3 {
             book.ask(Instant::from_secs(second), LINK, peer(1), None);

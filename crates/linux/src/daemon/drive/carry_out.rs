@@ -1,7 +1,8 @@
-//! Carrying out what the engine asks for.
+//! Executes the engine's actions.
 //!
-//! Every action is carried out or handed to the kernel before the next one is looked at, so they reach the peer in the
-//! engine's order. What fails is observed; where the engine waits for an outcome (a join), it is told of the failure too.
+//! Each action is executed or handed to the kernel before the next one starts, so the peer sees them in the
+//! engine's order. Failures are reported as observations. If the engine waits for an outcome (a join), it is
+//! told about the failure too.
 
 use crate::bpf::Hook;
 use crate::daemon::act::error::ActError;
@@ -13,7 +14,7 @@ use policy::{Action, ConnId, LinkId};
 use units::{Instant, Ratio};
 
 impl World {
-    /// Carries out one action.
+    /// Executes one action.
     pub(crate) fn carry_out(&mut self, now: Instant, action: &Action) -> Result<(), ActError> {
         let changed = changes_subflows_of(&self.conns.flows, action);
         if changed.is_some_and(|conn| self.conns.is_left_in_peace(conn, &mut self.host)) {
@@ -81,13 +82,14 @@ impl World {
         }
     }
 
-    /// Whoever associates with access points does this.
+    /// Hands the request to the program that associates with access points.
     fn hand_over(&mut self, wanted: Association) -> Result<(), ActError> {
         (self.associate)(wanted);
         Ok(())
     }
 
-    /// Marks a share of what arrives by a link, or of what leaves. One that has lost its interface carries nothing.
+    /// Sets the share of a link's packets to mark, received or sent. A link without an interface carries
+    /// nothing.
     fn mark(&mut self, link: LinkId, rate: Ratio, hook: Hook) -> Result<(), ActError> {
         let ifindex = self.links.get(link).and_then(|managed| managed.ifindex);
         match ifindex {
@@ -107,7 +109,7 @@ impl World {
     }
 }
 
-/// The connection whose subflows an action would change.
+/// Returns the connection whose subflows an action would change.
 fn changes_subflows_of(flows: &Flows, action: &Action) -> Option<ConnId> {
     match *action {
         Action::Join { conn, .. } => Some(conn),

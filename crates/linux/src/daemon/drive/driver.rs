@@ -1,7 +1,7 @@
-//! The loop: sleep, read what happened, tell the engine, carry out what it wants.
+//! The main loop: sleep, read events, tell the engine, execute its actions.
 //!
-//! One thread and one epoll. Nothing polls: between events the loop sleeps until the earliest of the engine's deadline and the
-//! books' ([`World::wake_at`]).
+//! One thread and one epoll. Between events the loop sleeps until the engine's deadline or that of the
+//! daemon's parts ([`World::wake_at`]), whichever is earlier.
 
 use crate::daemon::api::error::{RunError, StartError};
 use crate::daemon::api::inlet::{Inlet, Stopper, Word};
@@ -25,10 +25,10 @@ const PEERS: u8 = 2;
 pub(crate) const PROBES: u8 = 3;
 const CHECKS: u8 = 4;
 
-/// A deadline that does not move on when it is served must not become a busy loop.
+/// Shortest sleep. Keeps a deadline that does not advance from causing a busy loop.
 const LEAST_SLEEP: Duration = Duration::from_micros(200);
 
-/// Drives one engine over the calling thread's network namespace. See the module `daemon`.
+/// Runs one engine over the calling thread's network namespace. See the module `daemon`.
 #[derive(Debug)]
 pub struct Daemon {
     engine: Recorded,
@@ -43,16 +43,16 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Takes over the namespace of the calling thread, on which [`run`](Self::run) is to be called too.
+    /// Takes over the namespace of the calling thread. Call [`run`](Self::run) on the same thread.
     ///
-    /// What a crashed run has left behind is taken back first.
+    /// First undoes what a crashed run left behind.
     ///
     /// # Errors
-    /// When the kernel lacks something; nothing is changed then.
+    /// If the kernel lacks a feature. Nothing is changed then.
     pub fn start(mut setup: Setup) -> Result<Self, StartError> {
         let engine = Recorded::new(setup.engine, setup.record.take());
         let clock = Clock::new(setup.epoch_ns);
-        // Listening comes first: a connection that opens while settings are changed is heard of.
+        // Subscribe first: otherwise a connection that opens while settings change would be missed.
         let events = Events::open()?;
         let watch = Watch::with_routes(is_of_interest)?;
         let poller = Poller::new().map_err(StartError::Loop)?;
@@ -65,7 +65,7 @@ impl Daemon {
             (world.checks.as_raw_fd(), CHECKS),
         ];
         if let Err(error) = heard.into_iter().try_for_each(|(fd, tag)| poller.add(fd, tag)) {
-            // As in `World::start`: the first reason is the one to tell.
+            // As in `World::start`: report the first error.
             let _ = world.leave();
             return Err(StartError::Loop(error));
         }
@@ -83,23 +83,23 @@ impl Daemon {
         })
     }
 
-    /// Ends [`run`](Self::run) from another thread or a signal handler.
+    /// Returns a handle that ends [`run`](Self::run) from another thread or a signal handler.
     pub fn stopper(&self) -> Stopper {
         self.inlet.stopper()
     }
 
-    /// For every link, what it is used for and why.
+    /// Says for every link what it is used for and why.
     pub fn explain(&self) -> Vec<Explanation> {
         self.engine.explain()
     }
 
-    /// Works until [`Stopper::stop`], then puts everything back.
+    /// Runs until [`Stopper::stop`], then restores everything.
     ///
     /// # Errors
-    /// When the kernel stops talking to us. Everything is put back then too.
+    /// If communication with the kernel fails. Everything is restored then too.
     pub fn run(&mut self) -> Result<(), RunError> {
         self.cpu_before = thread_cpu();
-        // A starved daemon hears answers late; it uses too little of a core to starve others.
+        // A starved daemon reads replies late. It uses too little CPU to starve other processes.
         let _ = crate::realtime::request(crate::realtime::PROMPT);
         let worked = self.begin().and_then(|()| self.work());
         match (worked, self.world.leave()) {
@@ -111,7 +111,7 @@ impl Daemon {
         }
     }
 
-    /// What is there already.
+    /// Reads the links and connections that exist already.
     pub(crate) fn begin(&mut self) -> Result<(), RunError> {
         self.read_links()?;
         let now = self.now();
@@ -128,7 +128,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Sleeps until something is to be done, at most `patience`, and does it.
+    /// Sleeps until there is work, for at most `patience`, and does it.
     pub(crate) fn turn(&mut self, patience: Option<Duration>) -> Result<(), RunError> {
         let sleep = [patience, self.patience()].into_iter().flatten().min();
         let ready = self.poller.wait(sleep).map_err(RunError::Loop)?;
@@ -142,7 +142,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// What settles a doubt must have been read by then, however seldom subflows are.
+    /// Reads the counters of suspect links before the engine's deadline: subflows may be sampled less often.
     fn look_at_doubted(&mut self, now: Instant) {
         if self.engine.wake_at().is_some_and(|(at, _)| at <= now) {
             let doubted = self.engine.doubted();
@@ -155,7 +155,7 @@ impl Daemon {
         self.world.host.outlet.now
     }
 
-    /// How long nothing has to be done if nothing happens.
+    /// Time until the next deadline, if no event comes before it.
     fn patience(&self) -> Option<Duration> {
         let engine = self.engine.wake_at().map(|(at, _)| at);
         let next = [engine, self.world.wake_at()].into_iter().flatten().min()?;
@@ -225,17 +225,18 @@ impl Daemon {
                     self.world.host.outlet.tell(input);
                 }
                 Word::Report(answer) => {
-                    // Whoever asked may have lost patience.
+                    // The asker may have timed out.
                     let _ = answer.try_send(self.report());
                 }
             }
         }
     }
 
-    /// Tells the engine everything that waits, and carries out everything it wants, until both are done.
+    /// Passes all pending facts to the engine and executes all its actions, until both queues are empty.
     ///
-    /// What waits is as old as its `reading`, not as young as its turn: by the time that many subflows have had theirs, a doubt about one of the first
-    /// may be ripe.
+    /// A pending sample is as old as `reading`, the time at which it was taken, not as the time at which it
+    /// is processed. With many subflows, the deadline of one of the first may pass while their samples are
+    /// processed.
     fn think(&mut self, mut reading: Instant) {
         loop {
             while let Some(input) = self.world.host.outlet.facts.pop_front() {
@@ -272,7 +273,7 @@ impl Daemon {
     }
 }
 
-/// What tells a link's next hop, and what is ours.
+/// Selects default routes, which name a link's next hop, and the daemon's own routes.
 fn is_of_interest(route: &Route) -> bool {
     route.is_default() && (route.table == Table::MAIN || route.protocol == Protocol::SLOWHAND)
 }

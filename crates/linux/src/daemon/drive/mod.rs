@@ -1,8 +1,8 @@
-//! The loop, and the world that it drives.
+//! The main loop, and the parts that it drives.
 //!
 //! In: everything that wakes the loop. Out: calls of the other rooms, in a fixed order, and the report.
-//! [`driver`] sleeps, reads and tells the engine; [`world`] owns the parts and ticks them; [`carry_out`] hands out what
-//! the engine asks for, [`steps`] what follows from events of links.
+//! [`driver`] sleeps, reads events and tells the engine. [`world`] owns the parts and calls them when they
+//! are due. [`carry_out`] executes the engine's actions, [`steps`] the consequences of link events.
 
 pub(crate) mod carry_out;
 pub(crate) mod driver;

@@ -1,4 +1,4 @@
-//! The report of everything that the daemon knows.
+//! Builds the report of the daemon's whole state.
 
 use crate::daemon::api::report::{ConnReport, LeverReport, LinkReport, MarkReport, Report, SubflowReport};
 use crate::daemon::api::sender::default_controller;
@@ -12,14 +12,15 @@ use policy::{ConnExplanation, Engine};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use units::{Duration, Instant};
 
-/// Addresses that only a default route leads to (`a.root-servers.net`). Tables are asked about them; nothing is sent there.
+/// Addresses that only a default route leads to (`a.root-servers.net`). Used for route lookups only: no
+/// packet is sent there.
 const ANYWHERE: [IpAddr; 2] = [
     IpAddr::V4(Ipv4Addr::new(198, 41, 0, 4)),
     IpAddr::V6(Ipv6Addr::new(0x2001, 0x503, 0xba3e, 0, 0, 0, 2, 0x30)),
 ];
 
 impl World {
-    /// Everything there is to say; the reasons are the engine's.
+    /// Builds the report. The reasons in it are the engine's.
     pub(crate) fn report(&self, at: Instant, since: Instant, cpu: Duration, engine: &Engine) -> Report {
         let bounded = engine.explain_connections();
         let controllers = Controllers::read();

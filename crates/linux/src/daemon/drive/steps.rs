@@ -1,4 +1,5 @@
-//! What follows from what the kernel says of links: facts for the engine, routes and rules, limits attached to interfaces.
+//! Executes the consequences of link events: facts for the engine, routes and rules, programs attached to
+//! interfaces.
 
 use crate::daemon::api::observe::Observation;
 use crate::daemon::drive::world::World;
@@ -19,13 +20,13 @@ impl World {
         self.take_steps(now, steps);
     }
 
-    /// Takes the steps in order, and those that follow from them right behind.
+    /// Executes the steps in order. Steps that result from one follow it at once.
     pub(crate) fn take_steps(&mut self, now: Instant, mut steps: Vec<Step>) {
         let mut next = Vec::new();
         for step in steps.drain(..) {
             self.take_step(now, step, &mut next);
             for step in next.drain(..) {
-                // What follows from an installation is only told.
+                // Steps that result from an installation only tell the engine.
                 self.take_step(now, step, &mut Vec::new());
             }
         }
@@ -85,7 +86,7 @@ impl World {
         }
     }
 
-    /// New connections begin on this link, or where the user's routes lead.
+    /// Makes new connections begin on this link, or, if `None`, where the user's routes lead.
     pub(crate) fn begin_connections_on(&mut self, now: Instant, family: Family, link: Option<LinkId>) {
         let mut steps = std::mem::take(&mut self.steps);
         self.links.prefer(family, link, &mut steps);

@@ -1,4 +1,4 @@
-//! Everything that the loop acts on: its parts, which of them is called when, and when the next one has something to do.
+//! Everything that the loop acts on: its parts, the order in which they are called, and their next deadline.
 
 use crate::daemon::act::cla::Cla;
 use crate::daemon::act::conns::Conns;
@@ -22,7 +22,7 @@ use crate::sysctl::PathManager;
 use policy::{Engine, Input, LinkEvent, LinkId, Policy};
 use units::Instant;
 
-/// See the module.
+/// All parts of the daemon.
 pub(crate) struct World {
     pub(crate) links: Links,
     pub(crate) conns: Conns,
@@ -34,15 +34,15 @@ pub(crate) struct World {
     pub(crate) upkeep: Upkeep,
     pub(crate) associate: AssociateFn,
     pub(crate) host: Host,
-    /// Steps that links want taken; empty between events.
+    /// Steps that links request. Empty between events.
     pub(crate) steps: Vec<Step>,
 }
 
 impl World {
-    /// Opens everything, and takes the namespace over.
+    /// Opens all handles and takes the namespace over.
     pub(crate) fn start(setup: Setup, engine: &Engine, now: Instant) -> Result<(Self, Inlet), StartError> {
         let kernel_managed = engine.uses_kernel_path_manager();
-        // No other strategy makes anything of it.
+        // Only these policies use probes.
         let heeds = matches!(setup.engine.policy, Policy::Slowhand | Policy::SlowhandNoWindow);
         let probing = setup.probing.filter(|_| heeds);
         let check = probing.as_ref().and_then(|probing| probing.check.clone());
@@ -78,7 +78,7 @@ impl World {
         let taken = world.host.settings.take_over(&mut world.host.commands, manager);
         let taken = taken.and_then(|()| world.host.settings.send_with(setup.sender));
         if let Err(error) = taken {
-            // The first reason is the one to tell; what cannot be put back either is on record for the next start.
+            // Report the first error. What cannot be restored either is on record for the next start.
             let _ = world.leave();
             return Err(error);
         }
@@ -94,7 +94,7 @@ impl World {
         }
     }
 
-    /// Puts everything back.
+    /// Restores everything.
     pub(crate) fn leave(&mut self) -> Result<(), RunError> {
         if let Err(error) = self.conns.bounds.levers.release_all() {
             self.host.outlet.trouble("taking limits off sockets", &error);
@@ -108,7 +108,7 @@ impl World {
         ))
     }
 
-    /// When something is to be done although nothing happens.
+    /// Next deadline of any part, if no event comes before it.
     pub(crate) fn wake_at(&self) -> Option<Instant> {
         let times = [
             self.links.wake_at(),
@@ -138,18 +138,18 @@ impl World {
         self.hearing().take_stock(now);
     }
 
-    /// Reads what is due.
+    /// Samples the counters that are due.
     pub(crate) fn sample(&mut self, now: Instant, in_doubt: bool) {
         let (conns, host) = (&mut self.conns, &mut self.host);
         self.sampler.sample(now, in_doubt, conns, host, &self.links);
     }
 
-    /// Something happened that may make the next reading more urgent.
+    /// Reschedules the next sample: an event may have made it more urgent.
     pub(crate) fn stir(&mut self, now: Instant, in_doubt: bool) {
         self.sampler.stir(now, in_doubt, &self.conns.flows);
     }
 
-    /// Reads what has come over one link, of whatever kind.
+    /// Reads the packets received over one link, of any protocol.
     pub(crate) fn look_at(&mut self, link: LinkId) {
         look_at(link, &mut self.host, &self.links);
     }
@@ -177,7 +177,7 @@ impl World {
         self.idle.watch(now, &owners, &mut self.host);
     }
 
-    /// The link can be used from now on: it is another one than it was, as far as what lies behind it is concerned.
+    /// The link is usable from now on. What is known about hosts behind it no longer holds.
     pub(crate) fn usable(&mut self, link: LinkId) {
         self.idle.begin_anew(link);
         if self.checks.can_check() {
@@ -195,7 +195,7 @@ impl World {
             .keep_up(now, &mut self.host, &mut self.endpoints, names);
     }
 
-    /// Does what is due. These links are in doubt.
+    /// Does what is due. `doubted` are the suspect links.
     pub(crate) fn tick(&mut self, now: Instant, doubted: &[LinkId]) {
         let mut steps = std::mem::take(&mut self.steps);
         self.links.tick(now, &mut steps);

@@ -1,15 +1,16 @@
-//! Address identifiers: how this host names its addresses towards its peers.
+//! Address identifiers: the numbers by which this host names its addresses to its peers.
 //!
-//! One identifier per link and address, the same in every connection, as RFC 8684 §3.4.1 asks: while an identifier is in
-//! use it must not name another address. Zero is the address of each connection's first subflow, whatever it is.
+//! Each link and address has one identifier, the same in every connection. RFC 8684 §3.4.1 requires that an
+//! identifier in use names no other address. Zero is the address of each connection's first subflow, whatever
+//! it is.
 
 use policy::LinkId;
 use std::net::IpAddr;
 
-/// Gives out 1..=255; when all are given out, the one that was not asked for the longest goes to the newcomer.
+/// Allocates 1..=255. If all are in use, a new address gets the one that was used longest ago.
 #[derive(Debug, Default)]
 pub(crate) struct AddressIds {
-    /// The latest used last.
+    /// In order of use, the latest last.
     given: Vec<(LinkId, IpAddr, u8)>,
 }
 
@@ -50,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn when_all_are_given_the_longest_unused_goes() {
+    fn when_all_are_in_use_the_longest_unused_is_reassigned() {
         let mut ids = AddressIds::default();
         let given: Vec<u8> = (0..255).map(|n| ids.of(LinkId(1), address(n))).collect();
         assert_eq!(ids.of(LinkId(1), address(0)), given[0]);

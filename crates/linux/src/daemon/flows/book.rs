@@ -1,11 +1,12 @@
-//! Connections and subflows: who is who, and how far along.
+//! Connections and subflows: their names and states.
 //!
-//! The kernel names a subflow by its ends, the engine by a number; a connection is its token for both. A subflow that was
-//! asked for is not told to the engine when the kernel reports it established, but when it is *proven*: a peer that takes no
-//! more subflows completes the TCP handshake first and resets it one round trip later. The proof is the kernel's own mark
-//! for the fourth packet of the join (RFC 8684 §3.2), which only a peer that accepted sends; it comes in the same round
-//! trip as the reset would. Nothing is lost by waiting: the kernel uses the subflow from that same packet on, whether the engine knows of
-//! it or not, so recovery is not delayed, and the engine never counts a path that is about to vanish.
+//! The kernel names a subflow by its ends, the engine by a number. Both name a connection by its token. The
+//! engine is told about a joined subflow not when the kernel reports it established, but when it is *proven*.
+//! A peer that accepts no more subflows completes the TCP handshake first and resets the subflow one round
+//! trip later. The proof is the kernel's own flag for the fourth packet of the join (RFC 8684 §3.2), which
+//! only a peer that accepts sends. It comes in the same round trip as the reset would. The wait costs
+//! nothing: the kernel uses the subflow from that packet on, whether the engine knows of it or not. So
+//! recovery is not delayed, and the engine never counts a path that is about to vanish.
 //!
 //! # Sources
 //! - RFC 8684 §3.2; net/mptcp/options.c (`check_fully_established`), Linux 6.18.
@@ -22,75 +23,77 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use units::{Bytes, Instant};
 
-/// Ended subflows that are remembered per connection: their address may have to be withdrawn, and withdrawn again.
+/// Most ended subflows remembered per connection. Their addresses may have to be withdrawn, even more than
+/// once.
 const REMEMBERED: usize = 32;
 
-/// How far a connection is.
+/// The state of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Subflows cannot be added yet.
+    /// No subflow can be added to it yet.
     Fresh,
-    /// The engine knows of it.
+    /// The engine knows it.
     Open,
-    /// The engine does not know of it, or not any more, and this is why.
+    /// The engine does not know it, or has been told to forget it, for this reason.
     LeftAlone(LeftAlone),
 }
 
-/// A connection that this host began.
+/// A connection that this host opened.
 #[derive(Debug)]
 pub(crate) struct Conn {
     pub(crate) id: ConnId,
-    /// The peer.
+    /// The peer's address and port.
     pub(crate) remote: SocketAddr,
-    /// Where subflows go; `None` while a peer that wants none at its first address has announced no other.
+    /// The address for joins. `None` if the peer accepts none at its first address and has announced no
+    /// other.
     pub(crate) joinable: Option<SocketAddr>,
     pub(crate) phase: Phase,
     /// When data last moved.
     pub(crate) motion: Motion,
-    /// Counters at the latest look.
+    /// Counters of the latest sample.
     pub(crate) sample: ConnSample,
-    /// What waits for earlier bytes.
+    /// Out-of-order bytes.
     pub(crate) held: Held,
     /// Living subflows.
     pub(crate) subflows: Vec<SubflowId>,
-    /// Ended ones, the latest last.
+    /// Ended subflows, the latest last.
     pub(crate) ended: Vec<SubflowId>,
 }
 
-/// How far a subflow is.
+/// The state of a subflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// The kernel calls it established; whether the peer does is not known yet.
+    /// The kernel calls it established, but the peer may not have accepted it.
     Unproven {
-        /// Until when a proof is waited for.
+        /// When to give up waiting for the proof.
         until: Instant,
     },
-    /// The engine knows of it.
+    /// The engine knows it.
     Proven,
     /// This host ended it.
     Destroyed,
-    /// It ended.
+    /// It has ended.
     Closed,
 }
 
-/// One connection's share of one link.
+/// A subflow of a connection over one link.
 #[derive(Debug)]
 pub(crate) struct Subflow {
     pub(crate) id: SubflowId,
     pub(crate) conn: ConnId,
     pub(crate) link: LinkId,
     pub(crate) ends: Ends,
-    /// The address identifier that this host gave; zero for the first subflow.
+    /// The address identifier that this host assigned. Zero for the first subflow.
     pub(crate) address_id: u8,
     pub(crate) initial: bool,
-    /// What this host asked for.
+    /// The priority that this host asked for.
     pub(crate) backup: bool,
     pub(crate) standing: Standing,
-    /// Counters at the latest look.
+    /// Counters of the latest sample.
     pub(crate) sample: SubflowSample,
-    /// How much of what has come is in its connection's [`Held`].
+    /// Bytes received that its connection's [`Held`] has counted.
     pub(crate) counted: Bytes,
-    /// How many looks in a row did not find it.
+    /// Samples in a row that did not find it.
     pub(crate) misses: u8,
 }
 
@@ -100,7 +103,7 @@ impl Subflow {
     }
 }
 
-/// All connections of this namespace that this host began.
+/// All connections of this namespace that this host opened.
 #[derive(Debug, Default)]
 pub(crate) struct Flows {
     conns: BTreeMap<ConnId, Conn>,
@@ -135,7 +138,7 @@ impl Flows {
         self.by_ends.get(ends).copied()
     }
 
-    /// Living subflows of all connections, in the order in which they came.
+    /// Living subflows of all connections, in the order of their numbers.
     pub(crate) fn living(&self) -> impl Iterator<Item = &Subflow> {
         self.subflows.values().filter(|subflow| subflow.living())
     }
@@ -150,7 +153,7 @@ impl Flows {
         ids.iter().filter_map(|id| self.subflows.get(id))
     }
 
-    /// What has come on a connection's living subflows since this was last asked.
+    /// Bytes received on a connection's living subflows since the last call.
     pub(crate) fn arrived(&mut self, conn: ConnId) -> Bytes {
         let ids = self.conns.get(&conn).map(|conn| conn.subflows.as_slice());
         let mut arrived = Bytes::ZERO;
@@ -163,7 +166,7 @@ impl Flows {
         arrived
     }
 
-    /// Whether this host has ended a subflow with these ends, of which the kernel may still speak.
+    /// Whether this host has ended a subflow with these ends. The kernel may still send events about it.
     pub(crate) fn was_destroyed(&self, conn: ConnId, ends: &Ends) -> bool {
         let ended = self
             .conns
@@ -181,7 +184,7 @@ impl Flows {
         self.living().find(late).map(|subflow| subflow.id)
     }
 
-    /// Nobody waits any more for proofs that the peer takes what joined this connection.
+    /// Marks all subflows of a connection as proven.
     pub(crate) fn settle(&mut self, conn: ConnId) {
         let ids = self.conns.get(&conn).map(|conn| conn.subflows.as_slice());
         for id in ids.unwrap_or_default() {
@@ -201,7 +204,7 @@ impl Flows {
             .min()
     }
 
-    /// A connection; one that is known already keeps what is known.
+    /// Returns a connection. Creates it if it is not known.
     pub(crate) fn open(&mut self, id: ConnId, remote: SocketAddr) -> &mut Conn {
         self.conns.entry(id).or_insert_with(|| Conn {
             id,
@@ -216,7 +219,8 @@ impl Flows {
         })
     }
 
-    /// A new subflow of a known connection; `None` if the connection is not known or the subflow is.
+    /// Adds a subflow to a known connection. Returns `None` if the connection is unknown or the subflow known
+    /// already.
     pub(crate) fn add(&mut self, new: NewSubflow) -> Option<SubflowId> {
         if self.by_ends.contains_key(&new.ends) {
             return None;
@@ -230,7 +234,7 @@ impl Flows {
         Some(id)
     }
 
-    /// The kernel names a subflow otherwise than was thought.
+    /// Corrects the ends by which the kernel names a subflow.
     pub(crate) fn rebind(&mut self, id: SubflowId, ends: Ends) {
         if let Some(subflow) = self.subflows.get_mut(&id) {
             self.by_ends.remove(&subflow.ends);
@@ -240,7 +244,7 @@ impl Flows {
         }
     }
 
-    /// A subflow has ended; it is remembered for a while.
+    /// Marks a subflow as ended. It is remembered for a while.
     pub(crate) fn end(&mut self, id: SubflowId, standing: Standing) {
         let Some(subflow) = self.subflows.get_mut(&id) else {
             return;
@@ -262,7 +266,7 @@ impl Flows {
         }
     }
 
-    /// A connection has ended, and everything about it is forgotten.
+    /// Removes a connection and everything about it.
     pub(crate) fn close(&mut self, id: ConnId) -> Option<Conn> {
         let conn = self.conns.remove(&id)?;
         for subflow in conn.subflows.iter().chain(&conn.ended) {
@@ -274,7 +278,7 @@ impl Flows {
     }
 }
 
-/// A subflow before it has a number.
+/// A subflow that has no number yet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NewSubflow {
     pub(crate) conn: ConnId,
@@ -385,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_unproven_subflow_wakes() {
+    fn the_earliest_unproven_subflow_sets_the_deadline() {
         let mut flows = Flows::default();
         flows.open(ConnId(1), at(0).remote);
         assert_eq!(flows.wake_at(), None);

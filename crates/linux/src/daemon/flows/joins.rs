@@ -1,14 +1,15 @@
-//! Subflows that were asked for and of which the kernel has not said a word yet.
+//! Requested joins for which the kernel has sent no event yet.
 
 use policy::{ConnId, LinkId};
 use std::net::IpAddr;
 use std::time::Duration;
 use units::Instant;
 
-/// SYNs leave at 0 and 1 s, and in older kernels at 3 s: whoever has answered none of the first two is not there.
+/// SYNs leave at 0 and 1 s, and in older kernels at 3 s. A peer that answers neither of the first two is
+/// unreachable.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// One such subflow.
+/// A requested join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Join {
     pub(crate) conn: ConnId,
@@ -18,7 +19,7 @@ pub(crate) struct Join {
     pub(crate) backup: bool,
 }
 
-/// All of them.
+/// All requested joins.
 #[derive(Debug, Default)]
 pub(crate) struct Joins {
     waiting: Vec<(Join, Instant)>,
@@ -29,7 +30,7 @@ impl Joins {
         self.waiting.push((join, now + PATIENCE));
     }
 
-    /// The kernel spoke of a subflow of this connection from this address: the oldest that fits is not waited for any more.
+    /// Removes the oldest join of this connection from this address, when the kernel reports such a subflow.
     pub(crate) fn take(&mut self, conn: ConnId, local: IpAddr) -> Option<Join> {
         let at = self
             .waiting
@@ -38,20 +39,20 @@ impl Joins {
         Some(self.waiting.remove(at).0)
     }
 
-    /// Whether a subflow of this connection with this address identifier is on its way.
+    /// Whether a join of this connection with this address identifier is pending.
     pub(crate) fn has_id(&self, conn: ConnId, address_id: u8) -> bool {
         self.waiting
             .iter()
             .any(|(join, _)| (join.conn, join.address_id) == (conn, address_id))
     }
 
-    /// One for which was waited long enough.
+    /// Removes a join whose time is over.
     pub(crate) fn expired(&mut self, now: Instant) -> Option<Join> {
         let at = self.waiting.iter().position(|(_, until)| *until <= now)?;
         Some(self.waiting.remove(at).0)
     }
 
-    /// The connection is no more.
+    /// Removes all joins of a closed connection.
     pub(crate) fn forget(&mut self, conn: ConnId) {
         self.waiting.retain(|(join, _)| join.conn != conn);
     }
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_takes_the_oldest_that_fits() {
+    fn an_event_takes_the_oldest_matching_join() {
         let mut joins = Joins::default();
         let oldest = Join {
             address_id: 9,
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_unanswered_expires() {
+    fn a_join_without_an_event_expires() {
         let mut joins = Joins::default();
         joins.add(Instant::from_secs(1), join(1, 1));
         joins.add(Instant::from_secs(2), join(1, 2));

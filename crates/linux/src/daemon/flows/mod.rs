@@ -1,8 +1,9 @@
-//! Connections and subflows: what is known of them, and what the daemon waits for.
+//! Connections and subflows: their known state, and what the daemon waits for.
 //!
-//! In: what other rooms have heard and done. Out: answers, and the times at which waiting ends (`wake_at`).
-//! Bookkeeping only: nothing here talks to the kernel. [`book`] has connections and subflows, [`joins`] and [`priorities`]
-//! what the kernel has not confirmed yet, [`address_ids`] the identifiers of addresses, [`names`] what both sides call them.
+//! In: what other rooms have heard and done. Out: answers, and the deadlines of what is waited for
+//! (`wake_at`). Bookkeeping only: nothing here talks to the kernel. [`book`] has connections and subflows.
+//! [`joins`] and [`priorities`] have what the kernel has not confirmed yet, [`address_ids`] the identifiers
+//! of addresses. [`names`] converts between the kernel's names and the engine's.
 
 pub(crate) mod address_ids;
 pub(crate) mod book;

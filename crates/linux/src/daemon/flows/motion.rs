@@ -3,10 +3,10 @@
 use std::time::Duration;
 use units::Instant;
 
-/// Nothing has moved for so long: idle.
+/// A connection in which nothing has moved for this long is idle.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// When a connection last moved.
+/// The time at which data last moved in a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Motion {
     since: Instant,
@@ -14,7 +14,7 @@ pub(crate) struct Motion {
 }
 
 impl Motion {
-    /// A connection that was just found is taken to move.
+    /// A connection that was just found counts as moving.
     pub(crate) const fn new(now: Instant) -> Self {
         Self {
             since: now,
@@ -22,7 +22,7 @@ impl Motion {
         }
     }
 
-    /// Takes in a sum that is different whenever something moved.
+    /// Takes a number that changes whenever data has moved.
     pub(crate) fn look(&mut self, now: Instant, fingerprint: u64) {
         if std::mem::replace(&mut self.fingerprint, fingerprint) != fingerprint {
             self.since = now;

@@ -1,11 +1,11 @@
-//! What the kernel and the engine call connections, subflows and their ends.
+//! Converts between the kernel's and the engine's names of connections, subflows and their ends.
 
 use crate::diag::Ends;
 use crate::mptcp_pm::{self, Token};
 use policy::ConnId;
 use std::net::SocketAddr;
 
-/// A subflow's ends, as commands name it.
+/// A subflow's ends, in the form that commands use.
 pub(crate) const fn pair(ends: &Ends) -> mptcp_pm::Subflow {
     mptcp_pm::Subflow {
         local: ends.local,
@@ -13,7 +13,7 @@ pub(crate) const fn pair(ends: &Ends) -> mptcp_pm::Subflow {
     }
 }
 
-/// A subflow's ends, as events name them.
+/// A subflow's ends, in the form that events use.
 pub(crate) const fn ends(pair: &mptcp_pm::Subflow, ifindex: Option<u32>) -> Ends {
     Ends {
         local: pair.local,
@@ -22,7 +22,7 @@ pub(crate) const fn ends(pair: &mptcp_pm::Subflow, ifindex: Option<u32>) -> Ends
     }
 }
 
-/// A mapped IPv4 address as what it is.
+/// Converts an IPv4-mapped IPv6 address to IPv4.
 pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }

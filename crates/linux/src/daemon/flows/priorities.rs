@@ -1,17 +1,18 @@
-//! Changes of a subflow's priority that the kernel would not take yet.
+//! Changes of a subflow's priority that the kernel has refused for now.
 //!
-//! For a moment after a join the kernel answers EINVAL: its own half of the subflow is not on the connection's list yet. A subflow whose link has
-//! fallen into doubt meanwhile waits until the doubt is settled: words about priority go only where something is still delivered.
+//! For a moment after a join the kernel returns EINVAL: its own half of the subflow is not on the
+//! connection's list yet. If the subflow's link has become suspect meanwhile, the change waits until that is
+//! settled: MP_PRIO is sent only over links that still deliver.
 
 use policy::SubflowId;
 use std::time::Duration;
 use units::Instant;
 
 const AGAIN: Duration = Duration::from_millis(20);
-/// Half a second: a join that is not complete by then never will be.
+/// Half a second. A join that is not complete by then never will be.
 const TRIES: u32 = 25;
 
-/// A change that is tried again.
+/// A change to be retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) subflow: SubflowId,
@@ -20,19 +21,19 @@ pub(crate) struct Wanted {
     at: Instant,
 }
 
-/// All of them, at most one for each subflow.
+/// All changes to be retried, at most one per subflow.
 #[derive(Debug, Default)]
 pub(crate) struct Priorities {
     waiting: Vec<Wanted>,
 }
 
 impl Priorities {
-    /// Whatever was wanted of this subflow before is void.
+    /// Drops the pending change of this subflow.
     pub(crate) fn forget(&mut self, subflow: SubflowId) {
         self.waiting.retain(|wanted| wanted.subflow != subflow);
     }
 
-    /// The first refusal.
+    /// Schedules a retry after the first refusal.
     pub(crate) fn later(&mut self, now: Instant, subflow: SubflowId, backup: bool) {
         self.forget(subflow);
         self.waiting.push(Wanted {
@@ -43,7 +44,7 @@ impl Priorities {
         });
     }
 
-    /// Another refusal; false when it was the last.
+    /// Schedules a retry after another refusal. Returns false if that was the last try.
     pub(crate) fn again(&mut self, now: Instant, wanted: Wanted) -> bool {
         let again = wanted.tries < TRIES;
         if again {
@@ -56,7 +57,7 @@ impl Priorities {
         again
     }
 
-    /// It must not be tried now; that counts as no refusal.
+    /// Schedules a retry of a change that must not be made now. It does not count as a try.
     pub(crate) fn put_off(&mut self, now: Instant, wanted: Wanted) {
         self.waiting.push(Wanted {
             at: now + AGAIN,
@@ -64,7 +65,7 @@ impl Priorities {
         });
     }
 
-    /// One that is to be tried now.
+    /// Removes a change that is due.
     pub(crate) fn due(&mut self, now: Instant) -> Option<Wanted> {
         let at = self.waiting.iter().position(|wanted| wanted.at <= now)?;
         Some(self.waiting.remove(at))
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_is_tried_for_half_a_second() {
+    fn a_refused_change_is_retried_for_half_a_second() {
         let mut priorities = Priorities::default();
         let mut now = Instant::ZERO;
         priorities.later(now, SubflowId(1), true);
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_wish_replaces_an_older() {
+    fn a_newer_change_replaces_an_older() {
         let mut priorities = Priorities::default();
         priorities.later(Instant::ZERO, SubflowId(1), true);
         priorities.later(Instant::ZERO, SubflowId(1), false);

@@ -1,4 +1,4 @@
-//! What the kernel says of connections and subflows becomes what the engine is told.
+//! Turns the kernel's events about connections and subflows into facts for the engine.
 //!
 //! # Sources
 //! - RFC 8684 §3.2 (the fourth packet of a join), §3.6 (reasons of a reset).
@@ -16,7 +16,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use units::Instant;
 
-/// A subflow that the peer has neither accepted nor reset by then lost both packets: its path is dead.
+/// Time after which an unproven subflow's path is dead: the peer has neither accepted nor reset it, so both
+/// packets were lost.
 const PROOF_PATIENCE: Duration = Duration::from_secs(3);
 
 impl Hearing<'_> {
@@ -28,7 +29,7 @@ impl Hearing<'_> {
             Event::Announced(announced) => self.announced(announced),
             Event::SubflowEstablished(change) => self.subflow_established(now, change),
             Event::SubflowClosed(change) => self.subflow_closed(change),
-            // A changed priority is seen in the next sample.
+            // The next sample shows a changed priority.
             Event::SubflowPriority(_)
             | Event::Removed(..)
             | Event::ListenerCreated(_)
@@ -91,7 +92,7 @@ impl Hearing<'_> {
         );
     }
 
-    /// A server that wants no joins at its first address says where it wants them.
+    /// A server that accepts no joins at its first address announces where it accepts them.
     fn announced(&mut self, announced: &Announced) {
         let Some(conn) = self.conns.flows.conn_mut(conn_of(announced.token)) else {
             return;

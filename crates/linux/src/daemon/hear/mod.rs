@@ -1,7 +1,8 @@
-//! What the kernel says of connections, for the engine.
+//! Turns what the kernel says about connections into facts for the engine.
 //!
-//! In: events of the path manager and counters of sockets. Out: facts for the engine, in the order in which they were
-//! found. [`events`] takes events, [`stock`] finds what events missed, [`sampling`] reads counters when [`pace`] says so.
+//! In: events of the path manager, and counters of sockets. Out: facts for the engine, in the order in which
+//! they were found. [`events`] handles events, [`stock`] finds what events missed, [`sampling`] reads
+//! counters when [`pace`] says so.
 
 pub(crate) mod events;
 pub(crate) mod pace;
@@ -13,7 +14,7 @@ use crate::daemon::ask::probes::Probes;
 use crate::daemon::host::Host;
 use crate::daemon::links::book::Links;
 
-/// The parts of the world that an event, or a list of sockets, may change.
+/// The parts of the world that an event or a list of sockets may change.
 pub(crate) struct Hearing<'w> {
     pub(crate) conns: &'w mut Conns,
     pub(crate) host: &'w mut Host,

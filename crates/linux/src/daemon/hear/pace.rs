@@ -1,12 +1,15 @@
-//! How often counters are read: often while data moves, seldom while nothing does, never more than a bounded share of a core.
+//! How often counters are sampled: often while data moves, rarely while it does not, and within a fixed share
+//! of a core.
 //!
 //! # Where we differ, and why
-//! 1. A fixed period would cost 30 times more with 100 connections than with one. The period stretches with what the last
-//!    reading cost ([`SHARE`]), so the cost is bounded and few connections are watched as closely as the detection of a dead
-//!    link needs (its shortest rule is the first reading that finds nothing new). With many, a doubt is ripe before the next reading: then the
-//!    interface alone is read when the engine asks to be woken (`Daemon::look_at_doubted`).
-//! 2. What was costly once stretches nothing: a thread that has just set up a connection's levers has not read too often. With that counted, the
-//!    second reading of the first connection came 100 ms after the first, and so did the news that its joins had been accepted.
+//! 1. A fixed period would cost 30 times more with 100 connections than with one. The period grows with the
+//!    cost of the last sample ([`SHARE`]), so the cost is bounded. Few connections are sampled as often as
+//!    the detection of a dead link needs: its shortest rule is the first sample that shows nothing new. With
+//!    many, the engine's deadline for a suspect link comes before the next sample. Then only the interface's
+//!    counter is read when the engine asks to be woken (`Daemon::look_at_doubted`).
+//! 2. A single costly sample does not stretch the period. Otherwise the setup of a connection's levers,
+//!    counted as the cost of a sample, delayed the second sample by 100 ms, and with it the proof that its
+//!    joins were accepted.
 //!
 //! # Checked by
 //! `hear::pace::tests`; bench `window-cost`.
@@ -14,30 +17,30 @@
 use std::time::Duration;
 use units::Instant;
 
-/// While data moves.
+/// Sample period while data moves.
 const BUSY: Duration = Duration::from_millis(10);
-/// While a link is in doubt or a subflow unproven.
+/// Sample period while a link is suspect or a subflow unproven.
 const KEEN: Duration = Duration::from_millis(5);
-/// While nothing moves.
+/// Sample period while nothing moves.
 const IDLE: Duration = Duration::from_millis(100);
-/// A reading may cost one in so many parts of the time until the next.
+/// A sample may use at most 1/`SHARE` of the time until the next one.
 const SHARE: u32 = 50;
 
-/// The pace of one daemon.
+/// The sampling schedule of one daemon.
 #[derive(Debug)]
 pub(crate) struct Pace {
     next: Option<Instant>,
     next_idle: Instant,
-    /// What the last two readings cost, the later first.
+    /// Cost of the last two samples, the later first.
     costs: [Duration; 2],
 }
 
-/// Which connections are to be read now.
+/// Which connections to sample now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whom {
-    /// Those in which data moves.
+    /// Connections in which data moves.
     Busy,
-    /// All.
+    /// All connections.
     All,
 }
 
@@ -50,7 +53,7 @@ impl Pace {
         }
     }
 
-    /// Whom to read now, if anyone.
+    /// Which connections to sample now, if any.
     pub(crate) fn due(&self, now: Instant) -> Option<Whom> {
         self.next.filter(|next| *next <= now)?;
         Some(if self.next_idle <= now {
@@ -60,7 +63,7 @@ impl Pace {
         })
     }
 
-    /// A reading was done, and this is what there is to read now.
+    /// Records a sample and its cost, and schedules the next one for the current `state`.
     pub(crate) fn read(&mut self, now: Instant, whom: Whom, cost: Duration, state: Watched) {
         self.costs = [cost, self.costs[0]];
         if whom == Whom::All {
@@ -69,7 +72,7 @@ impl Pace {
         self.plan(now, state);
     }
 
-    /// Something changed outside of a reading: the next one may have to be sooner.
+    /// Reschedules the next sample if an event made it more urgent.
     pub(crate) fn stir(&mut self, now: Instant, state: Watched) {
         let planned = self.next;
         self.plan(now, state);
@@ -78,7 +81,7 @@ impl Pace {
             .map(|next| planned.map_or(next, |planned| next.min(planned)));
     }
 
-    /// When [`Pace::due`] has something.
+    /// When [`Pace::due`] next returns something.
     pub(crate) const fn wake_at(&self) -> Option<Instant> {
         self.next
     }
@@ -98,16 +101,16 @@ impl Pace {
     }
 }
 
-/// What there is to read.
+/// What there is to sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Watched {
     /// No connection.
     Nothing,
     /// Connections in which nothing moves.
     Idle,
-    /// Data moves.
+    /// A connection in which data moves.
     Busy,
-    /// A link is in doubt, or a subflow unproven.
+    /// A suspect link, or an unproven subflow.
     Doubtful,
 }
 
@@ -125,14 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_watch_is_never_due() {
+    fn with_nothing_to_sample_nothing_is_due() {
         let mut pace = Pace::new();
         pace.stir(ms(1), Watched::Nothing);
         assert_eq!((pace.wake_at(), pace.due(ms(1_000))), (None, None));
     }
 
     #[test]
-    fn the_period_follows_what_moves() {
+    fn the_period_depends_on_what_moves() {
         let mut pace = Pace::new();
         pace.stir(ms(100), Watched::Idle);
         assert_eq!(pace.due(ms(100)), Some(Whom::All));
@@ -147,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_costly_reading_is_done_less_often() {
+    fn costly_samples_stretch_the_period() {
         let mut pace = Pace::new();
         pace.stir(ms(100), Watched::Busy);
         read(&mut pace, ms(110), 1_000, Watched::Busy);
@@ -160,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn one_costly_reading_delays_nothing() {
+    fn one_costly_sample_delays_nothing() {
         let mut pace = Pace::new();
         pace.stir(ms(100), Watched::Busy);
         for cost_us in [5_000, 50, 5_000, 50] {
@@ -171,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn doubt_hurries_and_calm_does_not_delay() {
+    fn doubt_brings_the_next_sample_forward_and_calm_does_not_delay_it() {
         let mut pace = Pace::new();
         pace.stir(ms(100), Watched::Busy);
         pace.stir(ms(101), Watched::Doubtful);

@@ -1,17 +1,20 @@
-//! Reading the counters of connections, subflows and links, and telling the engine.
+//! Reads the counters of connections, subflows and links, and tells the engine.
 //!
-//! Few are looked up one by one, many are listed at once; [`crate::daemon::hear::pace`] says when. With 262,144 buckets in the kernel's tables a subflow is
-//! looked up in 6 µs and listed in 4 µs, but a list begins at 0.4 ms; a connection is looked up in 5 µs, and a list of them,
-//! however few, costs 2.5 ms.
+//! Few sockets are looked up one by one, many are listed at once. [`crate::daemon::hear::pace`] says when.
+//! With 262,144 buckets in the kernel's tables a subflow takes 6 µs to look up and 4 µs to list, plus 0.4 ms
+//! per list. A connection takes 5 µs to look up, and a list of connections costs 2.5 ms, however few there
+//! are.
 //!
 //! # Sources
-//! - net/ipv4/tcp.c (`tcp_get_info`), net/mptcp/sockopt.c (`mptcp_diag_fill_info`), Linux 6.18: what each counter counts.
+//! - net/ipv4/tcp.c (`tcp_get_info`), net/mptcp/sockopt.c (`mptcp_diag_fill_info`), Linux 6.18: what each
+//!   counter counts.
 //!
 //! # Where we differ, and why
-//! 1. Segments that arrived (`segs_in`), not bytes received, are what the engine goes by: bytes stand still during every loss recovery.
+//! 1. The engine uses received segments (`segs_in`), not bytes: bytes do not advance during loss recovery.
 //!
 //! # Checked by
-//! `daemon::tests::sampling`: both ways of reading bring the same, and miss the same; `daemon::tests::cost`: neither allocates.
+//! `daemon::tests::sampling`: both ways of reading return the same and miss the same; `daemon::tests::cost`:
+//! neither allocates.
 
 use crate::daemon::act::conns::Conns;
 use crate::daemon::api::left_alone::LeftAlone;
@@ -30,14 +33,15 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use units::{Bytes, Instant};
 
-/// Beyond, listing all subflows is cheaper than looking up each.
+/// Above this number, listing all subflows is cheaper than looking up each.
 const FEW_SUBFLOWS: usize = 128;
 /// The same for connections.
 const FEW_CONNS: usize = 512;
-/// A subflow that is not found so many times in a row is gone, although no event said so.
+/// After this many samples in a row that did not find it, a subflow is gone although no event said so.
 const MISSES: u8 = 3;
 
-/// Reads counters at its own pace. Its buffers are used again, so a reading allocates nothing once they are warm.
+/// Samples counters on its own schedule. Reuses its buffers, so a sample allocates nothing once they have
+/// grown.
 #[derive(Debug)]
 pub(crate) struct Sampler {
     pace: Pace,
@@ -45,21 +49,21 @@ pub(crate) struct Sampler {
     conns: Vec<ConnId>,
     subflows: Vec<SubflowId>,
     links: Vec<(LinkId, u32)>,
-    /// What the latest lists had.
+    /// What the latest lists contained.
     listed: Listed,
     news: Vec<News>,
-    /// Up to so many subflows, and so many connections, are looked up one by one.
+    /// At most this many subflows, and this many connections, are looked up one by one.
     pub(crate) few: (usize, usize),
 }
 
-/// What lists had, in order.
+/// Contents of the latest lists, sorted.
 #[derive(Debug, Default)]
 struct Listed {
     subflows: Vec<SubflowId>,
     conns: Vec<ConnId>,
 }
 
-/// What a reading found beside numbers.
+/// What a sample found besides counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum News {
     Proven(SubflowId),
@@ -87,7 +91,7 @@ impl Sampler {
         self.pace.wake_at()
     }
 
-    /// Reads what is due.
+    /// Samples what is due.
     pub(crate) fn sample(
         &mut self,
         now: Instant,
@@ -99,7 +103,8 @@ impl Sampler {
         let Some(whom) = self.pace.due(now) else {
             return;
         };
-        // Whatever the thread did since the last reading is the cost of reading: the engine works on what was read.
+        // Everything the thread did after the last sample counts as its cost: the engine works on what was
+        // sampled.
         let cpu = thread_cpu();
         let cost = cpu - std::mem::replace(&mut self.cpu, cpu);
         self.choose(now, whom, &conns.flows, links);
@@ -126,13 +131,13 @@ impl Sampler {
         self.news = news;
     }
 
-    /// Something happened that may make the next reading more urgent.
+    /// Reschedules the next sample: an event may have made it more urgent.
     pub(crate) fn stir(&mut self, now: Instant, in_doubt: bool, flows: &Flows) {
         let watched = watched(flows, now, in_doubt);
         self.pace.stir(now, watched);
     }
 
-    /// Whom to read: connections by motion, their subflows, and the links of those.
+    /// Chooses what to sample: connections by motion, their subflows, and the links of those.
     fn choose(&mut self, now: Instant, whom: Whom, flows: &Flows, links: &Links) {
         let due = |conn: &&Conn| conn.phase == Phase::Open && (whom == Whom::All || conn.motion.is_busy(now));
         self.conns.clear();
@@ -170,8 +175,8 @@ impl Sampler {
         }
     }
 
-    /// Whether so many subflows, and connections, were chosen that they are listed. Nothing is kept from one reading to the next, so there is nothing
-    /// that going back and forth between the ways could cost.
+    /// Whether enough subflows, and enough connections, were chosen to list them. No state is kept between
+    /// samples, so alternating between the two ways costs nothing.
     pub(crate) const fn many(&self) -> (bool, bool) {
         (self.subflows.len() > self.few.0, self.conns.len() > self.few.1)
     }
@@ -195,8 +200,8 @@ impl Sampler {
         Ok(())
     }
 
-    /// All are listed; those that were not chosen are read too, for nothing. A list may leave a socket out while others close, so that one miss is
-    /// no proof here either.
+    /// Lists all subflows, and also takes those that were not chosen. A list may omit a socket while others
+    /// close, so one miss is no proof here either.
     fn list_subflows(
         &mut self,
         diag: &mut Diag,
@@ -304,7 +309,7 @@ fn take_subflow(
     subflow.sample = sample;
     match subflow.standing {
         Standing::Proven => inbox.push_back(Input::Subflow(subflow.id, SubflowEvent::Sample(sample))),
-        // Nobody sends or acknowledges payload on a subflow that was refused.
+        // A refused subflow carries no payload and no acknowledgements of it.
         _ if mptcp.flags.fully_established() || info.bytes_received > Bytes::ZERO => {
             news.push(News::Proven(subflow.id));
         }
@@ -312,7 +317,7 @@ fn take_subflow(
     }
 }
 
-/// A socket that was not found, or is closing: its event is on the way, or was lost.
+/// A socket that was not found, or is closing: its event is still to come, or was lost.
 fn miss(subflow: &mut Subflow, news: &mut Vec<News>) {
     subflow.misses = subflow.misses.saturating_add(1);
     if subflow.misses == MISSES {
@@ -355,7 +360,7 @@ fn take_conn(
     inbox.push_back(Input::Conn(id, ConnEvent::Sample(conn.sample)));
 }
 
-/// Reads what has come over one link, of whatever kind.
+/// Reads the packets received over one link, of any protocol.
 pub(crate) fn look_at(link: LinkId, host: &mut Host, links: &Links) {
     let ifindex = links.get(link).and_then(|link| link.ifindex);
     let packets = ifindex.and_then(|ifindex| host.counters.received(ifindex));
@@ -364,7 +369,8 @@ pub(crate) fn look_at(link: LinkId, host: &mut Host, links: &Links) {
         .extend(packets.map(|packets| received(link, packets)));
 }
 
-/// A program may have bound its socket to the link; events do not say so, and then the socket is found only by both.
+/// Handles a subflow that lookups miss. Its socket may be bound to the link: events do not say so, and only a
+/// lookup with the interface index finds it.
 fn missing(id: SubflowId, conns: &mut Conns, host: &mut Host, links: &Links) {
     let Some(subflow) = conns.flows.subflow(id).filter(|subflow| subflow.living()) else {
         return;

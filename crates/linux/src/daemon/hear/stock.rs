@@ -1,8 +1,8 @@
-//! Taking stock: which connections there are, when the daemon starts and whenever events were lost.
+//! Takes stock: lists the connections that exist, at the start and whenever events were lost.
 //!
 //! # Where we differ, and why
-//! 1. The kernel does not say which end opened a connection. Its subflows do: the first carries the mark "asked for MPTCP"
-//!    (MCAP_LOC), a joined one "asked to join" (JOIN_LOC), only where they were opened.
+//! 1. The kernel does not say which end opened a connection. Its subflows do: on the host that opened them,
+//!    the first has the flag "asked for MPTCP" (MCAP_LOC), a joined one "asked to join" (JOIN_LOC).
 //!
 //! # Sources
 //! - net/mptcp/diag.c (`MPTCP_SUBFLOW_FLAG_*`), Linux 6.18.
@@ -20,7 +20,8 @@ use std::collections::BTreeSet;
 use units::Instant;
 
 impl Hearing<'_> {
-    /// Compares what is known with what there is; differences are handled as the events that were missed.
+    /// Compares known connections with those that exist, and handles each difference as the event that was
+    /// missed.
     pub(crate) fn take_stock(&mut self, now: Instant) {
         let found = match self.host.sockets.list() {
             Ok(found) => found,
@@ -100,7 +101,7 @@ impl Hearing<'_> {
         }
     }
 
-    /// A connection that the engine has not heard of, once all its subflows are known.
+    /// Settles a connection that is new to the engine, once all its subflows are known.
     fn settle_opening(&mut self, now: Instant, id: ConnId, is_closing: bool) {
         if self
             .conns

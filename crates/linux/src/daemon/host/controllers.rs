@@ -1,14 +1,15 @@
-//! Which congestion controllers sockets are really sent with, read back when somebody asks.
+//! Which congestion controllers sockets really use, read when a report is requested.
 //!
-//! The namespace's setting says what a socket begins with. A program may choose another controller, a route may, and one that cannot be had is
-//! not always refused: only the socket itself can tell.
+//! The namespace's setting is only the default of a new socket. A program or a route may choose another
+//! controller, and the kernel does not always refuse one that is not available. Only the socket itself tells.
 //!
 //! # Sources
-//! - `INET_DIAG_CONG`: net/ipv4/inet_diag.c (`inet_sk_diag_fill`), Linux 6.18; docs/kernel.md has when the kernel keeps silent.
+//! - `INET_DIAG_CONG`: net/ipv4/inet_diag.c (`inet_sk_diag_fill`), Linux 6.18. docs/kernel.md says when the
+//!   kernel omits it.
 //!
 //! # Where we differ, and why
-//! 1. Sockets are listed for each report, and not with every reading of counters: those that are left alone are not read, and a program may choose
-//!    anew on a connection that is idle.
+//! 1. Sockets are listed for each report, not with every sample of counters. Connections that are left alone
+//!    are not sampled, and a program may change the controller of an idle connection.
 //!
 //! # Checked by
 //! `daemon::tests::controllers`; `crates/cli/tests/host.rs`.
@@ -19,7 +20,7 @@ use policy::ConnId;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
 
-/// Of every connected subflow of the namespace.
+/// The controllers of all connected subflows of the namespace.
 #[derive(Debug, Default)]
 pub(crate) struct Controllers {
     by_conn: BTreeMap<ConnId, BTreeSet<String>>,
@@ -27,7 +28,7 @@ pub(crate) struct Controllers {
 }
 
 impl Controllers {
-    /// A kernel that does not say, says it of nobody.
+    /// Reads the controllers. If the kernel does not tell, the result is empty.
     pub(crate) fn read() -> Self {
         let mut found = Self::default();
         if let Ok(mut diag) = Diag::open() {
@@ -49,7 +50,7 @@ impl Controllers {
             .insert(name.to_owned());
     }
 
-    /// Each once, in the order of the alphabet.
+    /// Each controller of a connection once, in alphabetical order.
     pub(crate) fn of_conn(&self, conn: ConnId) -> Vec<String> {
         self.by_conn.get(&conn).into_iter().flatten().cloned().collect()
     }

@@ -1,7 +1,8 @@
-//! How many packets each interface has received and sent.
+//! Packets that each interface has received and sent.
 //!
 //! # Sources
-//! - `include/uapi/linux/if_link.h` (`struct if_stats_msg`, `struct rtnl_link_stats64`), net/core/rtnetlink.c, Linux 6.18.
+//! - `include/uapi/linux/if_link.h` (`struct if_stats_msg`, `struct rtnl_link_stats64`),
+//!   net/core/rtnetlink.c, Linux 6.18.
 //!
 //! # Checked by
 //! `host::counters::tests`.
@@ -9,12 +10,12 @@
 use crate::netlink::{Builder, OpenError, Protocol, RequestError, Socket};
 
 const RTM_GETSTATS: u16 = 94;
-/// Attribute and filter bit (1 << (1 - 1)) of the 64-bit counters.
+/// Attribute type of the 64-bit counters, and their filter bit (1 << (1 - 1)).
 const IFLA_STATS_LINK_64: u16 = 1;
 const FILTER_LINK_64: u32 = 1;
 const HEADER_LEN: usize = 12;
 
-/// What an interface has moved, in packets.
+/// Packets that an interface has received and sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Moved {
     pub(crate) received: u64,
@@ -22,7 +23,7 @@ pub(crate) struct Moved {
 }
 
 impl Moved {
-    /// `struct rtnl_link_stats64` begins with both.
+    /// Reads the first two fields of `struct rtnl_link_stats64`.
     fn parse(stats: &[u8]) -> Option<Self> {
         let (received, rest) = stats.split_first_chunk()?;
         Some(Self {
@@ -32,7 +33,7 @@ impl Moved {
     }
 }
 
-/// Asks for the counters of one interface at a time.
+/// Reads the counters of one interface at a time.
 #[derive(Debug)]
 pub(crate) struct Counters {
     socket: Socket,
@@ -47,12 +48,12 @@ impl Counters {
         })
     }
 
-    /// Packets that the interface has received since it was made; `None` when it is gone.
+    /// Packets that the interface has received since it was created. `None` if it is gone.
     pub(crate) fn received(&mut self, ifindex: u32) -> Option<u64> {
         self.moved(ifindex).map(|moved| moved.received)
     }
 
-    /// Packets that the interface has moved since it was made; `None` when it is gone.
+    /// Packets that the interface has received and sent since it was created. `None` if it is gone.
     pub(crate) fn moved(&mut self, ifindex: u32) -> Option<Moved> {
         let mut header = [0; HEADER_LEN];
         header[4..8].copy_from_slice(&ifindex.to_ne_bytes());
@@ -78,7 +79,7 @@ mod tests {
     use std::net::UdpSocket;
 
     #[test]
-    fn what_arrives_and_what_is_sent_is_counted() {
+    fn received_and_sent_packets_are_counted() {
         inside(|| {
             let lo = index(&mut Rtnl::open().unwrap(), "lo");
             let mut counters = Counters::open().unwrap();

@@ -1,4 +1,4 @@
-//! Endpoints of the kernel's own path manager that are ours.
+//! The daemon's endpoints in the kernel's own path manager.
 
 use crate::daemon::flows::address_ids::AddressIds;
 use crate::daemon::host::Host;
@@ -13,26 +13,26 @@ use thiserror::Error;
 /// Why the endpoints of a link could not be set.
 #[derive(Debug, Error)]
 pub(crate) enum EndpointError {
-    /// The link went away between the decision and the act.
+    /// The link went away between the decision and its execution.
     #[error("the link is gone or has no address of this family; it is tried again when it has one")]
     NoLink,
     /// The kernel refused an endpoint.
     #[error(transparent)]
     Add(#[from] mptcp_pm::AddEndpointError),
-    /// An endpoint could not be written down.
+    /// An endpoint could not be put on record.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The kernel refused to take an endpoint back.
+    /// The kernel refused to remove an endpoint.
     #[error(transparent)]
     Del(#[from] mptcp_pm::DelEndpointError),
 }
 
-/// See the module.
+/// Identifiers of the endpoints set for each link.
 #[derive(Debug, Default)]
 pub(crate) struct Endpoints(BTreeMap<LinkId, Vec<AddressId>>);
 
 impl Endpoints {
-    /// An endpoint for every way out of a link, or none.
+    /// Sets one endpoint for every way out of a link, or removes them.
     pub(crate) fn set(
         &mut self,
         host: &mut Host,
@@ -68,7 +68,7 @@ impl Endpoints {
         Ok(())
     }
 
-    /// Links whose endpoints somebody else has removed.
+    /// Links whose endpoints another program has removed.
     pub(crate) fn missing(&self, host: &mut Host) -> Vec<LinkId> {
         if self.0.is_empty() {
             return Vec::new();
@@ -82,11 +82,12 @@ impl Endpoints {
     }
 }
 
-/// The kernel would keep closed connections for ever that lose their last subflow with the endpoint.
+/// Releases closed connections that lose their last subflow with the endpoint. The kernel would keep them for
+/// ever.
 fn release_orphans(host: &mut Host, id: AddressId) {
     let released = match host.commands.endpoint(id) {
         Ok(endpoint) => endpoint.map_or(Ok(()), |endpoint| orphans::release(endpoint.addr)),
-        // Removing it says what is wrong.
+        // The command that removes it reports the error.
         Err(_) => return,
     };
     if let Err(error) = released {

@@ -1,9 +1,9 @@
-//! The daemon's hands on the host: kernel handles, what is changed on record, and what the daemon says.
+//! The daemon's access to the host: kernel handles, recorded changes, and what the daemon reports.
 //!
-//! In: plans and wishes of the rooms above. Out: netlink requests, lines in the journal, facts and observations.
-//! [`settings`] changes parameters of the namespace, [`routes`] routes and rules, [`endpoints`] the kernel's own path
-//! manager; [`upkeep`] restores what other programs change. [`sockets`], [`counters`] and [`controllers`] only read.
-//! [`outlet`] takes facts for the engine and observations.
+//! In: plans and requests of the rooms above. Out: netlink requests, lines in the journal, facts and
+//! observations. [`settings`] changes parameters of the namespace, [`routes`] routes and rules, [`endpoints`]
+//! the kernel's own path manager. [`upkeep`] restores what other programs change. [`sockets`], [`counters`]
+//! and [`controllers`] only read. [`outlet`] takes facts for the engine and observations.
 
 pub(crate) mod controllers;
 pub(crate) mod counters;
@@ -23,7 +23,7 @@ use settings::Settings;
 use sockets::Sockets;
 use std::path::Path;
 
-/// See the module.
+/// Kernel handles, recorded settings, and the outlet for facts and observations.
 pub(crate) struct Host {
     pub(crate) sockets: Sockets,
     pub(crate) counters: Counters,
@@ -34,7 +34,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Opens everything, and takes back what a crashed run left.
+    /// Opens all handles, and undoes what a crashed run left.
     pub(crate) fn open(journal: Option<&Path>, outlet: Outlet) -> Result<Self, StartError> {
         Ok(Self {
             sockets: Sockets::open()?,

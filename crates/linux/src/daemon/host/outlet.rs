@@ -1,4 +1,4 @@
-//! What the daemon says: facts that wait for the engine, and observations for whoever records them.
+//! The daemon's output: pending facts for the engine, and observations for whoever records them.
 
 use crate::daemon::api::error::chain;
 use crate::daemon::api::observe::Observation;
@@ -8,10 +8,10 @@ use std::collections::VecDeque;
 use std::error::Error;
 use units::Instant;
 
-/// See the module.
+/// The queue of facts for the engine, and the observer.
 pub(crate) struct Outlet {
     observe: ObserveFn,
-    /// Facts that the engine has not heard yet.
+    /// Facts that the engine has not processed yet.
     pub(crate) facts: VecDeque<Input>,
     /// The time of the latest event, for observations.
     pub(crate) now: Instant,
@@ -26,7 +26,7 @@ impl Outlet {
         }
     }
 
-    /// The engine hears this next.
+    /// Appends a fact for the engine.
     pub(crate) fn tell(&mut self, input: Input) {
         self.facts.push_back(input);
     }
@@ -49,7 +49,7 @@ impl Outlet {
         });
     }
 
-    /// The same with a link, by the name that people know it by.
+    /// Reports an error on a link, with the link's usual name.
     pub(crate) fn trouble_on(&mut self, link: &str, what: &str, error: &dyn Error) {
         self.trouble(&format!("{link}: {what}"), error);
     }

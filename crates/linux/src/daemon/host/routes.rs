@@ -1,4 +1,4 @@
-//! Routes and rules of ours, and where those of the user lead.
+//! The daemon's routes and rules, and where the user's routes lead.
 
 use crate::daemon::links::book::Links;
 use crate::journal::Journal;
@@ -7,7 +7,7 @@ use crate::routing::{Applied, ApplyError, Plan, Routing};
 use crate::rtnl::{RouteKind, Rtnl};
 use std::net::IpAddr;
 
-/// The handle to read and change them, and what is there by our doing.
+/// The handle for reading and changing routes and rules, and those that the daemon has set.
 #[derive(Debug)]
 pub(crate) struct Routes {
     rtnl: Rtnl,
@@ -22,13 +22,14 @@ impl Routes {
         })
     }
 
-    /// Brings routes and rules to what the links need.
+    /// Changes routes and rules to match the plan.
     pub(crate) fn apply(&mut self, journal: &mut Journal, plan: &Plan) -> Result<Applied, ApplyError> {
         self.routing.apply(&mut self.rtnl, journal, plan)
     }
 
-    /// Whether the user's routes lead to `peer` by a network of its own, such as a tunnel, this host itself or an inner network behind one link
-    /// alone: there is nothing to add to such a connection, and other links must not even see its packets.
+    /// Whether the user's routes lead to `peer` over a network of its own: a tunnel, this host itself, or an
+    /// inner network behind one link only. Such a connection gets no subflows, and its packets must not reach
+    /// other links.
     pub(crate) fn is_led_elsewhere(&mut self, links: &Links, peer: IpAddr) -> bool {
         match self.road_to(links, peer) {
             Road::Out => false,
@@ -52,7 +53,7 @@ impl Routes {
         }
     }
 
-    /// Whether the user's routes lead to `peer` out of this host by a default route.
+    /// Whether a default route leads to `peer`, out of this host.
     pub(crate) fn goes_out(&mut self, links: &Links, peer: IpAddr) -> bool {
         matches!(self.road_to(links, peer), Road::Out)
     }
@@ -73,7 +74,7 @@ impl Routes {
         }
     }
 
-    /// Whether a route that is more specific than a default leads to `peer` over this link.
+    /// Whether a more specific route than a default leads to `peer` over this link.
     fn leads_inside(&mut self, peer: IpAddr, over: u32) -> bool {
         let route = self.rtnl.lookup(peer, Some(over));
         route.is_some_and(|route| !route.is_default())
@@ -82,10 +83,10 @@ impl Routes {
 
 /// Where the user's routes lead to a peer.
 enum Road {
-    /// Out of the host by a default route over one of our links.
+    /// Out of the host, by a default route over one of our links.
     Out,
-    /// By a more specific route over this interface, a link of ours.
+    /// By a more specific route over one of our links, with this interface index.
     Inner(u32),
-    /// By an interface that is none of our links, or nowhere.
+    /// Over an interface that is none of our links, or nowhere.
     Theirs,
 }

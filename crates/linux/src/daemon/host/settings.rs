@@ -1,18 +1,22 @@
-//! What the daemon changes for the whole namespace, on record: who manages paths, the kernel's own limits, the receive buffer of a subflow that is joined, and,
-//! where windows of running connections cannot be bounded, that of new ones.
+//! Recorded changes to the whole namespace: the path manager, its limits, the receive buffer of a subflow
+//! that joins, and, if windows of running connections cannot be limited, the receive buffer of new ones.
 //!
 //! # Sources
 //! - `Documentation/networking/mptcp-sysctl.rst`, `ip-sysctl.rst` (`tcp_rmem`), Linux 6.18.
-//! - net/mptcp/protocol.c (mptcp_rcv_space_adjust: subflows get the connection's receive buffer when that grows), net/mptcp/sockopt.c (mptcp_sockopt_sync_locked:
-//!   one that joins later gets only what a program has set), net/ipv4/tcp_input.c (tcp_grow_window), Linux 6.18.
+//! - net/mptcp/protocol.c (mptcp_rcv_space_adjust: subflows get the connection's receive buffer when that
+//!   grows), net/mptcp/sockopt.c (mptcp_sockopt_sync_locked: a later subflow gets only what a program has
+//!   set), net/ipv4/tcp_input.c (tcp_grow_window), Linux 6.18.
 //!
 //! # Where we differ, and why
-//! 1. A receive buffer of n bytes gives a window of about 3/5 n (2 MB gave 1.2 MB), so the buffer is 5/3 of the window that is wanted, and
-//!    never more than the host allowed before. Connections may want windows of all sizes; a new one gets the largest's, in steps of a quarter:
-//!    each size is a line on record.
-//! 2. A subflow that joins when the connection's buffer has grown keeps the default one, 128 KiB, and announces 80 kB for good. Nobody notices while an older one
-//!    is left, since the largest window counts; once a roaming host has replaced all of them, it is the connection's. So while the kernel makes the socket of a
-//!    join, and no longer, the default is what the connection has, as on its other subflows. (Not more: a socket announces all that its buffer holds, and does not take that back.)
+//! 1. A receive buffer of n bytes gives a window of about 3/5 n (2 MB gave 1.2 MB). So the buffer is 5/3 of
+//!    the wanted window, but never more than the host's own setting. Connections may want windows of all
+//!    sizes. A new one gets the largest, in steps of 1/4, because each size is a line on record.
+//! 2. A subflow that joins after the connection's buffer has grown keeps the default one, 128 KiB, and never
+//!    announces more than 80 kB. While an older subflow lives, nobody notices, because the largest window
+//!    counts. Once a roaming host has replaced all of them, the connection has only 80 kB. So while the
+//!    kernel creates the socket of a join, and only then, the default is the connection's buffer, as on its
+//!    other subflows. It is not larger, because a socket announces all that its buffer holds and never takes
+//!    that back.
 //!
 //! # Checked by
 //! `tests`; `daemon::tests::acts`, `daemon::tests::levers`, `daemon::tests::undone`; `journal::tests`.
@@ -29,30 +33,30 @@ use std::path::Path;
 use thiserror::Error;
 use units::Bytes;
 
-/// The most that the kernel takes.
+/// The largest limits that the kernel accepts.
 const CLIENT_LIMITS: Limits = Limits {
     subflows: 8,
     add_addr_accepted: 8,
 };
-/// The receive buffer of a new socket: least, default, most.
+/// The receive buffer of a new socket: minimum, default, maximum.
 const RMEM: &str = "net.ipv4.tcp_rmem";
-/// A buffer under this ruins every connection.
+/// A smaller buffer ruins every connection.
 const LEAST_BUFFER: u64 = 256 * 1024;
 
-/// Why what a crashed run left could not be taken back.
+/// Why what a crashed run left could not be undone.
 #[derive(Debug, Error)]
 pub enum RecoverError {
     /// The record cannot be read, or another daemon has it open.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// Limits may still lie on sockets.
+    /// Limits may remain on sockets.
     #[error(
         "limits may still lie on open connections, and go when the connections are closed: {}{}", words(.on_sockets), and_others(.others)
     )]
     Sockets {
-        /// Those, and why they could not be taken off.
+        /// Those limits, and why they could not be removed.
         on_sockets: Vec<Leftover>,
-        /// What else was not put back.
+        /// Other changes that were not restored.
         others: Vec<Leftover>,
     },
 }
@@ -69,11 +73,12 @@ fn and_others(left: &[Leftover]) -> String {
     }
 }
 
-/// Puts back what a crashed run left in the calling thread's namespace, limits on sockets included. What the user has changed since, or the kernel
-/// refused to put back, is in the answer; it is not on record any more.
+/// Restores what a crashed run left in the calling thread's namespace, including limits on sockets. The
+/// result names what the user has changed meanwhile and what the kernel refused to restore. Neither is on
+/// record any more.
 ///
 /// # Errors
-/// When the record cannot be read, and when limits may be left on sockets.
+/// If the record cannot be read, or limits may remain on sockets.
 pub fn recover(journal: &Path) -> Result<Undone, RecoverError> {
     let mut undone = Journal::open(journal)?.1;
     let is_on_socket =
@@ -88,28 +93,28 @@ pub fn recover(journal: &Path) -> Result<Undone, RecoverError> {
     })
 }
 
-/// The record of changes, and what is changed by it.
+/// The record of changes, and the settings changed by it.
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) journal: Journal,
-    /// What could not be put back after a crash, for the log.
+    /// What could not be restored after a crash, for the log.
     pub(crate) left: Vec<String>,
     /// `tcp_rmem` before the first change: minimum, default, maximum.
     rmem: Option<[u64; 3]>,
-    /// The windows that living connections would have if they could be bounded.
+    /// The windows that living connections would have if they could be limited.
     wanted: BTreeMap<ConnId, Bytes>,
-    /// Its maximum now, if it was changed.
+    /// The maximum of `tcp_rmem` now, if it was changed.
     buffer: Option<u64>,
-    /// What it was before a join, if it could not be put back.
+    /// `tcp_rmem` before a join, if it could not be restored.
     owed: Option<String>,
     /// Who manages the paths of connections, once that was chosen.
     manager: Option<PathManager>,
-    /// Dropped when nobody can choose it any more.
+    /// The congestion controller of new connections. Held until no socket can choose it any more.
     sender: Option<Sender>,
 }
 
 impl Settings {
-    /// Opens the record and takes back what a crashed run left.
+    /// Opens the record and undoes what a crashed run left.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self, StartError> {
         let (journal, undone) = match path {
             Some(path) => Journal::open(path)?,
@@ -149,7 +154,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Chooses anew who manages paths, if somebody else has changed that. Answers whether somebody had.
+    /// Chooses the path manager again if another program has changed it. Returns whether one had.
     pub(crate) fn keep_path_manager(&mut self, commands: &mut Commands) -> Result<bool, StartError> {
         let Some(manager) = self.manager else {
             return Ok(false);
@@ -162,19 +167,19 @@ impl Settings {
         Ok(true)
     }
 
-    /// Chooses what new connections are sent with from now on.
+    /// Sets the congestion controller of new connections.
     pub(crate) fn send_with(&mut self, sender: Option<Sender>) -> Result<(), StartError> {
         self.sender = sender;
         let Some(sender) = &self.sender else { return Ok(()) };
         Ok(self.journal.set_sysctl(&default_controller(), sender.name())?)
     }
 
-    /// The most that the receive buffer of a new connection may grow to, if it was lowered.
+    /// The largest receive buffer of a new connection, if it was lowered.
     pub(crate) fn buffer(&self) -> Option<Bytes> {
         self.buffer.map(Bytes::new)
     }
 
-    /// The window of connections that are made from now on: the largest that a living one wants.
+    /// Limits the window of connections created from now on to the largest that a living one wants.
     pub(crate) fn bound_new_connections(
         &mut self,
         conn: ConnId,
@@ -188,22 +193,24 @@ impl Settings {
         self.wanted.insert(conn, window);
         let largest = self.wanted.values().max().map_or(window, |largest| *largest);
         let most = buffer_for(largest).min(most);
-        // A step back and forth is worth no change.
+        // A small change is not worth a line on record.
         if self
             .buffer
             .is_some_and(|buffer| (buffer * 7 / 10..=buffer).contains(&most))
         {
             return Ok(());
         }
-        // Tabs, as the kernel writes it: the record compares.
+        // With tabs, as the kernel writes it: the record compares the text.
         self.journal
             .set_sysctl(&key, &format!("{least}\t{}\t{most}", default.min(most)))?;
         self.buffer = Some(most);
         Ok(())
     }
 
-    /// Has the kernel make a socket by `join`, whose receive buffer is that of its connection as far as the host allows, and no less than others begin with. What a
-    /// clamp is to bound gets what that window takes twice over: the kernel announces all that the buffer holds before a clamp is set.
+    /// Calls `join`, with which the kernel creates a socket, so that the socket gets its connection's receive
+    /// buffer. The buffer is at least the default and at most what the host allows. If the connection has a
+    /// clamp, the buffer is for twice that window at most, because the kernel announces all that the buffer
+    /// holds before a clamp is set.
     pub(crate) fn with_buffer<T>(
         &mut self,
         buffer: Bytes,
@@ -211,7 +218,7 @@ impl Settings {
         join: impl FnOnce() -> T,
     ) -> (T, Result<(), SetSysctlError>) {
         let key = Key::new(RMEM);
-        // What could not be put back last time; if it cannot be now either, that is told again.
+        // First restore what could not be restored last time. If that fails again, report it again.
         if let Some(usual) = &self.owed
             && let Err(error) = sysctl::write(&key, usual)
         {
@@ -236,13 +243,13 @@ impl Settings {
         (joined, given)
     }
 
-    /// A connection is gone; what others began with stays.
+    /// Removes a connection that is gone. The setting for new connections stays.
     pub(crate) fn forget(&mut self, conn: ConnId) {
         self.wanted.remove(&conn);
     }
 }
 
-/// The least buffer of a step that gives such a window.
+/// The smallest buffer in the steps that gives such a window.
 fn buffer_for(window: Bytes) -> u64 {
     let enough = window.get().saturating_mul(5) / 3;
     let steps = iter::successors(Some(LEAST_BUFFER), |step| step.checked_add(step / 4));
@@ -269,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_connection_gets_the_window_of_the_largest_that_lives() {
+    fn a_new_connection_gets_the_largest_window_of_the_living() {
         inside(|| {
             let mut settings = Settings::open(None).unwrap();
             let [small, large] = [Bytes::from_kib(200), Bytes::from_kib(600)];
@@ -287,7 +294,7 @@ mod tests {
         });
     }
 
-    /// The buffer that a socket has which joins a connection with such a buffer and clamp.
+    /// The buffer of a socket that joins a connection with this buffer and clamp.
     fn of_what_joins(settings: &mut Settings, buffer: Bytes, clamp: Option<Bytes>) -> u64 {
         let (seen, given) = settings.with_buffer(buffer, clamp, || three(&rmem()));
         given.unwrap();
@@ -295,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_joins_has_its_connections_buffer_and_others_what_they_had() {
+    fn a_join_gets_its_connections_buffer_and_others_keep_theirs() {
         inside(|| {
             let before = rmem();
             let [_, default, most] = three(&before);
@@ -326,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_joins_does_so_also_where_its_buffer_cannot_be_raised() {
+    fn a_join_succeeds_even_if_its_buffer_cannot_be_raised() {
         on_a_full_record(|settings| {
             let (joined, given) = settings.with_buffer(Bytes::from_kib(4_096), None, || 7);
             assert!(joined == 7 && given.is_err());
@@ -334,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_put_back_is_before_the_next_join() {
+    fn a_failed_restore_is_retried_before_the_next_join() {
         inside(|| {
             let before = rmem();
             let mut settings = Settings::open(None).unwrap();
@@ -346,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_that_could_not_be_set_is_not_told_and_tried_again() {
+    fn a_buffer_that_could_not_be_set_is_not_reported_and_is_retried() {
         on_a_full_record(|settings| {
             let mut bound = || settings.bound_new_connections(ConnId(1), Bytes::from_kib(200));
             assert!(bound().is_err() && bound().is_err());
@@ -354,7 +361,7 @@ mod tests {
         });
     }
 
-    /// With a record that takes not one line more. Nothing is set then.
+    /// Runs `test` with a record that takes no further line. Nothing may be set then.
     fn on_a_full_record(test: impl FnOnce(&mut Settings) + Send) {
         inside(|| {
             on_a_full_disk(|disk| {

@@ -1,4 +1,4 @@
-//! What the kernel says of sockets when it is asked.
+//! Asks the kernel about sockets.
 
 use crate::daemon::api::error::StartError;
 use crate::diag::{Diag, DiagError, Ends, MptcpSocket, States, SubflowFlags, TcpSocket};
@@ -9,20 +9,20 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use units::Bytes;
 
-/// "Asked for MPTCP" and "asked to join": only on subflows that this host opened.
+/// The flags "asked for MPTCP" and "asked to join". Only subflows that this host opened have them.
 const OPENED_HERE: u32 = 1 << 1 | 1 << 3;
 
-/// What was found of a subflow when taking stock.
+/// A subflow found when taking stock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) token: Token,
     pub(crate) ends: Ends,
     pub(crate) address_id: u8,
-    /// The connection's first.
+    /// The first subflow of its connection.
     pub(crate) initial: bool,
     /// Opened by this host.
     pub(crate) ours: bool,
-    /// Past all handshakes.
+    /// All handshakes are complete.
     pub(crate) ready: bool,
     pub(crate) backup: bool,
 }
@@ -46,26 +46,26 @@ impl Found {
     }
 }
 
-/// What there is.
+/// All subflows and connections of the namespace.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
     pub(crate) subflows: Vec<Found>,
-    /// Connections, those without a subflow too.
+    /// Connections, including those without a subflow.
     pub(crate) conns: BTreeSet<ConnId>,
-    /// Of those, the ones that are closing.
+    /// The connections that are closing.
     pub(crate) closing: BTreeSet<ConnId>,
 }
 
 /// How a connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// One of its ends has said that it sends no more.
+    /// One end has closed its direction of the data stream.
     Closing,
-    /// There is no such connection any more.
+    /// The connection is gone.
     Gone,
 }
 
-/// Asks about sockets, one by one or all.
+/// Reads sockets, one by one or all.
 #[derive(Debug)]
 pub(crate) struct Sockets {
     pub(crate) diag: Diag,
@@ -76,13 +76,13 @@ impl Sockets {
         Ok(Self { diag: Diag::open()? })
     }
 
-    /// The receive buffer of a connection; none if it is gone, or the kernel does not say.
+    /// The receive buffer of a connection. Zero if it is gone or the kernel does not tell.
     pub(crate) fn receive_buffer(&mut self, token: Token) -> Bytes {
         let found = self.diag.mptcp(token).ok().flatten();
         found.map_or(Bytes::ZERO, |socket| socket.receive_buffer)
     }
 
-    /// Whether a connection is ending; not, where the kernel does not say.
+    /// Whether a connection is ending. `None` also if the kernel does not tell.
     pub(crate) fn ending(&mut self, token: Token) -> Option<Ending> {
         match self.diag.mptcp(token) {
             Ok(Some(socket)) => is_closing(&socket).then_some(Ending::Closing),
@@ -91,7 +91,7 @@ impl Sockets {
         }
     }
 
-    /// Every subflow and connection of the namespace.
+    /// Lists every subflow and connection of the namespace.
     pub(crate) fn list(&mut self) -> Result<Listing, DiagError> {
         let mut listing = Listing::default();
         self.diag.each_tcp(States::CONNECTED, |socket| {
@@ -108,7 +108,7 @@ impl Sockets {
         Ok(listing)
     }
 
-    /// Local ports of sockets that wait for this peer's answer to their SYN.
+    /// Local ports of sockets in SYN_SENT to this peer.
     pub(crate) fn connecting(&mut self, local: IpAddr, remote: SocketAddr) -> Result<Vec<u16>, DiagError> {
         let mut ports = Vec::new();
         self.diag.each_tcp(States::only(TcpState::SynSent), |socket| {
@@ -120,7 +120,7 @@ impl Sockets {
     }
 }
 
-/// Whether one of the ends has said, at the data level, that it sends no more. Its subflows say so only when all has been told.
+/// Whether an end has sent DATA_FIN. Its subflows send FIN only when all data is acknowledged.
 pub(crate) const fn is_closing(socket: &MptcpSocket) -> bool {
     !matches!(
         socket.state,

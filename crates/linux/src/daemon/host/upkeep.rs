@@ -1,8 +1,8 @@
-//! What other programs change under a running daemon: the path manager and its endpoints are restored.
+//! Restores what other programs change under a running daemon: the path manager and its endpoints.
 //!
-//! The kernel reports neither a changed parameter nor a flushed endpoint, so both are read every [`EVERY`]. After a
-//! change of routes, [`Upkeep::peers_are_due`] says when to check whether connections are led elsewhere, as into a tunnel
-//! that came up.
+//! The kernel reports neither a changed parameter nor a flushed endpoint, so both are read every [`EVERY`].
+//! After a change of routes, [`Upkeep::peers_are_due`] says when to check whether connections are led
+//! elsewhere, for example into a new tunnel.
 //!
 //! # Checked by
 //! `daemon::tests::upkeep`; `crates/cli/tests/hosts`: beside a full tunnel nothing leaves in clear.
@@ -16,17 +16,17 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use units::Instant;
 
-/// How often parameters are read.
+/// Interval at which parameters are read.
 const EVERY: Duration = Duration::from_secs(5);
-/// After rules or routes changed: until then the other ones that belong to the change are there, too.
+/// Wait after a change of rules or routes. By then the other changes that belong to it are there.
 const SETTLE: Duration = Duration::from_millis(200);
 
-/// When to look.
+/// When to check.
 #[derive(Debug, Default)]
 pub(crate) struct Upkeep {
     settings: Option<Instant>,
     peers: Option<Instant>,
-    /// What was reported to have been restored: once each.
+    /// What was reported as restored. Each is reported once.
     told: BTreeSet<&'static str>,
 }
 
@@ -35,13 +35,13 @@ impl Upkeep {
         [self.settings, self.peers].into_iter().flatten().min()
     }
 
-    /// As if the time to read parameters had come.
+    /// Makes the next check due now.
     #[cfg(test)]
     pub(crate) fn look_now(&mut self) {
         self.settings = None;
     }
 
-    /// The user's routes or rules changed.
+    /// Schedules a check after a change of the user's routes or rules.
     pub(crate) fn routes_changed(&mut self, now: Instant) {
         self.peers.get_or_insert(now + SETTLE);
     }
@@ -51,7 +51,7 @@ impl Upkeep {
         self.peers.take_if(|at| *at <= now).is_some()
     }
 
-    /// Restores what somebody else has changed, when it is time to check.
+    /// If a check is due, restores what another program has changed.
     pub(crate) fn keep_up(
         &mut self,
         now: Instant,

@@ -1,21 +1,25 @@
-//! Which declared link is which interface, and by which ways packets leave over it.
+//! Which interface each declared link is, and by which ways packets leave over it.
 //!
-//! Pure bookkeeping: fed with rtnetlink events one at a time, it answers with the [`Step`]s that the driver takes, in order, and with the
-//! [`Plan`] of routes and rules. It does not wait for the end of a batch, because a carrier that went and came back within one batch has
-//! taken every route with it: the engine must hear both.
+//! Pure bookkeeping. It takes rtnetlink events one at a time, and returns the [`Step`]s for the driver, in
+//! order, and the [`Plan`] of routes and rules. It does not wait for the end of a batch: a carrier that went
+//! and came back within one batch has taken every route with it, so the engine must be told of both.
 //!
 //! # Where we differ, and why
-//! 1. A link is an uplink in a family if the user has a default route over it in that family, or the configuration names its gateway. What the
-//!    user sends nowhere, we do not send there either: a camera's cable, an access point of this host's own, a network without IPv6.
-//! 2. A default route that vanishes while carrier and address stay may be on its way back, as when a DHCP client renews its lease: the way
-//!    stays for [`ROUTE_PATIENCE`](crate::daemon::links::managed::ROUTE_PATIENCE).
-//! 3. An interface that goes and comes back under a name that was declared keeps its [`LinkId`]: a modem that re-enumerates is the same modem.
-//!    Interfaces that a pattern found get a new number each time.
-//! 4. A renamed interface keeps its number and its connections; what is declared for its new name holds from then on. Names are looked at
-//!    [`NAMES_SETTLE`] after the last rename, since names are swapped by several.
+//! 1. A link is an uplink in a family if the user has a default route over it in that family, or if the
+//!    configuration names its gateway. We send nothing where the user sends nothing: over a camera's cable,
+//!    this host's own access point, or a network without IPv6.
+//! 2. A default route may vanish while carrier and address stay, and come back, for example when a DHCP
+//!    client renews its lease. The way stays for
+//!    [`ROUTE_PATIENCE`](crate::daemon::links::managed::ROUTE_PATIENCE).
+//! 3. An interface that goes and comes back under a declared name keeps its [`LinkId`]: a modem that
+//!    re-enumerates is the same modem. Interfaces that a pattern found get a new number each time.
+//! 4. A renamed interface keeps its number and its connections. From then on the declaration for its new name
+//!    applies. Names are checked [`NAMES_SETTLE`] after the last rename, because programs swap names in
+//!    several steps.
 //!
 //! # Checked by
-//! `links::book::tests` (plans of events); `daemon::tests` (the kernel's own events); `crates/cli/tests/hosts`.
+//! `links::book::tests` (plans from events); `daemon::tests` (the kernel's own events);
+//! `crates/cli/tests/hosts`.
 
 use crate::daemon::api::setup::DeclaredLink;
 use crate::daemon::links::interfaces::Interfaces;
@@ -30,25 +34,26 @@ use std::net::IpAddr;
 use std::time::Duration;
 use units::Instant;
 
-/// How long after a failure routes are tried again.
+/// Pause before a plan that failed is tried again.
 const APPLY_AGAIN: Duration = Duration::from_secs(1);
-/// How long after a rename it is decided which link the interface is.
+/// Wait after a rename before interfaces are matched with links.
 const NAMES_SETTLE: Duration = Duration::from_millis(200);
 
-/// What the driver has to do next.
+/// A step for the driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Tell the engine.
     Tell(LinkId, LinkEvent),
-    /// Bring routes and rules to [`Links::plan`], then call [`Links::applied`].
+    /// Change routes and rules to match [`Links::plan`], then call [`Links::applied`].
     Apply,
-    /// The same where nothing of ours has changed: what is missing was removed by somebody else.
+    /// The same, but the plan has not changed: another program has removed something.
     Restore,
-    /// This address is gone, though the link stays usable by the other family: subflows from it are lost.
+    /// This address is gone, but the link stays usable in the other family. Subflows from the address are
+    /// lost.
     Lost(LinkId, IpAddr),
-    /// An interface is there: levers may be attached to it.
+    /// The interface has appeared: attach levers to it.
     Attach(LinkId, u32),
-    /// It is gone, or not ours any more.
+    /// The interface is gone or no longer managed: detach them.
     Detach(u32),
 }
 
@@ -60,13 +65,13 @@ pub(crate) struct Links {
     patterns: Vec<DeclaredLink>,
     next_id: u16,
     ecn: bool,
-    /// Where new connections should begin, in IPv4 and IPv6; `None`: where the user's routes lead.
+    /// Where new connections should begin, in IPv4 and IPv6. `None`: where the user's routes lead.
     preferred: [Option<LinkId>; 2],
-    /// What was asked for last.
+    /// The plan requested last.
     planned: Plan,
-    /// When a plan that could not be carried out is tried again.
+    /// When a failed plan is tried again.
     again: Option<Instant>,
-    /// When renamed interfaces get their links.
+    /// When renamed interfaces are matched with links.
     names_at: Option<Instant>,
     pub(crate) restore: Restore,
 }
@@ -95,13 +100,13 @@ impl Links {
         }
     }
 
-    /// Connections over every link ask for ECN, or not, whatever the host's setting.
+    /// Sets whether connections over all links ask for ECN, whatever the host's setting.
     pub(crate) fn asking_for_ecn(mut self, ecn: bool) -> Self {
         self.ecn = ecn;
         self
     }
 
-    /// Whether connections over them ask for ECN.
+    /// Whether connections over the links ask for ECN.
     pub(crate) const fn ask_for_ecn(&self) -> bool {
         self.ecn
     }
@@ -114,20 +119,20 @@ impl Links {
         self.managed.iter().find(|link| link.id == id)
     }
 
-    /// The name that people know a link by.
+    /// A link's usual name.
     pub(crate) fn name_of(&self, id: LinkId) -> String {
         let name = self.get(id).map(|managed| &managed.spec.name);
         name.map_or_else(|| format!("link {}", id.0), Clone::clone)
     }
 
-    /// The link that this interface is, unless it is never to be used.
+    /// The link with this interface, unless it must never be used.
     pub(crate) fn by_index(&self, ifindex: u32) -> Option<&Managed> {
         let is = |link: &&Managed| link.ifindex == Some(ifindex) && link.spec.role != Role::Never;
         self.managed.iter().find(is)
     }
 
-    /// Whose address this is; `ifindex` decides where two links have the same, and where nothing else does, the one on which new connections
-    /// begin.
+    /// The link that has this address. If two links have it, `ifindex` decides. Without `ifindex`, it is the
+    /// one on which new connections begin.
     pub(crate) fn owner(&self, local: IpAddr, ifindex: Option<u32>) -> Option<LinkId> {
         if ifindex.is_some() {
             let bound = self.managed.iter().find(|link| link.ifindex == ifindex);
@@ -146,12 +151,12 @@ impl Links {
         likely.or(owners.first().copied())
     }
 
-    /// The link of this host's end of a subflow.
+    /// The link that has this host's end of a subflow.
     pub(crate) fn owner_of(&self, ends: &Ends) -> Option<LinkId> {
         self.owner(ends.local.ip().to_canonical(), ends.ifindex)
     }
 
-    /// Whether this is a next hop of ours, or on a network that one of this host's interfaces is in.
+    /// Whether this is one of our next hops, or on a network of one of this host's interfaces.
     pub(crate) fn is_near(&self, address: IpAddr) -> bool {
         let addresses = self.interfaces.iter().flat_map(|interface| &interface.addresses);
         let mut ways = self.managed.iter().flat_map(Managed::ways);
@@ -159,20 +164,21 @@ impl Links {
             || ways.any(|way| way.gateway == Some(address))
     }
 
-    /// The world has said by itself that the link can be seen.
+    /// Another source has reported that the link can be seen.
     pub(crate) fn appeared(&mut self, id: LinkId) {
         if let Some(link) = self.find(id) {
             link.appeared = true;
         }
     }
 
-    /// New connections of this family should begin on this link; `None`: where the user's routes lead.
+    /// Sets the link on which new connections of this family should begin. `None`: where the user's routes
+    /// lead.
     pub(crate) fn prefer(&mut self, family: Family, link: Option<LinkId>, steps: &mut Vec<Step>) {
         self.preferred[usize::from(family == Family::V6)] = link;
         self.replan(steps);
     }
 
-    /// Takes in one event; the steps that follow from it are added to `steps`.
+    /// Applies one event. Appends the resulting steps to `steps`.
     pub(crate) fn apply(&mut self, now: Instant, event: &Event, steps: &mut Vec<Step>) {
         if let Event::LinkGone(link) = event {
             self.link_gone(link.ifindex, steps);
@@ -187,7 +193,7 @@ impl Links {
         self.settle(now, steps);
     }
 
-    /// Patience that ends now.
+    /// Handles the deadlines that have passed.
     pub(crate) fn tick(&mut self, now: Instant, steps: &mut Vec<Step>) {
         let is_due = |at: &mut Option<Instant>| at.take_if(|at| *at <= now).is_some();
         if is_due(&mut self.names_at) {
@@ -204,7 +210,7 @@ impl Links {
         }
     }
 
-    /// When [`Links::tick`] has something to do.
+    /// When [`Links::tick`] next has work.
     pub(crate) fn wake_at(&self) -> Option<Instant> {
         let own = [self.again, self.names_at, self.restore.wake_at()];
         let legs = self.managed.iter().flat_map(|link| link.legs);
@@ -215,12 +221,12 @@ impl Links {
         own.into_iter().flatten().chain(legs).min()
     }
 
-    /// The routes and rules that there should be.
+    /// The routes and rules that should exist.
     pub(crate) const fn plan(&self) -> &Plan {
         &self.planned
     }
 
-    /// The plan was carried out (`true`), or could not be and is to be tried again.
+    /// Reports whether the plan was executed. If not, it is tried again.
     pub(crate) fn applied(&mut self, now: Instant, done: bool, steps: &mut Vec<Step>) {
         if !done {
             self.again = Some(now + APPLY_AGAIN);
@@ -247,13 +253,13 @@ impl Links {
                 }
                 link.seen(event, steps);
             }
-            // Names are being exchanged: a new one may not stay.
+            // Names are being swapped: a new one may not stay.
             None if self.names_at.is_some() => self.names_at = Some(now + NAMES_SETTLE),
             None => self.bind(event, steps),
         }
     }
 
-    /// An interface becomes the link that is declared for it, if there is one that has no other interface.
+    /// Binds an interface to the link that is declared for it, if that link has no other interface.
     fn bind(&mut self, event: &Link, steps: &mut Vec<Step>) {
         if event.loopback {
             return;
@@ -273,7 +279,7 @@ impl Links {
         }
     }
 
-    /// What a pattern finds becomes a link of its own.
+    /// Creates a link for an interface that a pattern matches.
     fn found(&mut self, event: &Link) -> Option<Managed> {
         let declared = self.pattern_for(event)?;
         let id = LinkId(self.next_id);
@@ -281,7 +287,7 @@ impl Links {
         Some(Managed::found(DeclaredLink { id, ..declared }))
     }
 
-    /// What a pattern declares for this interface.
+    /// The declaration whose pattern matches this interface.
     fn pattern_for(&self, event: &Link) -> Option<DeclaredLink> {
         let fits = |declared: &&DeclaredLink| {
             let pattern = Pattern::new(&declared.interface);
@@ -299,7 +305,7 @@ impl Links {
         })
     }
 
-    /// Renamed interfaces get what is declared for their new names; those for whose name nothing is declared are ours no more.
+    /// Gives renamed interfaces the declarations for their new names. Releases those without one.
     fn match_names(&mut self, steps: &mut Vec<Step>) {
         self.exchange_declarations(steps);
         for at in (0..self.managed.len()).rev() {
@@ -328,7 +334,8 @@ impl Links {
         }
     }
 
-    /// Declared links whose interfaces have exchanged names exchange what is declared, and keep number, interface and connections.
+    /// Swaps the declarations of links whose interfaces have swapped names. Each keeps its number, interface
+    /// and connections.
     fn exchange_declarations(&mut self, steps: &mut Vec<Step>) {
         for at in 0..self.managed.len() {
             let interface = self.managed[at]
@@ -404,8 +411,8 @@ impl Links {
         plan
     }
 
-    /// Whether it takes a rule of ours to have new connections begin on this link. Where the user sends them over an interface that is not a
-    /// link of ours, such as a tunnel, they stay there.
+    /// Whether a rule of ours is needed to make new connections begin on this link. If the user sends them
+    /// over an interface that is none of our links, such as a tunnel, they stay there.
     fn overrides(&self, v6: bool, link: LinkId) -> bool {
         let first = self.interfaces.first_choices(v6);
         let is_theirs = |&ifindex: &u32| self.by_index(ifindex).is_none();

@@ -1,6 +1,8 @@
-//! What the kernel says of every interface: names, carrier, addresses, and the user's default routes over it.
+//! What the kernel reports about every interface: names, carrier, addresses, and the user's default routes
+//! over it.
 //!
-//! Facts only, of interfaces that nobody declared too: what a link is when it is declared, renamed or seen again, is read from here.
+//! Facts only, also about undeclared interfaces. When a link is declared, renamed or comes back, its state is
+//! read from here.
 //!
 //! # Checked by
 //! `links::book::tests`, `links::ways::tests`.
@@ -13,7 +15,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Interface {
     pub(crate) link: Link,
     pub(crate) addresses: Vec<Address>,
-    /// The user's default routes over it, in `main`.
+    /// The user's default routes over it, in the table `main`.
     pub(crate) defaults: Vec<Route>,
 }
 
@@ -21,12 +23,12 @@ pub(crate) struct Interface {
 #[derive(Debug, Default)]
 pub(crate) struct Interfaces {
     by_index: BTreeMap<u32, Interface>,
-    /// Default routes that refuse or drop what no better route takes.
+    /// Default routes that reject or drop what no better route takes.
     blocking: Vec<Route>,
 }
 
 impl Interface {
-    /// An address keeps its place among the others when its state changes.
+    /// Adds or updates an address. An updated address keeps its position.
     fn set_address(&mut self, address: Address) {
         let mut known = self.addresses.iter_mut();
         match known.find(|other| other.prefix == address.prefix) {
@@ -59,14 +61,15 @@ impl Interfaces {
         self.by_index.values()
     }
 
-    /// Whether a better or equal default route keeps the kernel from using this one.
+    /// Whether a better or equal rejecting default route keeps the kernel from using this route.
     pub(crate) fn is_blocked(&self, route: &Route) -> bool {
         self.blocking
             .iter()
             .any(|other| is_v6(other) == is_v6(route) && other.metric <= route.metric)
     }
 
-    /// The interfaces by which the kernel sends what only a default route takes: several if the best route has several next hops.
+    /// The interfaces to which the kernel sends what only a default route matches. Several if the best route
+    /// has several next hops.
     pub(crate) fn first_choices(&self, v6: bool) -> Vec<u32> {
         let of_family = |interface: &Interface| {
             let defaults = interface.defaults.iter();

@@ -1,4 +1,4 @@
-//! One declared link: its interface, and its ways out in both families.
+//! A declared link: its interface, and its ways out in both families.
 
 use crate::daemon::api::setup::DeclaredLink;
 use crate::daemon::links::book::Step;
@@ -12,30 +12,30 @@ use std::net::IpAddr;
 use std::time::Duration;
 use units::Instant;
 
-/// How long a way stays whose default route vanished while carrier and address are there.
+/// How long a way stays after its default route has vanished, while carrier and address stay.
 pub(crate) const ROUTE_PATIENCE: Duration = Duration::from_secs(1);
 
-/// One family's way out of a link.
+/// The way out of a link in one family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Leg {
     /// No address, or no default route.
     None,
-    /// Its routes are not there yet.
+    /// Its routes are not in place yet.
     Wanted(Way),
     /// Usable.
     Ready {
-        /// By which way.
+        /// The way.
         way: Way,
-        /// Its default route has vanished: until when it may come back.
+        /// If its default route has vanished: deadline for its return.
         until: Option<Instant>,
     },
 }
 
-/// What one family contributes to the plan of routes.
+/// Contribution of one family to the plan of routes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Out {
     pub(crate) uplinks: Vec<Uplink>,
-    /// Their positions are those in `uplinks`.
+    /// Positions in them refer to `uplinks`.
     pub(crate) sources: Vec<Source>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Managed {
     pattern: Pattern,
     gateway: Option<IpAddr>,
     tariff: Tariff,
-    /// How the user's routes rank it, as the engine knows.
+    /// The rank of its routes among the user's, as last reported to the engine.
     told: [policy::Uplink; 2],
 }
 
@@ -77,7 +77,7 @@ impl Managed {
         }
     }
 
-    /// One that a pattern has found.
+    /// A link that a pattern has found.
     pub(crate) fn found(declared: DeclaredLink) -> Self {
         Self {
             found_by_pattern: true,
@@ -89,7 +89,7 @@ impl Managed {
         link.names().any(|name| self.pattern.matches(name))
     }
 
-    /// What is declared of it.
+    /// Its declaration.
     pub(crate) fn declared(&self) -> DeclaredLink {
         DeclaredLink {
             id: self.id,
@@ -100,7 +100,7 @@ impl Managed {
         }
     }
 
-    /// From now on this is declared of it. Its number and its interface stay.
+    /// Changes its declaration. Its number and its interface stay.
     pub(crate) fn redeclare(&mut self, declared: DeclaredLink, steps: &mut Vec<Step>) {
         self.pattern = Pattern::new(&declared.interface);
         self.gateway = declared.gateway;
@@ -113,7 +113,7 @@ impl Managed {
         (self.spec, self.tariff) = (declared.spec, declared.tariff);
     }
 
-    /// The way out for peers of this family, once its routes are there.
+    /// The way out for peers of this family, once its routes are in place.
     pub(crate) fn way(&self, v6: bool) -> Option<Way> {
         match self.legs[usize::from(v6)] {
             Leg::Ready { way, .. } => Some(way),
@@ -121,7 +121,7 @@ impl Managed {
         }
     }
 
-    /// Every way that is usable.
+    /// All usable ways.
     pub(crate) fn ways(&self) -> impl Iterator<Item = Way> + '_ {
         [false, true].into_iter().filter_map(|v6| self.way(v6))
     }
@@ -130,7 +130,7 @@ impl Managed {
         self.ways().next().is_some()
     }
 
-    /// This interface is the link from now on.
+    /// Makes this interface the link's interface.
     pub(crate) fn bind(&mut self, event: &Link, steps: &mut Vec<Step>) {
         self.ifindex = Some(event.ifindex);
         self.interface = Some(event.name);
@@ -139,7 +139,8 @@ impl Managed {
     }
 
     pub(crate) fn seen(&mut self, event: &Link, steps: &mut Vec<Step>) {
-        // An access point can be seen before it has a carrier, but only the world that hears its beacons knows that.
+        // An access point can be seen before it has a carrier. Only the program that hears its beacons knows
+        // that.
         if !self.appeared && (event.running() || self.spec.kind != LinkKind::Wifi) {
             self.appeared = true;
             steps.push(Step::Tell(self.id, LinkEvent::Appeared(self.spec.clone())));
@@ -171,7 +172,7 @@ impl Managed {
         }
     }
 
-    /// The engine hears that the link is gone before the routes are.
+    /// Removes a way. The engine is told that the link is unusable before its routes are removed.
     fn drop_leg(&mut self, v6: bool, steps: &mut Vec<Step>) {
         self.outs[usize::from(v6)] = Out::default();
         let leg = std::mem::replace(&mut self.legs[usize::from(v6)], Leg::None);
@@ -183,10 +184,10 @@ impl Managed {
         }
     }
 
-    /// Brings its ways to what its interface has.
+    /// Updates its ways from the state of its interface.
     pub(crate) fn settle(&mut self, now: Instant, all: &Interfaces, ecn: bool, steps: &mut Vec<Step>) {
         let interface = self.ifindex.and_then(|ifindex| all.get(ifindex));
-        // A link that is never to be used is not touched either.
+        // A link that must never be used is not changed either.
         let used = self.carrier && self.spec.role != Role::Never;
         for v6 in [false, true] {
             match interface.filter(|_| used) {
@@ -216,7 +217,7 @@ impl Managed {
                 self.drop_leg(v6, steps);
                 return self.settle_leg(now, interface, v6, uplinks, steps);
             }
-            // Connections over the former way stay: its address is there.
+            // Connections over the former way stay: its address still exists.
             (Leg::Ready { .. }, Some(way)) => self.legs[at] = Leg::Ready { way, until: None },
             (Leg::Ready { way, until }, None) => {
                 let until = until.unwrap_or(now + ROUTE_PATIENCE);
@@ -245,7 +246,8 @@ impl Managed {
         };
     }
 
-    /// Tells the engine how the user's routes rank it. A link without a carrier may still have the route that the kernel takes.
+    /// Tells the engine how the user's routes rank the link. A link without a carrier may still have the
+    /// route that the kernel uses.
     fn rank(&mut self, all: &Interfaces, interface: Option<&Interface>, v6: bool, steps: &mut Vec<Step>) {
         let rank = interface.map_or(policy::Uplink::None, |interface| {
             ways::rank(all, interface, v6, self.gateway)
@@ -257,7 +259,7 @@ impl Managed {
         }
     }
 
-    /// Its routes are there.
+    /// Its routes are in place.
     pub(crate) fn routed(&mut self, steps: &mut Vec<Step>) {
         let mut has_another = false;
         for leg in &mut self.legs {

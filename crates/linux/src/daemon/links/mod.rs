@@ -1,8 +1,9 @@
-//! Links: which interface is which declared link, and how packets leave over it.
+//! Links: which interface each declared link is, and how packets leave over it.
 //!
-//! In: rtnetlink events ([`book::Links::apply`]). Out: steps for the daemon, facts for the engine and the plan of routes.
-//! Bookkeeping only: nothing here talks to the kernel. [`interfaces`] has what the kernel says, [`managed`] one link,
-//! [`ways`] its source addresses and next hops, [`restore`] when to check for routes that somebody removed.
+//! In: rtnetlink events ([`book::Links::apply`]). Out: steps for the daemon, facts for the engine and the
+//! plan of routes. Bookkeeping only: nothing here talks to the kernel. [`interfaces`] has what the kernel
+//! reports, [`managed`] one link, [`ways`] its source addresses and next hops. [`restore`] says when to check
+//! for routes that another program removed.
 
 pub(crate) mod book;
 pub(crate) mod interfaces;

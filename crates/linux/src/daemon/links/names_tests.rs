@@ -1,9 +1,9 @@
-//! Names of interfaces that change, and links that are declared by other names.
+//! Interfaces whose names change, and links that are declared by alternative names.
 
 use super::*;
 
 #[test]
-fn a_link_may_be_declared_by_another_name_of_its_interface() {
+fn a_link_may_be_declared_by_an_alternative_name() {
     let mut scene = Scene::new(declared("uplink-of-the-house", LinkKind::Cable));
     let altnames = vec!["enp3s0".to_owned(), "uplink-of-the-house".to_owned()];
     scene.event(&Event::Link(Link {
@@ -14,7 +14,7 @@ fn a_link_may_be_declared_by_another_name_of_its_interface() {
 }
 
 #[test]
-fn a_name_that_comes_back_takes_nothing_away() {
+fn a_name_that_comes_back_changes_nothing() {
     let mut scene = Scene::online(declared("wlan0", LinkKind::Wifi), "wlan0");
     scene.event(&Event::Link(link("wlx0", true, 1)));
     assert_eq!(
@@ -29,7 +29,7 @@ fn a_name_that_comes_back_takes_nothing_away() {
 }
 
 #[test]
-fn an_interface_with_a_name_that_nobody_declared_is_not_ours() {
+fn an_interface_with_an_undeclared_name_is_not_managed() {
     let mut scene = Scene::online(declared("wlan0", LinkKind::Wifi), "wlan0");
     scene.event(&Event::Link(link("wlx0", true, 1))).wait(200);
     assert!(scene.acts().contains(&Step::Detach(7)));

@@ -1,4 +1,4 @@
-//! Names of interfaces with `*` and `?` in them, as users write them for adapters that come and go.
+//! Interface names with the wildcards `*` and `?`, which users write for adapters that come and go.
 
 /// A name, or a pattern of names.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,35 +1,38 @@
-//! When to look whether somebody else has removed our routes and rules, as network managers do that sweep what they do not know.
+//! When to check whether another program has removed our routes and rules. Some network managers remove
+//! everything they do not know.
 
 use std::time::Duration;
 use units::Instant;
 
-/// Our own changes, and what the kernel takes away with a link, are over by then.
+/// Wait before a check. By then our own changes, and the kernel's removals when a link goes down, are
+/// complete.
 const FIRST_LOOK: Duration = Duration::from_millis(200);
-/// Whoever removes them again and again gets them back ever more rarely, at least this often.
+/// Longest wait. If a program keeps removing them, they are restored ever more rarely, but at least this
+/// often.
 const RAREST_LOOK: Duration = Duration::from_secs(30);
-/// After so long without another loss, a new one is not the same quarrel.
+/// Time without a loss after which a new one starts a new series.
 const FORGET_AFTER: Duration = Duration::from_secs(60);
 
-/// What somebody may have removed.
+/// What another program may have removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Rules, or their place before `main`.
+    /// Rules, or their position before `main`.
     Rules,
-    /// Routes of our tables.
+    /// Routes in our tables.
     Routes,
 }
 
-/// See the module.
+/// The schedule of checks for removed routes and rules.
 #[derive(Debug, Default)]
 pub(crate) struct Restore {
     at: Option<Instant>,
-    /// How often each kind was removed in the present series.
+    /// Losses of each kind in the current series.
     losses: [u32; 2],
     last: Option<Instant>,
 }
 
 impl Restore {
-    /// Something of ours may have been removed.
+    /// Schedules a check: something of ours may have been removed.
     pub(crate) fn look_soon(&mut self, now: Instant) {
         if self.at.is_none() {
             let rounds = self.losses[0].max(self.losses[1]).min(10);
@@ -38,7 +41,7 @@ impl Restore {
         }
     }
 
-    /// Whether the time to look has come.
+    /// Whether a check is due.
     pub(crate) fn is_due(&mut self, now: Instant) -> bool {
         self.at.take_if(|at| *at <= now).is_some()
     }
@@ -47,7 +50,8 @@ impl Restore {
         self.at
     }
 
-    /// Something had been removed and is back. Whether that is worth reporting: of a long quarrel ever fewer rounds are.
+    /// Records that something was restored. Returns whether to report it: in a long series ever fewer losses
+    /// are reported.
     pub(crate) fn restored(&mut self, now: Instant, kind: Kind) -> bool {
         if self.last.is_none_or(|last| now - last >= FORGET_AFTER) {
             self.losses = [0; 2];
@@ -64,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quarrel_is_reported_and_looked_at_ever_more_rarely() {
+    fn repeated_losses_are_checked_and_reported_ever_more_rarely() {
         let mut restore = Restore::default();
         let mut now = Instant::from_secs(1);
         let mut waits = Vec::new();

@@ -62,7 +62,7 @@ fn default_route(gateway: &str) -> Route {
     default_over(7, gateway, 100)
 }
 
-/// Applies events, and reports every plan as carried out.
+/// Applies events, and reports every plan as executed.
 struct Scene {
     links: Links,
     now: Instant,
@@ -125,12 +125,12 @@ impl Scene {
         self
     }
 
-    /// What has been asked for since the last call.
+    /// The steps since the last call.
     fn steps(&mut self) -> Vec<Step> {
         std::mem::take(&mut self.log)
     }
 
-    /// The same without what the user's routes say of links.
+    /// The same without the ranks of the user's routes.
     fn acts(&mut self) -> Vec<Step> {
         let mut steps = self.steps();
         steps.retain(|step| !matches!(step, Step::Tell(_, LinkEvent::Uplink(..))));
@@ -149,7 +149,7 @@ impl Scene {
         told.collect()
     }
 
-    /// The gateway over which new connections are made to begin.
+    /// The gateway that a rule makes new connections use.
     fn overriding(&self, v6: bool) -> Option<String> {
         let plan = self.links.plan();
         let uplink = plan.overrides[usize::from(v6)].map(|at| plan.uplinks[at]);
@@ -210,7 +210,7 @@ fn a_link_appears_gets_a_carrier_an_address_and_a_route() {
 }
 
 #[test]
-fn what_the_user_sends_nowhere_is_no_uplink() {
+fn a_link_without_a_default_route_is_no_uplink() {
     let mut scene = Scene::new(declared("eth0", LinkKind::Cable));
     scene
         .event(&Event::Link(link("eth0", true, 1)))
@@ -283,7 +283,7 @@ fn every_address_is_a_source_and_the_best_one_is_the_way() {
 }
 
 #[test]
-fn another_address_in_the_place_of_the_first_is_a_loss_and_a_return() {
+fn replacing_the_address_is_a_loss_and_a_return() {
     let mut scene = Scene::online(declared("eth0", LinkKind::Cable), "eth0");
     scene.event(&Event::AddressGone(address("192.168.1.7/24")));
     assert_eq!(scene.acts(), [tell(LinkEvent::Usable(false)), Step::Apply]);
@@ -328,7 +328,7 @@ fn a_route_that_is_back_within_a_second_was_not_lost() {
 }
 
 #[test]
-fn another_router_takes_no_connection_away() {
+fn another_router_ends_no_connection() {
     let mut scene = Scene::online(declared("eth0", LinkKind::Cable), "eth0");
     scene.event(&Event::Route(default_over(7, "192.168.1.2", 50)));
     assert_eq!(scene.acts(), [Step::Apply]);
@@ -338,7 +338,7 @@ fn another_router_takes_no_connection_away() {
 }
 
 #[test]
-fn a_default_that_refuses_everything_keeps_worse_ones_from_being_used() {
+fn a_rejecting_default_route_blocks_worse_ones() {
     let mut scene = Scene::online(declared("eth0", LinkKind::Cable), "eth0");
     let refusing = Route {
         kind: RouteKind::Unreachable,
@@ -384,7 +384,7 @@ fn a_dormant_link_is_used_as_the_kernel_uses_it() {
 }
 
 #[test]
-fn a_plan_that_cannot_be_carried_out_is_tried_again() {
+fn a_plan_that_fails_is_tried_again() {
     let mut scene = Scene::new(declared("eth0", LinkKind::Cable));
     scene
         .event(&Event::Link(link("eth0", true, 1)))
@@ -439,7 +439,7 @@ fn a_declared_name_keeps_its_number_and_a_found_one_does_not() {
 }
 
 #[test]
-fn what_a_link_costs_is_told_with_it() {
+fn a_links_tariff_is_reported_with_it() {
     let metered = Tariff::Metered { cap: None };
     let costly = |interface| DeclaredLink {
         tariff: metered,
@@ -461,7 +461,7 @@ fn what_a_link_costs_is_told_with_it() {
     }
 }
 
-/// Two cables; `eth0` is the user's first choice in IPv4.
+/// Two cables. The user's routes prefer `eth0` in IPv4.
 fn two_cables() -> Scene {
     let cable = |id, interface| DeclaredLink {
         id: LinkId(id),
@@ -519,7 +519,7 @@ fn an_override_follows_its_link() {
 }
 
 #[test]
-fn where_the_user_has_a_tunnel_first_nothing_is_overridden() {
+fn if_the_user_prefers_a_tunnel_nothing_is_overridden() {
     let mut scene = two_cables();
     scene.prefer(Family::V4, Some(LinkId(2)));
     scene.event(&Event::Link(Link {
@@ -537,7 +537,7 @@ fn where_the_user_has_a_tunnel_first_nothing_is_overridden() {
 }
 
 #[test]
-fn what_is_swept_away_is_looked_at_soon() {
+fn removed_routes_are_checked_soon() {
     let mut scene = Scene::online(declared("eth0", LinkKind::Cable), "eth0");
     let ours = Route {
         table: Table(51_830),

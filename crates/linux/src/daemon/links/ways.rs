@@ -1,11 +1,12 @@
-//! The ways out of one interface: over which next hop, and from which address.
+//! The ways out of one interface: the next hop and the source address.
 //!
 //! # Sources
-//! - RFC 6724 §5: source addresses that are not deprecated come first. RFC 8981: temporary addresses are made where they are to be used.
+//! - RFC 6724 §5: source addresses that are not deprecated come first. RFC 8981: temporary addresses are
+//!   created where they are to be used.
 //!
 //! # Where we differ, and why
-//! 1. A source address and a next hop belong together: the gateway of an address is the one that its own network has, if there is such a
-//!    default route, and the best one over the interface otherwise.
+//! 1. A source address and a next hop belong together. The gateway of an address is that of its own network,
+//!    if such a default route exists. Otherwise it is the best one over the interface.
 //!
 //! # Checked by
 //! `tests`; `crates/cli/tests/hosts`: two networks on one card.
@@ -25,18 +26,19 @@ pub(crate) struct Way {
     pub(crate) name: IfName,
     /// The source address, with the length of its network's prefix.
     pub(crate) address: Prefix,
-    /// The next hop; `None` where everything can be reached directly.
+    /// The next hop. `None` if every peer is reached directly.
     pub(crate) gateway: Option<IpAddr>,
 }
 
 impl Way {
-    /// Whether this is the next hop, or on the network of the source address.
+    /// Whether the address is the next hop, or on the network of the source address.
     pub(crate) fn reaches_directly(self, address: IpAddr) -> bool {
         self.address.contains(address) || self.gateway == Some(address)
     }
 }
 
-/// Default routes over an interface in one family, the best first: the one that the configuration names, then the user's by metric.
+/// Default routes over an interface in one family, the best first: the configured one, then the user's by
+/// metric.
 pub(crate) fn uplinks(
     all: &Interfaces,
     interface: &Interface,
@@ -67,13 +69,13 @@ pub(crate) fn uplinks(
     uplinks
 }
 
-/// The interface's addresses of one family that packets can have as their source, deprecated ones included.
+/// The interface's addresses of one family that can be source addresses, including deprecated ones.
 pub(crate) fn sources(interface: &Interface, v6: bool) -> impl Iterator<Item = &Address> {
     let fits = move |address: &&Address| address.usable() && address.addr().is_ipv6() == v6;
     interface.addresses.iter().filter(fits)
 }
 
-/// Which of `uplinks` packets from this address take: its position.
+/// The position in `uplinks` of the one that packets from this address take.
 pub(crate) fn uplink_of(address: &Address, uplinks: &[Uplink]) -> Option<usize> {
     let preferred = |uplink: &Uplink| uplink.src == Some(address.addr());
     let same_network = |uplink: &Uplink| {
@@ -88,10 +90,11 @@ pub(crate) fn uplink_of(address: &Address, uplinks: &[Uplink]) -> Option<usize> 
         .or_else(|| (!uplinks.is_empty()).then_some(0))
 }
 
-/// The way over the best uplink, from the address that fits it best.
+/// The way over the best uplink, from the most suitable address.
 pub(crate) fn way(interface: &Interface, v6: bool, uplinks: &[Uplink]) -> Option<Way> {
     let best = uplinks.first()?;
-    // IPv4 calls an address secondary that the kernel does not take by itself; IPv6 marks temporary ones by the same bit.
+    // In IPv4 the flag means secondary: the kernel does not choose such an address itself. In IPv6 the same
+    // bit means temporary.
     let merit = |address: &&Address| {
         Reverse((
             best.src == Some(address.addr()),

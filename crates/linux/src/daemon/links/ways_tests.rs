@@ -51,7 +51,7 @@ const DEPRECATED: u32 = libc::IFA_F_DEPRECATED;
 const TENTATIVE: u32 = libc::IFA_F_TENTATIVE;
 
 #[test]
-fn the_source_is_of_the_gateways_network_fresh_and_temporary() {
+fn the_source_is_on_the_gateways_network_not_deprecated_and_temporary() {
     let router = [("fe80::1", 1024)];
     let public = address("2001:db8::1/64", 0);
     for (addresses, expected) in [
@@ -93,7 +93,7 @@ fn the_way_is_over_the_best_metric_from_its_own_network() {
 }
 
 #[test]
-fn deprecated_addresses_are_sources_still() {
+fn deprecated_addresses_are_still_sources() {
     let addresses = [
         address("2001:db8::a/64", TEMPORARY | DEPRECATED),
         address("2001:db8::1/64", 0),

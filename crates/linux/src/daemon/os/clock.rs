@@ -1,16 +1,17 @@
-//! The engine's time, from the kernel's.
+//! The engine's time, derived from the kernel's clocks.
 //!
 //! # Where we differ, and why
-//! CLOCK_MONOTONIC stands still while the host is suspended, so no timer of the engine fires for a night spent asleep. But every
-//! round-trip time and every silence measured across it would be wrong in the other direction: [`Clock::slept`] tells, by the
-//! difference to CLOCK_BOOTTIME, that it is time to look at everything anew.
+//! CLOCK_MONOTONIC stops while the host is suspended, so no timer of the engine fires because of a night in
+//! suspend. But every round-trip time and every silence measured across a suspend would be too short.
+//! [`Clock::slept`] detects suspends by the difference to CLOCK_BOOTTIME, so that everything is checked
+//! again.
 
 use units::{Duration, Instant};
 
-/// Reading two clocks one after the other differs by less than this, however busy the host.
+/// Reading two clocks one after the other differs by less than this, even on a busy host.
 const SUSPENDED: Duration = Duration::from_millis(200);
 
-/// Tells the engine's time: nanoseconds of CLOCK_MONOTONIC since an agreed zero.
+/// Reads the engine's time: nanoseconds of CLOCK_MONOTONIC since an agreed zero.
 #[derive(Debug)]
 pub(crate) struct Clock {
     epoch_ns: u64,
@@ -29,7 +30,7 @@ impl Clock {
         Instant::from_nanos(nanos(libc::CLOCK_MONOTONIC).saturating_sub(self.epoch_ns))
     }
 
-    /// How long the host was suspended since this was last asked, if it was.
+    /// How long the host was suspended since the last call, if it was.
     pub(crate) fn slept(&mut self) -> Option<Duration> {
         let before = std::mem::replace(&mut self.asleep, asleep());
         let slept = self.asleep.saturating_sub(before);
@@ -37,17 +38,18 @@ impl Clock {
     }
 }
 
-/// CLOCK_MONOTONIC now, in nanoseconds: a zero for [`Setup::epoch_ns`](crate::daemon::Setup::epoch_ns).
+/// CLOCK_MONOTONIC now, in nanoseconds. Serves as zero for
+/// [`Setup::epoch_ns`](crate::daemon::Setup::epoch_ns).
 pub fn monotonic_ns() -> u64 {
     nanos(libc::CLOCK_MONOTONIC)
 }
 
-/// CPU time that the calling thread has used.
+/// CPU time of the calling thread.
 pub(crate) fn thread_cpu() -> Duration {
     Duration::from_nanos(nanos(libc::CLOCK_THREAD_CPUTIME_ID))
 }
 
-/// Suspended since boot.
+/// Time in suspend since boot.
 fn asleep() -> Duration {
     let awake = nanos(libc::CLOCK_MONOTONIC);
     Duration::from_nanos(nanos(libc::CLOCK_BOOTTIME).saturating_sub(awake))
@@ -58,7 +60,8 @@ fn nanos(clock: libc::clockid_t) -> u64 {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: `time` is live and of the right type; these clocks exist on every Linux that has `epoll_pwait2`.
+    // SAFETY: `time` is live and of the right type; these clocks exist on every Linux that has
+    // `epoll_pwait2`.
     let rc = unsafe { libc::clock_gettime(clock, &raw mut time) };
     assert_eq!(rc, 0, "clock {clock} cannot be read");
     time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
@@ -69,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_starts_at_the_epoch_and_goes_on() {
+    fn time_starts_at_the_epoch_and_advances() {
         let clock = Clock::new(monotonic_ns());
         let first = clock.now();
         assert!(first.as_nanos() < 60_000_000_000, "{first}");

@@ -18,18 +18,18 @@ impl EventFd {
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Wakes whoever waits. Allowed in a signal handler.
+    /// Wakes the loop. Allowed in a signal handler.
     pub(crate) fn signal(&self) {
         let one = 1u64.to_ne_bytes();
-        // A full counter (EAGAIN) has woken the reader already, and there is no other way for this to fail.
+        // A full counter (EAGAIN) has already woken the reader. The write cannot fail in any other way.
         // SAFETY: the buffer is live and its length is passed with it.
         unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
     }
 
-    /// Makes the descriptor quiet again.
+    /// Resets the counter, so that the descriptor is not readable.
     pub(crate) fn clear(&self) {
         let mut count = [0u8; 8];
-        // An empty counter (EAGAIN) is quiet already.
+        // An empty counter (EAGAIN) needs no reset.
         // SAFETY: the buffer is live and its length is passed with it.
         unsafe { libc::read(self.0.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
     }

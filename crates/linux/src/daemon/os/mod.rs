@@ -1,4 +1,4 @@
-//! System calls that the loop needs: the clocks, epoll, and a descriptor that wakes a sleeping loop.
+//! Wraps the system calls that the loop needs: clocks, epoll, and a descriptor that wakes a sleeping loop.
 //!
 //! In: nothing of the daemon. Out: [`clock::Clock`], [`poller::Poller`], [`eventfd::EventFd`].
 

@@ -1,4 +1,4 @@
-//! Waiting for the first of several descriptors, or for a time, to the nanosecond.
+//! Waits until one of several descriptors is readable or a timeout ends, with a resolution of 1 ns.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 const BATCH: usize = 16;
 
-/// An epoll with a tag for every descriptor.
+/// An epoll instance with a tag for every descriptor.
 #[derive(Debug)]
 pub(crate) struct Poller {
     epoll: OwnedFd,
 }
 
-/// The tags of what can be read.
+/// The tags of readable descriptors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Ready(u64);
 
@@ -34,7 +34,7 @@ impl Poller {
         Ok(Self { epoll })
     }
 
-    /// Watches a descriptor for something to read, until it is closed. Tags are 0..64; several descriptors may share one.
+    /// Watches a descriptor until it is closed. Tags are 0..64. Several descriptors may share one.
     pub(crate) fn add(&self, fd: RawFd, tag: u8) -> io::Result<()> {
         let mut event = libc::epoll_event {
             events: libc::EPOLLIN as u32,
@@ -49,7 +49,7 @@ impl Poller {
         }
     }
 
-    /// Sleeps until something can be read or `timeout` is over (`None`: however long it takes).
+    /// Sleeps until a descriptor is readable or `timeout` is over. `None` means no timeout.
     pub(crate) fn wait(&self, timeout: Option<Duration>) -> io::Result<Ready> {
         let mut events = [libc::epoll_event { events: 0, u64: 0 }; BATCH];
         let count = match wait(&self.epoll, &mut events, timeout) {
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_read_is_told_by_its_tag() {
+    fn a_readable_descriptor_is_reported_by_its_tag() {
         let poller = Poller::new().unwrap();
         let (quiet, loud) = (EventFd::new().unwrap(), EventFd::new().unwrap());
         poller.add(quiet.as_raw_fd(), 1).unwrap();

@@ -1,4 +1,5 @@
-//! All limits together: attached to interfaces as these come and go, released with connections.
+//! All limits together: attaches them to interfaces as these come and go, and releases them with their
+//! connections.
 
 use crate::bpf::WindowKind;
 use crate::daemon::api::error::StartError;
@@ -16,10 +17,10 @@ use policy::{ConnId, LinkId};
 use std::time::Duration;
 use units::{Bytes, Instant};
 
-/// How often counts are compared, while counters are read at all.
+/// Interval at which packet counts are compared, while counters are sampled at all.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// See the module.
+/// All levers, limits of fallbacks, and marks.
 #[derive(Debug)]
 pub(crate) struct Bounds {
     pub(crate) levers: Levers,
@@ -28,7 +29,8 @@ pub(crate) struct Bounds {
     looks: Looks,
 }
 
-/// When counts are compared next, and of which interfaces. The buffer is used again: a look allocates nothing once it is warm.
+/// When packet counts are compared next, and on which interfaces. Reuses its buffer, so a comparison
+/// allocates nothing once it has grown.
 #[derive(Debug, Default)]
 struct Looks {
     next: Instant,
@@ -46,7 +48,7 @@ impl Looks {
 }
 
 impl Bounds {
-    /// With windows bounded in this way, and those of connections that fell back to this size.
+    /// Limits windows in this way, and windows of connections that fell back to this size.
     pub(crate) fn new(
         window: Option<WindowKind>,
         fallback_window: Option<Bytes>,
@@ -59,7 +61,7 @@ impl Bounds {
         })
     }
 
-    /// Loads what bounds connections now, not in the middle of the first one.
+    /// Loads the programs now, not while the first connection runs.
     pub(crate) fn load(&mut self, outlet: &mut Outlet) {
         for error in self.levers.load() {
             outlet.trouble("bounding windows on a link", &error);
@@ -79,7 +81,7 @@ impl Bounds {
         self.fallbacks.mind(now, flows, links, host);
     }
 
-    /// An interface is there: levers are attached to it.
+    /// Attaches the levers to a new interface.
     pub(crate) fn attach(&mut self, link: LinkId, ifindex: u32, links: &Links, outlet: &mut Outlet) {
         if let Err(error) = self.levers.attach(ifindex) {
             outlet.trouble_on(&links.name_of(link), "bounding windows", &error);
@@ -92,7 +94,7 @@ impl Bounds {
         }
     }
 
-    /// It is gone, or not ours any more.
+    /// Detaches the levers from an interface that is gone or no longer managed.
     pub(crate) fn detach(&mut self, ifindex: u32, outlet: &mut Outlet) {
         self.levers.detach(ifindex);
         for error in self.marks.detach(ifindex) {
@@ -100,8 +102,8 @@ impl Bounds {
         }
     }
 
-    /// Where a subflow goes over an interface that cannot be attached, windows are bounded the other way, or those of new connections if there is no
-    /// other way.
+    /// If a subflow goes over an interface that cannot be attached, limits windows the other way. If there is
+    /// no other way, limits those of new connections.
     pub(crate) fn mind_unattached(&mut self, flows: &Flows, links: &Links, host: &mut Host) {
         if !self.levers.has_unattached() {
             return;
@@ -121,14 +123,14 @@ impl Bounds {
         }
     }
 
-    /// A connection has closed.
+    /// Releases the limits of a closed connection.
     pub(crate) fn release(&mut self, conn: ConnId, outlet: &mut Outlet) {
         if let Err(error) = self.levers.release(conn) {
             outlet.trouble("releasing a closed connection's bounds", &error);
         }
     }
 
-    /// A connection lives on without us.
+    /// Releases the limits of a connection that is left alone.
     pub(crate) fn leave_alone(&mut self, conn: ConnId, outlet: &mut Outlet) {
         if let Err(error) = self.levers.leave_alone(conn) {
             let doing = "releasing the bounds of a connection that is left alone";
@@ -136,7 +138,7 @@ impl Bounds {
         }
     }
 
-    /// Compares what interfaces carry with what reaches our programs, when it is time.
+    /// Compares the packets that interfaces carry with those that reach our programs, when it is due.
     pub(crate) fn mind_passage(&mut self, now: Instant, flows: &Flows, links: &Links, host: &mut Host) {
         if !self.looks.due(now) {
             return;

@@ -1,10 +1,12 @@
-//! Caps on how fast single subflows send: put on at once, taken off when their time is over.
+//! Caps on the pacing rate of single subflows: set at once, removed when their time is over.
 //!
 //! # Where we differ, and why
-//! 1. A cap stays on its socket whatever becomes of this process. So it is written down before, as other limits are, and nobody else is relied on to end it: what asks
-//!    for one says for how long.
-//! 2. A connection that its program has closed may still have much to send, so that its cap is taken off by a walk, too.
-//! 3. It comes at the last moment before a queue overflows, and lasts for a few round trips: the sockets are walked sooner than for limits that stay.
+//! 1. A cap stays on its socket even if this process dies. So it is put on record first, like other limits,
+//!    and every request for a cap says how long it lasts.
+//! 2. A connection that its program has closed may still have much to send, so a walk over the sockets
+//!    removes its cap too.
+//! 3. A cap comes just before a queue overflows and lasts a few round trips. So sockets are walked sooner
+//!    than for permanent limits.
 //!
 //! # Checked by
 //! `daemon::tests::levers`, `daemon::tests::undone`; what a crash leaves on sockets: `tests/bpf/limits.rs`.
@@ -17,7 +19,7 @@ use policy::ConnId;
 use std::collections::BTreeMap;
 use units::{Bitrate, Instant};
 
-/// One of them.
+/// A cap on one subflow.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cap {
     pub(crate) subflow: PacedSubflow,
@@ -25,7 +27,7 @@ pub(crate) struct Cap {
     pub(crate) until: Instant,
 }
 
-/// The caps that are on.
+/// The caps in force.
 #[derive(Debug)]
 pub(crate) struct Caps {
     lever: Lever<PacingLever>,
@@ -56,7 +58,7 @@ impl Caps {
         Ok(())
     }
 
-    /// A connection is gone, or left alone; its sockets may go on for a while.
+    /// Removes the caps of a connection that is gone or left alone. Its sockets may live on for a while.
     pub(crate) fn release(&mut self, conn: ConnId) -> Result<(), LeverError> {
         let of_it = |subflow: &PacedSubflow| subflow.conn == conn;
         let subflows: Vec<PacedSubflow> = self.until.keys().copied().filter(of_it).collect();
@@ -83,7 +85,7 @@ impl Caps {
         let is_over = |(&subflow, &until): (&PacedSubflow, &Instant)| (until <= now).then_some(subflow);
         let over: Vec<PacedSubflow> = self.until.iter().filter_map(is_over).collect();
         for subflow in over {
-            // Where it fails it is tried again, and not at once.
+            // If removal fails, it is tried again after a pause.
             self.until.insert(subflow, now + AFTER_FAILURE);
             self.take_off(subflow)?;
         }

@@ -1,22 +1,26 @@
-//! Connections that fell back to plain TCP: they are reported, and where that is asked for, how much their peers may have in flight is bounded.
+//! Connections that fell back to plain TCP: reports them and, on request, limits what their peers may have in
+//! flight.
 //!
-//! The engine leaves them alone, for they have one path and no MPTCP. The kernel tells nobody of those that fell back in their handshake. So sockets are listed
-//! for each report, and, while a bound is asked for, from time to time. Which of them are meant:
+//! The engine leaves them alone: they have one path and no MPTCP. The kernel sends no event for those that
+//! fell back in their handshake. So sockets are listed for each report and, while a limit is requested, from
+//! time to time. These count:
 //!
-//! - those that a program of this host opened for MPTCP to a peer that has not agreed. They carry a token if they asked the peer, and none if
-//!   the kernel had given up asking, because something on the way drops what asks for MPTCP;
-//! - those of connections that the engine knew, and that fell back later.
+//! - sockets that a program of this host opened for MPTCP to a peer that has not agreed. They have a token if
+//!   they asked the peer. They have none if the kernel has stopped asking because a middlebox drops SYNs with
+//!   MPTCP options;
+//! - sockets of connections that the engine knew and that fell back later.
 //!
-//! Both only over links of ours.
+//! Both only over our links.
 //!
 //! # Sources
-//! - RFC 8684 §3.7; net/mptcp/subflow.c (`subflow_finish_connect`), net/mptcp/ctrl.c (`mptcp_active_should_disable`), net/mptcp/diag.c
-//!   (`subflow_get_info`), Linux 6.18.
+//! - RFC 8684 §3.7; net/mptcp/subflow.c (`subflow_finish_connect`), net/mptcp/ctrl.c
+//!   (`mptcp_active_should_disable`), net/mptcp/diag.c (`subflow_get_info`), Linux 6.18.
 //!
 //! # Where we differ, and why
-//! 1. Listing costs half a millisecond and more, and no event could take its place; so it is done five times a second, and never for more than a
-//!    fiftieth of a processor. What a server queues before that is not prevented.
-//! 2. Nothing is taken off when a bound ends with its socket; what is left at the end, or by a crash, is taken off by the journal.
+//! 1. Listing costs 0.5 ms or more, and no event could replace it. So sockets are listed every 200 ms, or
+//!    less often to use at most 1/50 of a CPU. What a server queues before that is not prevented.
+//! 2. A limit ends with its socket, so nothing is removed then. The journal removes what is left at the end
+//!    or by a crash.
 //!
 //! # Checked by
 //! `daemon::tests::fallback`.
@@ -42,41 +46,41 @@ use std::time::Duration;
 use thiserror::Error;
 use units::{Bytes, Instant};
 
-/// How often sockets are listed.
+/// Interval between lists of sockets.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// A pause is so many times as long as the look before it.
+/// Minimum pause between lists, as a multiple of the time that the last list took.
 const PAUSE_PER_LOOK: u32 = 50;
-/// A list may leave a socket out while others close: one that is missing so many times in a row is closed.
+/// A socket missing from this many lists in a row is closed. One list may omit a socket while others close.
 const MISSES: u8 = 3;
 
-/// Why connections that fell back are not bounded.
+/// Why connections that fell back are not limited.
 #[derive(Debug, Error)]
 enum BoundError {
     /// They cannot be found.
     #[error(transparent)]
     Look(#[from] DiagError),
-    /// What is set could not be written down.
+    /// The limit could not be put on record.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The lever could not be pulled.
+    /// The lever could not be set.
     #[error(transparent)]
     Lever(#[from] LeverError),
 }
 
-/// See the module.
+/// Connections that fell back, and their limits.
 #[derive(Debug)]
 pub(crate) struct Fallbacks {
-    /// `None`: they are left alone, and listed only for a report.
+    /// The requested limit. `None`: connections are left alone, and listed only for a report.
     task: Option<Task>,
-    /// By their sockets' cookies.
+    /// By socket cookie.
     known: BTreeMap<u64, Fallback>,
     lever: Lever<FallbackLever>,
     walks: Walks,
-    /// Why nothing works at present.
+    /// Why limits currently fail.
     failed: Option<String>,
 }
 
-/// What is asked for, and the means.
+/// The requested limit, and what it takes to find sockets.
 #[derive(Debug)]
 struct Task {
     window: Bytes,
@@ -92,13 +96,13 @@ struct Fallback {
     ends: Ends,
     cause: FallbackCause,
     misses: u8,
-    /// Whether the lever knows of it.
+    /// Whether the lever has an entry for it.
     set: bool,
-    /// What came of the latest walk; `None` before the first.
+    /// Result of the latest walk. `None` before the first.
     outcome: Option<ClampedSocket>,
 }
 
-/// What a list shows of one.
+/// What a list shows of one socket.
 struct Seen {
     cookie: u64,
     conn: Option<ConnId>,
@@ -127,7 +131,8 @@ impl Seen {
     }
 }
 
-/// Only a socket that was opened for MPTCP is a subflow, and whoever accepts one has agreed.
+/// Whether this subflow's connection fell back. Only a socket opened for MPTCP is a subflow, and the
+/// accepting end has always agreed.
 fn fell_back(flows: &Flows, subflow: &MptcpSubflow) -> bool {
     let at_once = !subflow.flags.agreed() && !subflow.flags.joined();
     let conn = flows.conn(conn_of(subflow.token));
@@ -161,7 +166,7 @@ impl Fallbacks {
         self.task.as_ref().is_some_and(|task| task.next_look <= now)
     }
 
-    /// Takes in what one list showed.
+    /// Records the sockets of one list.
     fn take(&mut self, seen: Vec<(Seen, LinkId)>) -> Result<(), LeverError> {
         self.known.values_mut().for_each(|fallback| fallback.misses += 1);
         for (seen, link) in seen {
@@ -191,7 +196,7 @@ impl Fallbacks {
         Ok(())
     }
 
-    /// From the next walk on, all that are known are bounded.
+    /// Limits all known connections from the next walk on.
     fn bound(&mut self, window: Bytes, journal: &mut Journal) -> Result<(), BoundError> {
         let mut new = self
             .known
@@ -233,7 +238,7 @@ impl Fallbacks {
         Ok(())
     }
 
-    /// The bound on a connection that the engine knew before it fell back.
+    /// The limit on a connection that the engine knew before it fell back.
     pub(crate) fn bound_of(&self, conn: ConnId) -> Option<Bytes> {
         let mut known = self.known.values();
         let fallback = known.find(|fallback| fallback.conn == Some(conn))?;
@@ -241,7 +246,7 @@ impl Fallbacks {
         self.standing(fallback).ok().map(|()| task.window)
     }
 
-    /// Those that are bounded, or are to be.
+    /// The connections that are limited, or are about to be.
     fn bounded(&self, window: Bytes, controllers: &Controllers) -> Vec<FallbackReport> {
         let report = |fallback: &Fallback| FallbackReport {
             conn: fallback.conn,
@@ -270,7 +275,7 @@ impl Fallbacks {
         }
     }
 
-    /// Connections that fell back, as they are now.
+    /// Lists the connections that fell back.
     pub(crate) fn report(
         &self,
         flows: &Flows,
@@ -285,7 +290,7 @@ impl Fallbacks {
             let look = |socket: &TcpSocket| seen.extend(Seen::new(flows, socket));
             diag.each_tcp(States::CONNECTED, look).map_err(|_| ())
         });
-        // A report without them is better than none.
+        // If listing fails, the report lacks these connections.
         let seen = listed.map(|()| seen).unwrap_or_default();
         let report = |seen: Seen| {
             Some(FallbackReport {
@@ -301,7 +306,7 @@ impl Fallbacks {
         seen.into_iter().filter_map(report).collect()
     }
 
-    /// Finds connections that fell back and bounds them, when it is time and where it is asked for.
+    /// Finds connections that fell back and limits them, if requested and due.
     pub(crate) fn mind(&mut self, now: Instant, flows: &Flows, links: &Links, host: &mut Host) {
         let looks = self.is_look_due(now);
         let looked = if looks {
@@ -343,7 +348,7 @@ impl Fallbacks {
         self.bound(window, journal)
     }
 
-    /// Said once, and in every report.
+    /// Logs the error once. Every report has it.
     fn cannot_bound(&mut self, error: &BoundError, outlet: &mut Outlet) {
         let why = chain(error);
         if self.failed.as_ref() != Some(&why) {
@@ -352,7 +357,7 @@ impl Fallbacks {
         self.failed = Some(why);
     }
 
-    /// What the program took so far, if somebody counts.
+    /// CPU time of the program so far, if the kernel counts it.
     pub(crate) fn run_time(&self) -> Duration {
         let time = self.lever.get_ref().map(FallbackLever::run_time);
         time.and_then(Result::ok)

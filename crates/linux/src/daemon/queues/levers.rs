@@ -1,21 +1,27 @@
-//! The levers on a connection's queues: which is in force, and what it is set to.
+//! The levers on a connection's queues: which are in force, and their settings.
 //!
-//! | what | by | otherwise |
+//! | limit | lever | otherwise |
 //! |---|---|---|
-//! | how far ahead the peer may queue | [`WindowLever`] on every link | the receive buffer of *new* connections (`tcp_rmem`), see [`crate::daemon::host::settings`] |
-//! | what waits unsent on our subflows | [`UnsentLever`] | nothing: said in the report |
-//! | how fast a subflow of ours sends, for a moment | [`Caps`] | nothing: every such action fails; a kernel that lacks this lacks the one above |
+//! | how far ahead the peer may send | [`WindowLever`] on every link | receive buffer of *new* connections |
+//! | unsent bytes on our subflows | [`UnsentLever`] | none, and the report says so |
+//! | pacing rate of a subflow, for a short time | [`Caps`] | none: every such action fails |
 //!
-//! Under a policy that bounds queues all are loaded at the start, otherwise when they are first needed: baselines that need none run on a kernel as
-//! it is. Where the better way to bound windows cannot be attached to an interface that a connection goes over, all windows go the other way from
-//! then on, unless one way was asked for. Where the other way cannot be had either, the better one stays on the interfaces that take it, and new
-//! connections are bounded as where neither can be had.
+//! A kernel that lacks the last lever lacks the second too. The receive buffer of new connections is
+//! `tcp_rmem`: see [`crate::daemon::host::settings`].
+//!
+//! A policy that limits queues loads all levers at the start. Otherwise each is loaded when it is first
+//! needed, so that baselines without levers run on an unmodified kernel. The better way to limit windows may
+//! fail to attach to an interface that a connection uses. Then all windows are limited the other way from
+//! then on, unless the setup names one way. If the other way fails too, the better one stays on the
+//! interfaces that take it. New connections are then limited as if neither existed.
 //!
 //! # Where we differ, and why
-//! 1. Nothing lifts an unsent limit once it is set, so the sockets are walked when a limit was set or a subflow joined, and not on a timer; a
-//!    window clamp, which autotuning lifts, needs the timer ([`crate::daemon::queues::walks`]).
-//! 2. Unsent limits, caps and clamps stay on the sockets of whoever dies. That there are any is written down before the first one is set, not at the
-//!    start: where the better way bounds windows and nobody uploads, nothing has to be taken off.
+//! 1. The kernel never lifts an unsent limit, so sockets are walked when a limit was set or a subflow joined,
+//!    and not on a timer. Autotuning lifts a window clamp, so clamps need the timer
+//!    ([`crate::daemon::queues::walks`]).
+//! 2. Unsent limits, caps and clamps stay on the sockets of a process that dies. They are put on record
+//!    before the first one is set, not at the start: if the better way limits windows and nobody uploads,
+//!    nothing has to be removed.
 //!
 //! # Checked by
 //! `daemon::tests::levers`, `daemon::tests::undone`.
@@ -35,15 +41,15 @@ use std::time::Duration;
 use thiserror::Error;
 use units::{Bytes, Instant};
 
-/// Why a lever could not be pulled.
+/// Why a lever could not be set.
 #[derive(Debug, Error)]
 pub enum LeverError {
-    /// It is not there; said once when it was tried, and in every report.
+    /// The lever is not loaded. Logged once when loading failed, and in every report.
     #[error("this kernel cannot bound {what} of a running connection: {why}")]
     NotLoaded {
-        /// What it would bound.
+        /// What it would limit.
         what: &'static str,
-        /// Why.
+        /// Why it is not loaded.
         why: String,
     },
     /// The connection's limit could not be written.
@@ -52,12 +58,12 @@ pub enum LeverError {
     /// The sockets could not be walked.
     #[error(transparent)]
     Walk(#[from] PassError),
-    /// What would stay on the sockets could not be written down.
+    /// The limits that stay on sockets could not be put on record.
     #[error(transparent)]
     Journal(#[from] JournalError),
 }
 
-/// A lever: not needed so far, or loaded, or not to be had.
+/// A lever: untried, loaded, or failed to load.
 #[derive(Debug)]
 pub(crate) enum Lever<T> {
     Untried,
@@ -106,12 +112,12 @@ pub(crate) struct Levers {
     unsent: Lever<UnsentLever>,
     caps: Caps,
     interfaces: BTreeSet<u32>,
-    /// Interfaces that the window's program could not be attached to, or on which nothing reaches it, and why.
+    /// Interfaces that the window program could not be attached to or that it sees no packets of, and why.
     unattached: BTreeMap<u32, String>,
     passage: Passage,
-    /// Why the other way was tried after all; it is tried once.
+    /// Why the other way was tried. It is tried once.
     fell_back: Option<String>,
-    /// Why it cannot be had either.
+    /// Why the other way failed too.
     no_other_way: Option<String>,
     windows: BTreeMap<ConnId, Ahead>,
     unsents: BTreeMap<ConnId, Bytes>,
@@ -120,7 +126,7 @@ pub(crate) struct Levers {
 }
 
 impl Levers {
-    /// With windows bounded in this way, or in the best that there is.
+    /// Limits windows in this way, or in the best available one.
     pub(crate) fn new(way: Option<WindowKind>) -> Self {
         Self {
             way,
@@ -139,14 +145,16 @@ impl Levers {
         }
     }
 
-    /// Loads all now, not in the middle of the first connection. Links that could not be attached are returned.
+    /// Loads all levers now, not while the first connection runs. Returns the links that could not be
+    /// attached.
     pub(crate) fn load(&mut self) -> Vec<AttachError> {
         self.unsent.need(UnsentLever::load);
         self.caps.load();
         self.load_window()
     }
 
-    /// Once: to attach anew would take the lever off every link for as long as the kernel waits for its readers.
+    /// Loads the window lever, once. To attach it anew would remove it from every link for an RCU grace
+    /// period.
     fn load_window(&mut self) -> Vec<AttachError> {
         if !matches!(self.window, Lever::Untried) {
             return Vec::new();
@@ -179,7 +187,8 @@ impl Levers {
         attached
     }
 
-    /// Compares what the interface has sent with what has reached the window's program there; why nothing does, when that is found.
+    /// Compares the packets that the interface has sent with those that reached the window program. Returns
+    /// why none do, when that is found.
     pub(crate) fn mind_passage(&mut self, ifindex: u32, name: IfName, sent: u64) -> Option<String> {
         let window = self.window.get_ref()?;
         let ours = window.passed(ifindex).ok()??;
@@ -197,12 +206,13 @@ impl Levers {
         }
     }
 
-    /// Whether there is an interface whose connections' windows are not bounded.
+    /// Whether there is an interface on which windows are not limited.
     pub(crate) fn has_unattached(&self) -> bool {
         !self.unattached.is_empty()
     }
 
-    /// Connections go over these interfaces: if one of them could not be attached, windows are bounded the other way from now on.
+    /// Connections use these interfaces. If one of them could not be attached, limits windows the other way
+    /// from now on.
     pub(crate) fn used(
         &mut self,
         interfaces: impl Iterator<Item = u32>,
@@ -237,7 +247,7 @@ impl Levers {
         }
     }
 
-    /// The usual windows of connections, where there is an interface on which nothing bounds them.
+    /// The usual windows of connections, if on some interface nothing limits them.
     pub(crate) fn unbounded(&self) -> impl Iterator<Item = (ConnId, Bytes)> {
         let some_are = self.no_other_way.is_some() && self.has_unattached();
         let windows = self.windows.iter().filter(move |_| some_are);
@@ -275,7 +285,8 @@ impl Levers {
         Ok(())
     }
 
-    /// Ends a subflow by `end`; where the connection's window is bounded, so that what the kernel says last over it does not undo that.
+    /// Ends a subflow by calling `end`. If the window is limited, keeps the last packets that the kernel
+    /// sends over it from undoing the limit.
     pub(crate) fn parting<T>(
         &mut self,
         conn: ConnId,
@@ -316,7 +327,7 @@ impl Levers {
         self.caps.put_on(cap, journal)
     }
 
-    /// A new subflow has no limits yet.
+    /// A new subflow has no limits yet: asks for a walk.
     pub(crate) fn subflow_joined(&mut self) {
         if !self.unsents.is_empty() {
             self.unsent_walks.ask();
@@ -326,7 +337,7 @@ impl Levers {
         }
     }
 
-    /// Where the window is set on sockets, they are walked soon.
+    /// Asks for a walk if the window is set on sockets.
     fn walk_for_windows(&mut self) {
         if self.apply_every().is_some() {
             self.window_walks.ask();
@@ -337,7 +348,7 @@ impl Levers {
         self.window.get_ref().and_then(WindowLever::apply_every)
     }
 
-    /// A connection lives on without us: its sockets get back soon what they had.
+    /// Releases the limits of a connection that is left alone. A walk restores its sockets soon.
     pub(crate) fn leave_alone(&mut self, conn: ConnId) -> Result<(), LeverError> {
         if self.windows.contains_key(&conn) {
             self.walk_for_windows();
@@ -348,7 +359,8 @@ impl Levers {
         self.release(conn)
     }
 
-    /// A connection is gone, and its sockets with it: nobody walks for its bounds, however many close at once. One that fails keeps none of the others.
+    /// Releases the limits of a connection that is gone with its sockets. No walk is needed, however many
+    /// close at once. If one release fails, the others still run.
     pub(crate) fn release(&mut self, conn: ConnId) -> Result<(), LeverError> {
         let window = match self.window.loaded() {
             Some(window) if self.windows.remove(&conn).is_some() => window.clear(conn),
@@ -370,7 +382,7 @@ impl Levers {
         times.flatten().min()
     }
 
-    /// What has to be done from time to time. Caps are in a hurry.
+    /// Does what is due, caps first.
     pub(crate) fn tick(&mut self, now: Instant) -> Result<(), LeverError> {
         let caps = self.caps.tick(now);
         if self.window_walks.is_due(now) {
@@ -387,7 +399,7 @@ impl Levers {
         caps
     }
 
-    /// Gives back everything that outlives the levers, as far as it can be.
+    /// Releases everything that outlives the levers, as far as possible.
     pub(crate) fn release_all(&mut self) -> Result<(), LeverError> {
         let window = self.window.loaded().map(WindowLever::release).transpose();
         let unsent = self.unsent.loaded().map(UnsentLever::release).transpose();
@@ -397,7 +409,7 @@ impl Levers {
         caps
     }
 
-    /// The window to which clamps on its sockets keep a connection.
+    /// The window to which clamps on its sockets limit a connection.
     pub(crate) fn clamped_to(&self, conn: ConnId) -> Option<Bytes> {
         let kind = self.window.get_ref().map(WindowLever::kind);
         let ahead = self.windows.get(&conn)?;
@@ -445,7 +457,7 @@ impl Levers {
         })
     }
 
-    /// What the programs took so far, if somebody counts.
+    /// CPU time of the programs so far, if the kernel counts it.
     fn run_time(&self) -> Duration {
         let window = self.window.get_ref().map(WindowLever::run_time);
         let unsent = self.unsent.get_ref().map(UnsentLever::run_time);
@@ -467,7 +479,7 @@ pub(crate) fn walk(
     Ok(())
 }
 
-/// An interface that is gone meanwhile needs no program.
+/// Records why an interface could not be attached, unless the interface is gone.
 fn note_unattached(unattached: &mut BTreeMap<u32, String>, ifindex: u32, error: &AttachError) {
     if !matches!(error, AttachError::NoInterface(_)) {
         unattached.insert(ifindex, crate::daemon::api::error::chain(error));

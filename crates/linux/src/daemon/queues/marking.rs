@@ -1,4 +1,4 @@
-//! Marks in both directions, and why.
+//! ECN marks in both directions, and the reasons for them.
 
 use crate::bpf::Hook;
 use crate::daemon::queues::marks::{MarkError, Marks};
@@ -6,12 +6,12 @@ use policy::{LinkId, Note, Verb};
 use std::collections::BTreeMap;
 use units::Ratio;
 
-/// See the module.
+/// Marks in both directions, and the reasons for them.
 #[derive(Debug)]
 pub(crate) struct Marking {
-    /// On what arrives.
+    /// Marks on received packets.
     pub(crate) arriving: Marks,
-    /// On what is sent.
+    /// Marks on sent packets.
     pub(crate) sent: Marks,
     /// The last reason given for the marks of each link.
     pub(crate) why: BTreeMap<LinkId, String>,
@@ -28,22 +28,22 @@ impl Default for Marking {
 }
 
 impl Marking {
-    /// Makes ready for the first mark on this link.
+    /// Prepares this link for its first mark.
     pub(crate) fn prepare(&mut self, link: LinkId, ifindex: u32) -> Result<(), MarkError> {
         let marks = [&mut self.arriving, &mut self.sent];
         let prepared = marks.map(|marks| marks.prepare(link, ifindex));
-        // A kernel that refuses one refuses the other.
+        // A kernel that refuses one direction refuses the other.
         prepared.into_iter().find(Result::is_err).unwrap_or(Ok(()))
     }
 
-    /// An interface is gone, or not ours any more.
+    /// Detaches both directions from an interface that is gone or no longer managed.
     pub(crate) fn detach(&mut self, ifindex: u32) -> Vec<MarkError> {
         let marks = [&mut self.arriving, &mut self.sent];
         let detached = marks.map(|marks| marks.detach(ifindex));
         detached.into_iter().filter_map(Result::err).collect()
     }
 
-    /// Marks a share of what arrives by a link, or of what leaves.
+    /// Sets the share of a link's packets to mark, received or sent.
     pub(crate) fn set(
         &mut self,
         link: LinkId,
@@ -58,7 +58,7 @@ impl Marking {
         marks.set(link, ifindex, rate)
     }
 
-    /// What was said about marks is not a link's state, and is asked for all the same.
+    /// Remembers the reason for a mark. It is not part of a link's state, but reports include it.
     pub(crate) fn remember(&mut self, note: &Note) {
         if let Some(link) = note.link.filter(|_| note.verb == Verb::Mark) {
             self.why.insert(link, note.why.clone());

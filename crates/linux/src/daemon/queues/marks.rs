@@ -1,11 +1,14 @@
-//! Marks on what arrives by a link, or on what leaves: at which rate each is marked, and where the program is attached.
+//! ECN marks on the received or the sent packets of links: the rate for each link, and where the program is
+//! attached.
 //!
-//! The program is loaded and attached when a link appears whose connections ask for ECN, not with the first mark: loading takes some ten milliseconds and
-//! attaching some four, in which slow start fills the queue that the mark was to keep short. Elsewhere that is done with the first mark. An interface
-//! that goes takes the program with it; a link that comes back under another index is attached anew.
+//! If a link's connections ask for ECN, the program is loaded and attached when the link appears, not with
+//! the first mark. Loading takes some 10 ms and attaching some 4 ms. In that time slow start fills the queue
+//! that the mark was to keep short. On other links both happen with the first mark. An interface that
+//! disappears takes the program with it. A link that comes back under another index is attached anew.
 //!
 //! # Checked by
-//! `daemon::tests::marks`; `tests/bpf/marker.rs` (real packets); `lab`'s `tests/ecn.rs` (the engine's marks on real connections).
+//! `daemon::tests::marks`; `tests/bpf/marker.rs` (real packets); `lab`'s `tests/ecn.rs` (the engine's marks
+//! on real connections).
 
 use crate::bpf::{AttachError, Hook, LoadError, MapError, MarkCounters, MarkSlot, Marker};
 use crate::daemon::queues::passage::{Passage, Turn, cause};
@@ -18,10 +21,10 @@ use units::{Duration, Ratio};
 /// Why a link could not be marked.
 #[derive(Debug, Error)]
 pub enum MarkError {
-    /// The program is not there.
+    /// The program could not be loaded.
     #[error("this kernel cannot mark packets: {0}")]
     Load(#[from] LoadError),
-    /// Nor on this link.
+    /// The program could not be attached to this link.
     #[error(transparent)]
     Attach(#[from] AttachError),
     /// The rate could not be written.
@@ -35,16 +38,16 @@ struct Marked {
     ifindex: u32,
     slot: MarkSlot,
     rate: Ratio,
-    /// What the slot had counted before the first mark was asked for.
+    /// The slot's counters before the first mark was requested.
     before: Option<MarkCounters>,
 }
 
-/// The marker and the links it is attached to.
+/// The marker, and the links that it is attached to.
 #[derive(Debug)]
 pub(crate) struct Marks {
     hook: Hook,
     marker: Option<Marker>,
-    /// This kernel has refused the program; that was said, and it is not asked again.
+    /// This kernel has refused the program. That was reported, and loading is not tried again.
     refused: bool,
     links: BTreeMap<LinkId, Marked>,
     passage: Passage,
@@ -61,7 +64,7 @@ impl Marks {
         }
     }
 
-    /// Makes ready for the first mark on this link.
+    /// Prepares this link for its first mark.
     pub(crate) fn prepare(&mut self, link: LinkId, ifindex: u32) -> Result<(), MarkError> {
         let is_there = |known: &Marked| known.ifindex == ifindex;
         if self.refused || self.links.get(&link).is_some_and(is_there) {
@@ -83,7 +86,7 @@ impl Marks {
         Ok(())
     }
 
-    /// From the next packet on, this share of what goes by ECN-capable is marked.
+    /// Marks this share of the ECN-capable packets from the next packet on.
     pub(crate) fn set(&mut self, link: LinkId, ifindex: u32, rate: Ratio) -> Result<(), MarkError> {
         let is_marked = |marked: &Marked| marked.ifindex == ifindex && marked.before.is_some();
         if rate == Ratio::ZERO && !self.links.get(&link).is_some_and(is_marked) {
@@ -100,7 +103,7 @@ impl Marks {
         Ok(())
     }
 
-    /// An interface is gone, or not ours any more.
+    /// Detaches the program from an interface that is gone or no longer managed.
     pub(crate) fn detach(&mut self, ifindex: u32) -> Result<(), MarkError> {
         let gone = self.links.iter().find(|(_, marked)| marked.ifindex == ifindex);
         let Some((&link, marked)) = gone else {
@@ -115,7 +118,8 @@ impl Marks {
         Ok(())
     }
 
-    /// Compares what the interface has carried in this direction with what has reached the program; why nothing does, when that is found.
+    /// Compares the packets that the interface has carried in this direction with those that reached the
+    /// program. Returns why none do, when that is found.
     pub(crate) fn mind_passage(&mut self, ifindex: u32, name: IfName, carried: u64) -> Option<String> {
         let marker = self.marker.as_ref()?;
         let marked = self.links.values().find(|marked| marked.ifindex == ifindex)?;
@@ -138,13 +142,13 @@ impl Marks {
         self.links.contains_key(&link)
     }
 
-    /// What the program took so far, if it is loaded and somebody counts.
+    /// CPU time of the program so far, if it is loaded and the kernel counts it.
     pub(crate) fn run_time(&self) -> Duration {
         let counted = self.marker.as_ref().and_then(|marker| marker.run_time().ok());
         counted.map_or(Duration::ZERO, |counted| counted.time)
     }
 
-    /// The rate in force on a link, and what the program has seen and done there; `None` if it was never marked.
+    /// The rate in force on a link, and the program's counters there. `None` if the link was never marked.
     pub(crate) fn of(&self, link: LinkId) -> Option<(Ratio, MarkCounters)> {
         let marked = self.links.get(&link)?;
         let now = self.marker.as_ref()?.counters(marked.slot).ok()?;
@@ -152,7 +156,7 @@ impl Marks {
     }
 }
 
-/// What was counted between two readings.
+/// Difference between two samples of the counters.
 const fn since(now: MarkCounters, before: MarkCounters) -> MarkCounters {
     MarkCounters {
         ect: now.ect - before.ect,

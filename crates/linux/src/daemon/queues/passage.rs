@@ -1,11 +1,13 @@
-//! Whether the packets of an interface reach our programs there.
+//! Detects whether the packets of an interface reach our programs there.
 //!
-//! Our programs are at the head of their chains when they are attached. Another process may put one ahead later, and if that ends the chain, ours runs no
-//! more: no window is lowered and nothing is marked. The program's own count shows it: it stands still while the interface's goes on. What bounded
-//! windows there is then as good as not attached ([`crate::daemon::queues::levers`]), and marks are reported as not made.
+//! Our programs attach at the head of their chains. Another process may later attach one ahead of ours, and
+//! if that ends the chain, ours does not run: no window is lowered and nothing is marked. The program's own
+//! count shows this: it stops while the interface's count grows. A window lever there then counts as not
+//! attached ([`crate::daemon::queues::levers`]), and marks are reported as not made.
 //!
 //! # Where we differ, and why
-//! 1. By counts and not by the list of programs: most that go ahead pass packets on, and what else may take packets away (XDP) is in no such list.
+//! 1. We compare counts, not the list of programs: most programs ahead of ours pass packets on, and other
+//!    consumers of packets (XDP) are in no such list.
 //!
 //! # Checked by
 //! `tests`; `daemon::tests::passage`.
@@ -15,19 +17,20 @@ use crate::rtnl::IfName;
 use std::collections::BTreeMap;
 use std::io;
 
-/// An interface that has carried fewer packets since the last look shows nothing: those may have been queued before our program came.
+/// If an interface has carried fewer packets than this between two checks, that shows nothing: they may have
+/// been queued before our program came.
 const LEAST: u64 = 16;
-/// So many looks in a row without a packet for our program, and the chain ends before it.
+/// After this many checks in a row without a packet for our program, the chain ends before it.
 const LOOKS: u8 = 2;
 
-/// What was counted on one interface.
+/// Packet counts of one interface.
 #[derive(Debug, Clone, Copy)]
 struct Counted {
-    /// By the interface.
+    /// Counted by the interface.
     carried: u64,
-    /// By our program.
+    /// Counted by our program.
     ours: u64,
-    /// Looks in a row at which only the first had grown.
+    /// Checks in a row in which only the interface's count grew.
     silent: u8,
 }
 
@@ -38,17 +41,17 @@ pub(crate) struct Passage {
     blocked: BTreeMap<u32, String>,
 }
 
-/// What a look has found.
+/// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// Nothing reaches our program any more.
+    /// No packets reach our program any more.
     Blocked,
-    /// It is reached again.
+    /// Packets reach our program again.
     Cleared,
 }
 
 impl Passage {
-    /// Takes in what has been counted on an interface.
+    /// Compares the counts of an interface with those of the last check.
     pub(crate) fn look(&mut self, ifindex: u32, carried: u64, ours: u64) -> Option<Turn> {
         let first = Counted {
             carried,
@@ -68,24 +71,24 @@ impl Passage {
         (counted.silent == LOOKS).then_some(Turn::Blocked)
     }
 
-    /// Why nothing reaches the program on this interface.
+    /// Records why no packets reach the program on this interface.
     pub(crate) fn block(&mut self, ifindex: u32, why: String) {
         self.blocked.insert(ifindex, why);
     }
 
-    /// The same, as it was found.
+    /// Why no packets reach the program on this interface, as recorded.
     pub(crate) fn why(&self, ifindex: u32) -> Option<&str> {
         self.blocked.get(&ifindex).map(String::as_str)
     }
 
-    /// The interface is gone, or the program is attached to it anew.
+    /// Removes an interface that is gone, or that the program is attached to anew.
     pub(crate) fn forget(&mut self, ifindex: u32) {
         self.counted.remove(&ifindex);
         self.blocked.remove(&ifindex);
     }
 }
 
-/// "program X ahead of ours ends the chain", as far as that is known.
+/// Returns the sentence "program X ahead of ours ends the chain", with as much as is known.
 pub(crate) fn cause(hook: Hook, interface: IfName, ahead: io::Result<Vec<Program>>) -> String {
     let what = match hook {
         Hook::Ingress => format!("what arrives by {interface} does not reach slowhand's tcx program"),
@@ -106,7 +109,7 @@ mod tests {
     use crate::testing::name;
 
     #[test]
-    fn a_count_that_stands_still_while_the_interface_carries_is_found_at_the_second_look() {
+    fn a_count_that_stops_while_the_interface_carries_is_found_at_the_second_check() {
         let mut passage = Passage::default();
         assert_eq!(passage.look(1, 100, 7), None, "where it begins");
         assert_eq!(passage.look(1, 200, 7), None);
@@ -120,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_carries_little_or_reaches_ours_now_and_then_shows_nothing() {
+    fn few_packets_or_some_that_reach_ours_show_nothing() {
         let mut passage = Passage::default();
         for look in 0..100 {
             assert_eq!(passage.look(1, look / 10, 0), None, "fewer than {LEAST} in all");
@@ -129,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn another_interface_with_the_same_index_begins_anew() {
+    fn another_interface_with_the_same_index_starts_from_zero() {
         let mut passage = Passage::default();
         for carried in [0, 100, 200] {
             passage.look(1, carried, 0);

@@ -1,34 +1,39 @@
-//! When a lever's sockets are walked: soon after something was set, and, where the kernel undoes it, from time to time.
+//! When a lever's sockets are walked: soon after a limit was set and, if the kernel undoes limits, from time
+//! to time.
 //!
 //! # Where we differ, and why
-//! A walk looks at every TCP socket of the namespace and costs milliseconds, however few of them are ours. So many changes share one walk,
-//! and while nothing had to be set again they become rarer. Walks of up to 4 ms take a fiftieth of a processor at most; slower ones more, since
-//! no change waits longer than the longest pause: one of 30 ms an eighth. What is hasty, and over soon, may take a sixth while walks take up to 40 ms.
+//! A walk visits every TCP socket of the namespace and costs milliseconds, however few of them are ours. So
+//! several changes share one walk. Repeated walks become rarer while they find nothing to set again. Walks of
+//! up to 4 ms use at most 1/50 of a CPU. Slower ones use more, because no change waits longer than the
+//! longest pause: walks of 30 ms use 1/8. Hasty walks, which are needed only for a short time, may use 1/6
+//! while they take up to 40 ms.
 //!
 //! # Checked by
 //! `tests` below; `window-cost` in the benchmarks.
 
 use units::{Duration, Instant};
 
-/// Walks no sooner after the last: many subflows join in the same moment.
+/// Shortest pause between walks: many subflows join at the same moment.
 const LEAST_PAUSE: Duration = Duration::from_millis(20);
-/// A pause is so many times as long as the walk before it, up to the longest pause.
+/// A pause is this many times as long as the walk before it, up to [`MOST_PAUSE`].
 const PAUSE_PER_WALK: u32 = 50;
+/// The same for hasty walks.
 const HASTY_PAUSE_PER_WALK: u32 = 5;
-/// No pause is longer, however slow a walk was: a raised window is waited for.
+/// Longest pause, however slow a walk was: a connection waits for its raised window.
 const MOST_PAUSE: Duration = Duration::from_millis(200);
-/// Until a walk that failed is tried again: every failure is told.
+/// Pause after a failed walk. Every failure is reported.
 pub(crate) const AFTER_FAILURE: Duration = Duration::from_secs(1);
-/// Where nothing had to be set again, so many times the first interval at most. Autotuning was seen to lift a clamp within 2.5 s.
+/// Repeated walks that find nothing to set again grow rarer, up to this many times the first interval.
+/// Autotuning was seen to lift a clamp within 2.5 s.
 const RAREST: u32 = 8;
 
-/// The walks of one lever.
+/// The schedule of one lever's walks.
 #[derive(Debug)]
 pub(crate) struct Walks {
     pause_per_walk: u32,
     asked: bool,
     not_before: Instant,
-    /// The interval at which they are repeated now, and the next time.
+    /// Current interval between repeated walks, and when the next is due.
     again: Option<(Duration, Instant)>,
 }
 
@@ -44,7 +49,7 @@ impl Default for Walks {
 }
 
 impl Walks {
-    /// For what must be soon, and happens seldom.
+    /// For limits that are urgent and rare.
     pub(crate) fn hasty() -> Self {
         Self {
             pause_per_walk: HASTY_PAUSE_PER_WALK,
@@ -52,7 +57,7 @@ impl Walks {
         }
     }
 
-    /// Something was set.
+    /// Asks for a walk: a limit was set or cleared.
     pub(crate) const fn ask(&mut self) {
         self.asked = true;
     }
@@ -66,7 +71,8 @@ impl Walks {
         self.wake_at().is_some_and(|at| at <= now)
     }
 
-    /// One walk has just ended, took so long and changed something or nothing; `every`: how often the kernel may undo it.
+    /// Records a walk that has just ended, how long it took and whether it changed a socket. `every`: how
+    /// often the kernel may undo limits.
     pub(crate) fn walked(&mut self, now: Instant, took: Duration, changed: bool, every: Option<Duration>) {
         let pause = (took * self.pause_per_walk).clamp(LEAST_PAUSE, MOST_PAUSE);
         self.not_before = now + pause;
@@ -80,7 +86,7 @@ impl Walks {
         self.asked = false;
     }
 
-    /// One walk has just failed: what was set is still to be done, and so is what the kernel may undo.
+    /// Records a failed walk. The next one sets what this one should have set.
     pub(crate) fn failed(&mut self, now: Instant) {
         (self.asked, self.again) = (true, None);
         self.not_before = now + AFTER_FAILURE;
@@ -99,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_in_one_moment_shares_one_walk() {
+    fn changes_at_one_moment_share_one_walk() {
         let mut walks = Walks::default();
         assert_eq!(walks.wake_at(), None);
         walks.ask();
@@ -112,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_walks_are_rare_and_a_change_is_not_kept_waiting_for_long() {
+    fn slow_walks_are_rare_but_no_change_waits_long() {
         let mut walks = Walks::default();
         walks.walked(millis(1_000), Duration::from_millis(3), true, None);
         walks.ask();
@@ -123,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hasty_waits_for_a_tenth_of_that() {
+    fn hasty_walks_wait_a_tenth_as_long() {
         let mut walks = Walks::hasty();
         walks.walked(millis(1_000), Duration::from_millis(6), true, None);
         walks.ask();
@@ -131,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_failed_walk_should_have_done_is_done_by_the_next() {
+    fn after_a_failed_walk_the_next_sets_its_limits() {
         for every in [None, EVERY] {
             let mut walks = Walks::default();
             walks.walked(millis(1_000), WALK, true, every);
@@ -146,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn while_nothing_is_undone_walks_become_rarer() {
+    fn walks_become_rarer_while_the_kernel_undoes_nothing() {
         let mut walks = Walks::default();
         let at = |changed, walks: &mut Walks| {
             let now = walks.wake_at().unwrap_or(millis(1_000));

@@ -1,4 +1,4 @@
-//! Each action by itself.
+//! Each action on its own.
 
 use super::flow::{Download, Source};
 use super::net::Net;
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use units::{Bytes, Ratio};
 
 const MUCH: u64 = 500_000;
-/// Long beside the time that a link of these takes to carry what its queue holds.
+/// Longer than a link of this test needs to send what its queue holds.
 const SILENCE: Duration = Duration::from_millis(300);
 
-/// A download over three links that the server accepts joins from, and a daemon that joins none by itself.
+/// A download from a server that accepts joins over three links, and a daemon that joins none by itself.
 fn with_download(test: impl FnOnce(&Net, &mut Manual, &Download) + Send) {
     let Some(net) = Net::with_links(3) else { return };
     let _source = Source::start(&net.server);
@@ -39,7 +39,7 @@ fn a_joined_subflow_carries_data_over_its_link() {
 }
 
 #[test]
-fn a_backup_falls_silent_and_speaks_again() {
+fn a_demoted_subflow_falls_silent_and_carries_data_once_promoted() {
     with_download(|net, daemon, download| {
         let second = daemon.join(1);
         daemon.until_received(second, MUCH);
@@ -53,7 +53,7 @@ fn a_backup_falls_silent_and_speaks_again() {
             daemon.world.conns.flows.subflow(second).unwrap().sample.backup
         });
         daemon.until("the server is told", |_, _| net.server_counter("MPPrioRx") == 1);
-        // What was on its way, and what the server had assigned to it, still comes.
+        // Bytes in flight, and bytes that the server had assigned to it, still arrive.
         let mut last = daemon.received(second);
         let mut since = (Instant::now(), download.read());
         daemon.until("nothing comes over it while the download goes on", |daemon, _| {
@@ -92,7 +92,7 @@ fn receive_buffer(link: u8) -> Option<u64> {
 }
 
 #[test]
-fn a_subflow_that_joins_late_has_the_room_that_its_connection_has() {
+fn a_late_join_gets_the_receive_buffer_of_its_connection() {
     with_download(|_, daemon, _| {
         let settings = || output("sysctl -n net.ipv4.tcp_rmem");
         let before = settings();
@@ -110,7 +110,7 @@ fn a_subflow_that_joins_late_has_the_room_that_its_connection_has() {
 }
 
 #[test]
-fn a_priority_that_waits_is_not_told_over_a_link_in_doubt() {
+fn a_pending_priority_is_not_sent_over_a_suspect_link() {
     with_download(|net, daemon, _| {
         let second = daemon.join(1);
         daemon.until_received(second, MUCH);
@@ -118,7 +118,7 @@ fn a_priority_that_waits_is_not_told_over_a_link_in_doubt() {
         let (world, longest) = (&mut daemon.daemon.world, Duration::from_secs(1));
         let mut now = world.host.outlet.now;
         world.conns.priorities.later(now, second, true);
-        // Longer than it would be tried for.
+        // Longer than it would be retried.
         for _ in 0..100 {
             now += Duration::from_millis(20);
             world.conns.set_priorities(now, &[LinkId(1)], &mut world.host);
@@ -135,7 +135,7 @@ fn a_priority_that_waits_is_not_told_over_a_link_in_doubt() {
 }
 
 #[test]
-fn a_removed_subflow_can_be_made_again_with_its_identifier() {
+fn a_removed_subflow_can_be_joined_again_with_its_identifier() {
     with_download(|net, daemon, _| {
         let second = daemon.join(1);
         let id = daemon
@@ -161,7 +161,8 @@ fn a_removed_subflow_can_be_made_again_with_its_identifier() {
     });
 }
 
-/// The first subflow's address has the identifier 0, the second one's another, though it is the same address.
+/// The first subflow's address has the identifier 0, the second subflow's another, although the address is
+/// the same.
 #[test]
 fn another_subflow_over_the_same_link_takes_over_from_the_first() {
     with_download(|net, daemon, _| {
@@ -188,7 +189,7 @@ fn another_subflow_over_the_same_link_takes_over_from_the_first() {
 }
 
 #[test]
-fn a_refused_join_is_told_as_such_and_never_as_a_subflow() {
+fn a_refused_join_is_reported_as_such_and_never_as_a_subflow() {
     with_download(|net, daemon, _| {
         net.in_server(|| output("ip mptcp limits set subflows 1"));
         daemon.join(1);
@@ -212,7 +213,7 @@ fn a_refused_join_is_told_as_such_and_never_as_a_subflow() {
 }
 
 #[test]
-fn a_join_into_the_void_times_out_and_leaves_no_socket() {
+fn a_join_without_a_reply_times_out_and_leaves_no_socket() {
     with_download(|net, daemon, _| {
         let conn = daemon.conn();
         net.kill(1);
@@ -232,7 +233,7 @@ fn a_join_into_the_void_times_out_and_leaves_no_socket() {
 }
 
 #[test]
-fn a_join_over_a_link_that_is_gone_fails_at_once_and_is_nobodys_refusal() {
+fn a_join_over_a_link_that_is_gone_fails_at_once_and_is_no_refusal() {
     with_download(|_, daemon, _| {
         let conn = daemon.conn();
         let (link, backup) = (LinkId(9), false);
@@ -241,7 +242,7 @@ fn a_join_over_a_link_that_is_gone_fails_at_once_and_is_nobodys_refusal() {
     });
 }
 
-/// The dead ones first, then the words, so that none leaves on a dead path.
+/// Ends the dead subflows first, then withdraws their addresses, so that no RM_ADDR leaves on a dead path.
 fn bury(net: &Net, daemon: &mut Manual, links: &[u8]) {
     let told = net.server_counter("RmAddr");
     let dead: Vec<_> = links.iter().map(|link| daemon.subflow(*link)).collect();
@@ -256,7 +257,7 @@ fn bury(net: &Net, daemon: &mut Manual, links: &[u8]) {
     until_told(net, daemon, told + links.len() as u64);
 }
 
-/// Waits until the server has heard of so many addresses that are gone.
+/// Waits until the server has received this many withdrawals.
 fn until_told(net: &Net, daemon: &mut Manual, addresses: u64) {
     daemon.until("the server is told", |_, _| {
         net.server_counter("RmAddr") == addresses
@@ -311,7 +312,7 @@ fn a_withdrawal_can_be_repeated_but_not_once_the_address_is_joined_again() {
 }
 
 #[test]
-fn a_probe_is_answered_over_a_living_link_only() {
+fn a_probe_gets_a_reply_over_a_living_link_only() {
     with_download(|net, daemon, _| {
         let conn = daemon.conn();
         net.kill(2);
@@ -339,7 +340,7 @@ fn a_probe_is_answered_over_a_living_link_only() {
 }
 
 #[test]
-fn where_nobody_answers_echoes_a_handshake_does() {
+fn without_echo_replies_a_handshake_serves_as_probe() {
     with_download(|net, daemon, _| {
         net.in_server(|| output("sysctl -qw net.ipv4.icmp_echo_ignore_all=1"));
         let fresh = Download::start(net);
@@ -390,7 +391,7 @@ fn new_connections_begin_on_the_default_link() {
 }
 
 #[test]
-fn a_link_is_marked_at_the_rate_asked_for_and_let_go() {
+fn a_link_is_marked_at_the_requested_rate_and_released() {
     with_download(|_, daemon, _| {
         let mark = |daemon: &mut Manual, ppm| {
             let rate = Ratio::from_ppm(ppm);
@@ -418,7 +419,7 @@ fn a_link_is_marked_at_the_rate_asked_for_and_let_go() {
             .arriving
             .of(LinkId(1))
             .unwrap();
-        // The links of this test do not ask for ECN: everything passes the program, and nothing is marked.
+        // The links of this test do not ask for ECN: the program sees all packets and marks none.
         assert!(counters.not_ect > 0 && counters.made == 0, "{counters:?}");
         assert_eq!(mark(daemon, 0), Some(Ratio::ZERO));
         output("ip link del w1");

@@ -1,4 +1,4 @@
-//! Connections that are closing, and joins that come at the wrong moment: nothing is done to the first, and nobody is said to have refused the others.
+//! Connections that are closing are not changed, and joins at the wrong moment do not count as refused.
 
 use super::flow::{Source, connect, listen};
 use super::net::Net;
@@ -16,7 +16,7 @@ use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 use units::Bytes;
 
-/// A client and its server, in one thread, that have exchanged a byte each way.
+/// A client and its server in one thread, after an exchange of one byte each way.
 struct Both {
     client: TcpStream,
     server: TcpStream,
@@ -40,20 +40,20 @@ impl Both {
         both
     }
 
-    /// Which end says that it sends no more.
+    /// Closes one direction of the connection at this end.
     fn close_half(&self, end: End) {
         let closing = match end {
             End::Client => &self.client,
             End::Server => &self.server,
         };
         closing.shutdown(Shutdown::Write).unwrap();
-        // It has arrived.
+        // Wait until the FIN has arrived.
         if end == End::Server {
             assert_eq!((&self.client).read(&mut [0]).unwrap(), 0);
         }
     }
 
-    /// The other half still carries data.
+    /// Asserts that the other direction still carries data.
     fn goes_on(&self, closed: End) {
         let (mut from, mut to) = match closed {
             End::Client => (&self.server, &self.client),
@@ -77,12 +77,12 @@ fn is_left_in_peace(daemon: &Manual, conn: ConnId) -> bool {
     conn.is_some_and(|conn| conn.phase == Phase::LeftAlone(LeftAlone::Closing))
 }
 
-/// What each kernel has done to subflows.
+/// How often each kernel has changed subflows.
 fn done(net: &Net) -> [u64; 3] {
     ["MPJoinSynTx", "RmAddrTx", "MPPrioTx"].map(|counter| net.client_counter(counter))
 }
 
-/// Everything that an engine may order which has not heard yet.
+/// Asserts that no action of an engine that does not know yet has an effect.
 fn nothing_is_done_to_it(net: &Net, daemon: &mut Manual, conn: ConnId) {
     let second = daemon.subflow(1);
     let before = done(net);
@@ -124,17 +124,17 @@ fn half_closed_by(end: End) {
 }
 
 #[test]
-fn what_the_client_has_half_closed_is_left_in_peace() {
+fn a_connection_half_closed_by_the_client_is_not_changed() {
     half_closed_by(End::Client);
 }
 
 #[test]
-fn what_the_server_has_half_closed_is_left_in_peace() {
+fn a_connection_half_closed_by_the_server_is_not_changed() {
     half_closed_by(End::Server);
 }
 
 #[test]
-fn what_closes_is_left_in_peace_before_its_counters_are_read_again() {
+fn a_closing_connection_is_not_changed_even_before_the_next_sample() {
     let Some(net) = Net::with_links(3) else { return };
     net.in_client(|| {
         let mut daemon = Manual::start(3);
@@ -149,7 +149,7 @@ fn what_closes_is_left_in_peace_before_its_counters_are_read_again() {
 }
 
 #[test]
-fn a_refusal_by_a_peer_that_closes_is_none() {
+fn a_join_that_a_closing_peer_resets_is_no_refusal() {
     let Some(net) = Net::with_links(2) else { return };
     net.in_client(|| {
         let mut daemon = Manual::start(2);
@@ -170,7 +170,7 @@ fn a_refusal_by_a_peer_that_closes_is_none() {
 }
 
 #[test]
-fn what_was_half_closed_before_the_daemon_came_is_left_in_peace() {
+fn a_connection_half_closed_before_the_start_is_not_changed() {
     let Some(net) = Net::with_links(2) else { return };
     net.in_client(|| {
         output("ip route add default via 10.0.0.2 dev w0 metric 100");
@@ -190,7 +190,7 @@ fn what_was_half_closed_before_the_daemon_came_is_left_in_peace() {
 }
 
 #[test]
-fn a_join_from_an_address_that_has_just_gone_is_nobodys_refusal() {
+fn a_join_from_an_address_that_has_just_gone_is_no_refusal() {
     let Some(net) = Net::with_links(2) else { return };
     net.in_client(|| {
         let mut daemon = Manual::start(2);
@@ -210,12 +210,13 @@ fn a_join_from_an_address_that_has_just_gone_is_nobodys_refusal() {
 }
 
 #[test]
-fn a_join_before_the_server_has_spoken_is_nobodys_refusal() {
+fn a_join_before_the_server_has_acknowledged_data_is_no_refusal() {
     let Some(net) = Net::with_links(2) else { return };
     let _source = Source::start(&net.server);
     net.in_client(|| {
         let mut daemon = Manual::start(2);
-        // The kernel answers ENOTCONN until data has been acknowledged; the connection is opened here as if that had been told.
+        // The kernel returns ENOTCONN until data has been acknowledged. The connection is opened here as if
+        // that had been reported.
         net.in_server(|| output("tc qdisc replace dev w0 root tbf rate 1kbit burst 200 limit 3000"));
         let mut client = TcpStream::from(connect(&net));
         client.write_all(b"!").unwrap();
@@ -231,7 +232,7 @@ fn a_join_before_the_server_has_spoken_is_nobodys_refusal() {
 }
 
 #[test]
-fn a_link_that_lacks_only_the_peers_family_is_told_from_one_that_has_gone() {
+fn a_link_without_the_peers_family_is_distinguished_from_one_that_is_gone() {
     let Some(net) = Net::with_links(1) else { return };
     net.in_client(|| {
         let daemon = Manual::start(1);
@@ -255,7 +256,7 @@ fn until_reported(daemon: &Manual, cause: FallbackCause) {
 }
 
 #[test]
-fn why_a_connection_fell_back_is_told_as_far_as_it_is_known() {
+fn the_cause_of_a_fallback_is_reported_as_far_as_it_is_known() {
     let Some(net) = Net::with_links(1) else { return };
     let _source = Source::plain(&net.server);
     net.in_client(|| {
@@ -265,7 +266,8 @@ fn why_a_connection_fell_back_is_told_as_far_as_it_is_known() {
         drop(refused);
         net.drop_mptcp();
         output("sysctl -qw net.mptcp.blackhole_timeout=3600");
-        // The first finds the hole out and falls back, the next is not asked for any more.
+        // The first connection detects the blackhole and falls back. For the next the kernel does not ask for
+        // MPTCP.
         drop(connect(&net));
         let _unasked = connect(&net);
         until_reported(&daemon, FallbackCause::NotAsked);

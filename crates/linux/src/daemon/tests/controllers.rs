@@ -1,4 +1,4 @@
-//! What sockets are really sent with, beside what the namespace says.
+//! The congestion controllers that sockets really use, whatever the namespace's default.
 
 use super::flow::Source;
 use super::net::Net;
@@ -16,7 +16,7 @@ fn connected(net: &Net, controller: &str) -> Socket {
 }
 
 #[test]
-fn a_report_tells_what_a_connections_own_sockets_use() {
+fn a_report_names_the_controllers_that_sockets_really_use() {
     let Some(net) = Net::with_links(2) else { return };
     let _source = Source::start(&net.server);
     net.in_client(|| {
@@ -49,7 +49,7 @@ fn a_report_tells_what_a_connections_own_sockets_use() {
 }
 
 #[test]
-fn of_what_there_is_not_nothing_is_said() {
+fn nothing_is_reported_about_unknown_connections() {
     let Some(net) = Net::with_links(1) else { return };
     net.in_client(|| {
         let found = Controllers::read();

@@ -1,4 +1,4 @@
-//! What reading counters costs.
+//! The cost of sampling counters.
 
 use super::flow::{Download, Source};
 use super::net::Net;
@@ -6,12 +6,12 @@ use super::rig::{Manual, PATIENCE};
 use crate::testing::allocations;
 use std::time::Duration;
 
-/// Readings whose allocations are counted.
+/// Samples whose allocations are counted.
 const READINGS: u64 = 20;
 
 fn readings(daemon: &mut Manual) -> u64 {
     let world = &mut daemon.daemon.world;
-    // Readings of the future, one after another: nobody has to wait for them.
+    // Samples at future times, one after another, so that the test need not wait.
     let start = world.sampler.wake_at().unwrap().max(world.host.outlet.now);
     let mut inputs = 0;
     let counted = allocations(|| {
@@ -29,7 +29,7 @@ fn readings(daemon: &mut Manual) -> u64 {
 }
 
 #[test]
-fn a_warm_reading_allocates_nothing() {
+fn a_warm_sample_allocates_nothing() {
     let Some(net) = Net::with_links(3) else { return };
     let _source = Source::start(&net.server);
     net.in_client(|| {

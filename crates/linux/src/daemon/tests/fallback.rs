@@ -1,4 +1,4 @@
-//! Connections that fell back to plain TCP: left alone, and bounded where that is asked for, as it is felt by the server.
+//! Connections that fell back to plain TCP: left alone, or limited on request, as measured at the server.
 
 use super::felt::{DEEP, SMALL, in_flight, most, most_beside, settles_within};
 use super::flow::{Download, Source};
@@ -21,19 +21,19 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use units::Bytes;
 
-/// Left to the kernels, more than this is under way on one link of 40 Mb/s.
+/// Without a limit, more than this is in flight on one link of 40 Mb/s.
 const FREE: u64 = 100_000;
-/// What a program asks for itself, less than we do.
+/// A program's own clamp, smaller than ours.
 const OWN: Bytes = Bytes::from_kib(16);
-/// The process that the crash test kills looks for this.
+/// Tells the process that the crash test kills where its journal is.
 const VICTIM: &str = "SLOWHAND_TEST_FALLBACK_JOURNAL";
 
-/// There is a way to the server when no daemon runs, too.
+/// Adds a route to the server for the time without a daemon.
 fn without_daemon(net: &Net) {
     net.in_client(|| output("ip route add default via 10.0.0.2 dev w0 metric 100"));
 }
 
-/// Buffers are as large as they will ever be: what the kernel lifts clamps for does not come.
+/// Gives sockets their largest buffers at once, so that autotuning does not lift clamps.
 fn without_autotuning(net: &Net) {
     net.in_client(|| {
         sysctl::write(&Key::new("net.ipv4.tcp_moderate_rcvbuf"), "0").unwrap();
@@ -41,7 +41,7 @@ fn without_autotuning(net: &Net) {
     });
 }
 
-/// What tells why a test failed.
+/// State that shows why a test failed.
 fn sockets(net: &Net) -> String {
     let show = || output("ss -tinmH");
     [net.in_client(show), net.in_server(show)].concat()
@@ -67,12 +67,12 @@ fn free_again(net: &Net) {
     eventually(net, "as much under way as the kernels like", |bytes| bytes > FREE);
 }
 
-/// The server never has more under way than `bound` any more.
+/// Asserts that the server's bytes in flight fall to `bound` and stay there.
 fn bounded_to(net: &Net, bound: u64) {
     settles_within(bound, || most(|| in_flight(&net.server), std::thread::sleep));
 }
 
-/// What the daemon reports once it has bounded so many.
+/// The daemon's report once this many connections are limited.
 fn reported(daemon: &Running, count: usize) -> Vec<FallbackReport> {
     let mut until = Patience::of(PATIENCE);
     loop {
@@ -89,7 +89,7 @@ fn reported(daemon: &Running, count: usize) -> Vec<FallbackReport> {
     }
 }
 
-/// A client that reads whatever comes, and checks nothing: a connection that loses its options on the way carries bytes twice.
+/// A client that reads without checking: a connection that loses its MPTCP options may carry bytes twice.
 struct Reader {
     socket: Arc<Socket>,
     read: Arc<AtomicU64>,
@@ -129,7 +129,7 @@ impl Reader {
         self.read.load(Ordering::Relaxed)
     }
 
-    /// As a program may on a socket that fell back.
+    /// Sets a clamp, as a program may on a socket that fell back.
     fn clamp(&self, window: Bytes) {
         let value = libc::c_int::try_from(window.get()).unwrap();
         // SAFETY: the option's value is an int, and lives through the call.
@@ -148,7 +148,7 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        // It may be reset already; what matters is that the thread wakes up.
+        // It may already be reset. This only wakes the thread.
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
         if let Some(thread) = self.thread.take() {
             let joined = thread.join();
@@ -159,7 +159,7 @@ impl Drop for Reader {
 }
 
 #[test]
-fn a_connection_that_fell_back_to_plain_tcp_is_not_bounded() {
+fn a_connection_that_fell_back_to_plain_tcp_is_not_limited() {
     let Some(net) = Net::with_links(2) else { return };
     let _source = Source::plain(&net.server);
     let daemon = Running::start(&net, Policy::Slowhand, 2, None);
@@ -186,7 +186,7 @@ fn a_connection_that_fell_back_to_plain_tcp_is_not_bounded() {
 }
 
 #[test]
-fn where_it_is_asked_for_it_is_bounded_until_the_daemon_stops() {
+fn on_request_a_fallback_is_limited_until_the_daemon_stops() {
     let Some(net) = Net::with_links(2) else { return };
     let _source = Source::plain(&net.server);
     without_daemon(&net);
@@ -208,7 +208,7 @@ fn where_it_is_asked_for_it_is_bounded_until_the_daemon_stops() {
 }
 
 #[test]
-fn what_is_closed_is_forgotten() {
+fn closed_fallbacks_are_forgotten() {
     let Some(net) = Net::with_links(2) else { return };
     let _source = Source::plain(&net.server);
     let record = Record::new("fallback-closed");
@@ -219,9 +219,9 @@ fn what_is_closed_is_forgotten() {
     assert_eq!(reported(&daemon, 0), []);
 }
 
-/// The kernel gives up asking for MPTCP where what asks is dropped; connections then have no token.
+/// The kernel stops asking for MPTCP if SYNs with MPTCP options are dropped. Such connections have no token.
 #[test]
-fn connections_without_a_token_are_bounded_each_by_itself() {
+fn connections_without_a_token_are_limited_one_by_one() {
     let Some(net) = Net::with_links(2) else { return };
     let _source = Source::start(&net.server);
     net.drop_mptcp();
@@ -252,8 +252,9 @@ fn connections_without_a_token_are_bounded_each_by_itself() {
     });
 }
 
-/// What nobody acknowledges at the level of data a server sends again when the subflow's own timer would run out, which is the tail loss probe's, two
-/// round trips; from then on it ends a connection that falls back (docs/kernel.md). Here it waits until it has learnt of it.
+/// Delays the server's retransmissions at the data level. It normally retransmits unacknowledged data when
+/// the subflow's own timer would expire: the tail loss probe, two round trips. After such a retransmission it
+/// ends a connection that falls back (docs/kernel.md). With this delay it learns about the fallback first.
 fn slow_to_repeat(net: &Net) {
     net.in_server(|| {
         sysctl::write(&Key::new("net.ipv4.tcp_early_retrans"), "0").unwrap();
@@ -261,7 +262,7 @@ fn slow_to_repeat(net: &Net) {
     });
 }
 
-/// Waits until the client's kernel has fallen back. The server learns of it by what the client says.
+/// Waits until the client's kernel has fallen back. The server learns it from the client's segments.
 fn fell_back(net: &Net) {
     let mut until = Patience::of(PATIENCE);
     while net.client_counter("DssFallback") == 0 {
@@ -271,7 +272,7 @@ fn fell_back(net: &Net) {
 }
 
 #[test]
-fn a_connection_that_falls_back_after_its_window_was_bounded_ends_with_the_asked_bound() {
+fn a_connection_that_falls_back_with_a_limited_window_ends_with_the_requested_limit() {
     let Some(net) = Net::with_links(1) else { return };
     slow_to_repeat(&net);
     let _source = Source::start(&net.server);
@@ -319,13 +320,13 @@ fn a_programs_own_smaller_clamp_is_kept() {
     bounded_to(&net, OWN.get());
     daemon.stop();
     bounded_to(&net, OWN.get());
-    // The start after a crash keeps it, too.
+    // The start after a crash keeps it too.
     assert_eq!(net.in_client(|| restore_subflows().unwrap()), Pass::default());
     bounded_to(&net, OWN.get());
     assert!(reader.read() > 0);
 }
 
-/// Not a test of its own: the process that is killed.
+/// Not a test of its own: the process to be killed.
 #[test]
 fn victim() {
     let Some(record) = std::env::var_os(VICTIM) else {
@@ -341,7 +342,7 @@ fn victim() {
 }
 
 #[test]
-fn a_bound_that_a_killed_daemon_left_is_taken_off_by_the_next() {
+fn a_limit_left_by_a_killed_daemon_is_removed_by_the_next() {
     let Some(net) = Net::with_links(2) else { return };
     let _source = Source::plain(&net.server);
     let record = Record::new("fallback-killed");

@@ -1,4 +1,4 @@
-//! What a lever does, as it is felt: in the queues of whoever sends.
+//! What a lever does, measured in the sender's queues.
 
 use super::rig::{Manual, PATIENCE};
 use crate::bpf::restore_subflows;
@@ -8,22 +8,24 @@ use crate::testing::Patience;
 use std::time::{Duration, Instant};
 use units::Bytes;
 
-/// Small beside what a stock sender queues.
+/// Small compared with what an unmodified sender queues.
 pub(super) const SMALL: Bytes = Bytes::from_kib(32);
-/// A stock sender queues more than this within seconds on two links of 40 Mb/s, however short their round trips.
+/// An unmodified sender queues more than this within seconds on two links of 40 Mb/s, however short their
+/// round trips.
 pub(super) const DEEP: u64 = 400_000;
-/// What was sent twice counts twice, and a burst may pass the limit.
+/// Upper limit of a limited queue. Retransmissions count twice, and a burst may exceed the limit.
 pub(super) const BOUNDED: u64 = 150_000;
-/// The small limit and a burst that may pass it. What is under way is not in it: that a queue before the link may hold, whatever the limit.
+/// The small limit, and a burst that may exceed it. Excludes bytes in flight, of which a queue before the
+/// link may hold any number.
 pub(super) const UNSENT: u64 = 100_000;
-/// What the engine allows on these links is the least that it ever sets, and a quarter more for a while.
+/// On these links the engine sets the smallest window that it ever sets, and 1/4 more for a while.
 pub(super) const BOUNDED_BY_ENGINE: u64 = 300_000;
-/// So much is moved before a window has come down.
+/// Bytes transferred before a window has come down.
 pub(super) const SETTLED: u64 = 8_000_000;
-/// Long enough for a queue to grow again where it may.
+/// Long enough for a queue to grow again if it may.
 const A_WHILE: Duration = Duration::from_secs(1);
 
-/// What this host's senders have assigned to their subflows and not got acknowledged.
+/// Bytes that this host's senders have assigned to their subflows and that are not acknowledged.
 pub(super) fn queued(host: &Netns) -> u64 {
     host.run(|| {
         let mut sum = 0;
@@ -40,7 +42,7 @@ pub(super) fn queued(host: &Netns) -> u64 {
     .unwrap()
 }
 
-/// What this host's senders have under way, over MPTCP or plain TCP.
+/// Bytes that this host's senders have in flight, over MPTCP or plain TCP.
 pub(super) fn in_flight(host: &Netns) -> u64 {
     host.run(|| {
         let mut sum = Bytes::ZERO;
@@ -55,7 +57,7 @@ pub(super) fn in_flight(host: &Netns) -> u64 {
     .unwrap()
 }
 
-/// The most that waits unsent on one of this host's subflows.
+/// The most unsent bytes on any of this host's subflows.
 pub(super) fn unsent(host: &Netns) -> u64 {
     host.run(|| {
         let mut most = 0;
@@ -82,7 +84,7 @@ pub(super) fn eventually(what: &str, host: &Netns, mut holds: impl FnMut(u64) ->
     }
 }
 
-/// The most that is read within a while of steps.
+/// The largest value of `read` during [`A_WHILE`], sampled between steps.
 pub(super) fn most(read: impl Fn() -> u64, mut step: impl FnMut(Duration)) -> u64 {
     let until = Instant::now() + A_WHILE;
     let mut most = 0;
@@ -93,13 +95,14 @@ pub(super) fn most(read: impl Fn() -> u64, mut step: impl FnMut(Duration)) -> u6
     most
 }
 
-/// The same beside a daemon that is stepped by hand.
+/// The same with a daemon that is stepped by hand.
 pub(super) fn most_beside(daemon: &mut Manual, read: impl Fn() -> u64) -> u64 {
     most(read, |time| daemon.for_a_while(time))
 }
 
-/// Waits until no more than `bound` is read for a while: what was allowed before is still sent, and a loss makes a long queue look short for a
-/// moment. Asserts that it then stays so: more than a stock window passes in such a while.
+/// Waits until the values stay at or below `bound` for a while: bytes allowed earlier are still sent, and a
+/// loss makes a long queue look short for a moment. Then asserts that they stay there: in such a while an
+/// unmodified window would exceed the bound.
 pub(super) fn settles_within(bound: u64, mut most: impl FnMut() -> u64) {
     let mut until = Patience::of(PATIENCE);
     loop {
@@ -113,7 +116,7 @@ pub(super) fn settles_within(bound: u64, mut most: impl FnMut() -> u64) {
     assert!(most <= bound, "{most} bytes wait again, {bound} may");
 }
 
-/// A thread's capabilities: effective, permitted, inheritable; the lower half and the upper.
+/// A thread's capability sets: effective, permitted, inheritable. Lower and upper 32 bits.
 #[repr(C)]
 struct Sets([[u32; 3]; 2]);
 
@@ -122,12 +125,12 @@ fn capabilities(call: libc::c_long, sets: &mut Sets) {
     struct Header(u32, i32);
     const VERSION_3: u32 = 0x2008_0522;
     let header = Header(VERSION_3, 0);
-    // SAFETY: both structures have the layout of the kernel's and live through the call; only this thread is concerned.
+    // SAFETY: both structures have the kernel's layout and outlive the call. It affects only this thread.
     let code = unsafe { libc::syscall(call, &raw const header, &raw mut *sets) };
     assert_eq!(code, 0, "{}", std::io::Error::last_os_error());
 }
 
-/// Does something that may configure networks, and nothing else that root may.
+/// Runs `work` with the capabilities to configure networks, and no other of root's.
 pub(super) fn without_bpf<T>(work: impl FnOnce() -> T) -> T {
     const NETWORKS: u32 = 1 << 12 | 1 << 13;
     let mut before = Sets([[0; 3]; 2]);
@@ -142,10 +145,11 @@ pub(super) fn without_bpf<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Does something on a thread to which the kernel gives no walk over sockets (`BPF_ITER_CREATE`), for lack of memory as it were.
+/// Runs `work` on a thread to which the kernel refuses iterators over sockets (`BPF_ITER_CREATE`), as if
+/// memory had run out.
 pub(super) fn without_walks<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     const BPF_ITER_CREATE: u32 = 33;
-    // Offsets in `struct seccomp_data`: the number of the call, the lower half of its first argument.
+    // Offsets in `struct seccomp_data`: the number of the call, and the lower half of its first argument.
     const CALL: u32 = 0;
     const ARGUMENT: u32 = if cfg!(target_endian = "little") { 16 } else { 20 };
     let step = |code: u32, jf, k| libc::sock_filter {
@@ -173,7 +177,8 @@ pub(super) fn without_walks<T: Send>(work: impl FnOnce() -> T + Send) -> T {
             filter: steps.as_mut_ptr(),
         };
         let mode = libc::c_ulong::from(libc::SECCOMP_MODE_FILTER);
-        // SAFETY: the program and its steps live through the call; only this thread, which ends with the work, is concerned.
+        // SAFETY: the program and its steps outlive the call. It affects only this thread, which ends with
+        // the work.
         let code = unsafe { libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program) };
         assert_eq!(code, 0, "{}", std::io::Error::last_os_error());
         work()
@@ -182,7 +187,7 @@ pub(super) fn without_walks<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// How many sockets of the calling thread's namespace still have this very limit. Looking takes it off.
+/// Sockets of the calling thread's namespace that still have exactly this limit. The call removes it.
 pub(super) fn limited_to(limit: Bytes) -> usize {
     let found = restore_subflows().unwrap();
     found

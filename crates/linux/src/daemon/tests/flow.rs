@@ -1,4 +1,4 @@
-//! A transfer over MPTCP whose bytes are known, so that a lost or doubled one is seen.
+//! An MPTCP transfer with a known byte pattern, so that a lost or duplicated byte is noticed.
 
 use super::net::{Net, PORT};
 use crate::netns::Netns;
@@ -15,7 +15,7 @@ const CHUNK: usize = 64 * 1024;
 /// A period that no segment size divides.
 const PERIOD: usize = 251;
 
-/// A server that sends the pattern to whoever connects, for as long as they listen, and checks what they send.
+/// A server that sends the pattern to every client until it disconnects, and checks what clients send.
 pub(super) struct Source {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -26,7 +26,7 @@ impl Source {
         Self::speaking(netns, Protocol::MPTCP)
     }
 
-    /// One that does not speak MPTCP.
+    /// A server that does not speak MPTCP.
     pub(super) fn plain(netns: &Netns) -> Self {
         Self::speaking(netns, Protocol::TCP)
     }
@@ -75,7 +75,8 @@ impl Drop for Source {
     }
 }
 
-/// Nothing could be moved for now. With a deadline set, a machine that was stopped and goes on interrupts the wait, too (signal(7)).
+/// Whether nothing could be transferred for now. On a socket with a timeout, a stopped and continued machine
+/// also interrupts the call (signal(7)).
 fn is_pause(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
@@ -133,7 +134,7 @@ impl Download {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Waits until this much more has arrived.
+    /// Waits until this many more bytes have arrived.
     pub(super) fn expect_more(&self, bytes: u64, patience: Duration) {
         let goal = self.read() + bytes;
         let mut until = Patience::of(patience);
@@ -156,7 +157,7 @@ impl Drop for Download {
 
 fn receive(mut socket: Socket, bytes: &AtomicU64, stopped: &AtomicBool) {
     socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
-    // Without a byte of the client's the connection is not ready for joins.
+    // The connection is ready for joins only after the client has sent a byte.
     socket.write_all(b"!").unwrap();
     let mut buffer = vec![0; CHUNK];
     let pattern = pattern();
@@ -180,7 +181,7 @@ fn receive(mut socket: Socket, bytes: &AtomicU64, stopped: &AtomicBool) {
     abort(&socket);
 }
 
-/// A listener at the server's address, by a thread in the server's namespace.
+/// A listener at the server's address. Call it on a thread in the server's namespace.
 pub(super) fn listen(net: &Net) -> Socket {
     let listener = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).unwrap();
     listener.set_reuse_address(true).unwrap();
@@ -189,16 +190,16 @@ pub(super) fn listen(net: &Net) -> Socket {
     listener
 }
 
-/// A connection to the server, by a thread in the client's namespace.
+/// A connection to the server. Call it on a thread in the client's namespace.
 pub(super) fn connect(net: &Net) -> Socket {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).unwrap();
     socket.connect(&SockAddr::from(net.address())).unwrap();
     socket
 }
 
-/// A client that sends the pattern for as long as it lives, to a server that reads whatever comes.
+/// A client that sends the pattern until it is dropped, to a server that discards it.
 pub(super) struct Upload {
-    /// Where joins are accepted, too.
+    /// Accepts joins too.
     _listener: Socket,
     bytes: Arc<AtomicU64>,
     stop: Arc<AtomicBool>,
@@ -225,7 +226,7 @@ impl Upload {
         }
     }
 
-    /// How much the server has read.
+    /// Bytes that the server has read.
     pub(super) fn read(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
@@ -243,7 +244,7 @@ impl Drop for Upload {
 
 fn count(mut socket: Socket, bytes: &AtomicU64, stopped: &AtomicBool) {
     socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
-    // Without a byte of the server's the client does not know that the connection is ready for joins.
+    // The client knows that the connection is ready for joins only after the server has sent a byte.
     socket.write_all(b"!").unwrap();
     let mut buffer = vec![0; CHUNK];
     while !stopped.load(Ordering::Relaxed) {
@@ -253,7 +254,7 @@ fn count(mut socket: Socket, bytes: &AtomicU64, stopped: &AtomicBool) {
                 bytes.fetch_add(length as u64, Ordering::Relaxed);
             }
             Err(error) if is_pause(&error) => {}
-            // The other end has a byte of ours unread when it closes, and resets.
+            // The other end closes with an unread byte of ours, and so resets.
             Err(_) if stopped.load(Ordering::Relaxed) => {}
             Err(error) => panic!("reading: {error}"),
         }

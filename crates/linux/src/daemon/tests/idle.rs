@@ -1,4 +1,4 @@
-//! Links that die while no MPTCP connection is open, and hosts that are not there.
+//! Links that die while no MPTCP connection is open, and unreachable hosts.
 
 use super::net::{Net, SERVER, nft};
 use super::rig::{PATIENCE, Running, Seen, declared};
@@ -12,18 +12,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Answers nobody.
+/// An address that nothing replies from.
 const NOBODY: Ipv4Addr = Ipv4Addr::new(10, 255, 0, 99);
-/// Resolves names, beyond every link.
+/// A resolver beyond every link.
 const RESOLVER: Ipv4Addr = Ipv4Addr::new(10, 255, 0, 53);
 const SERVER_V6: &str = "fd00:ff::1";
 const HTTP: u16 = 8_080;
-/// Until a new attempt of a program is made.
+/// Time between two attempts of a program.
 const ATTEMPT: Duration = Duration::from_millis(700);
 const FIRST: LinkId = LinkId(0);
 const SECOND: LinkId = LinkId(1);
 
-/// Two links whose next hop lives on while what lies beyond is cut off, as a router whose own line is dead.
+/// Two links whose next hop lives while everything beyond is cut off, like a router whose uplink is dead.
 struct Home {
     net: Net,
     root: Root,
@@ -61,7 +61,7 @@ impl Home {
         Running::probing(&self.net, declared(2), probing)
     }
 
-    /// Nothing beyond the next hop is reached over this link from now on. Asserts that it was not cut before.
+    /// Makes everything beyond this link's next hop unreachable. Asserts that it was reachable.
     fn cut(&self, link: u8) {
         self.net.in_server(|| {
             nft(&format!(
@@ -77,7 +77,7 @@ impl Home {
         self.net.in_server(|| nft("flush chain inet far in"));
     }
 
-    /// Accepts whoever comes, and sends a byte every now and then.
+    /// Starts a server that accepts every connection and sends a byte now and then.
     fn serve(&self) -> Server {
         let listener = self.net.in_server(|| {
             let socket = Socket::new(Domain::IPV6, Type::STREAM, Some(Protocol::TCP)).unwrap();
@@ -103,7 +103,7 @@ impl Home {
         }
     }
 
-    /// Answers every question.
+    /// Starts a resolver that replies to every query.
     fn resolve(&self) -> Server {
         let socket = self.net.in_server(|| UdpSocket::bind((RESOLVER, 53)).unwrap());
         socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
@@ -126,7 +126,7 @@ impl Home {
         }
     }
 
-    /// Attempts of a program, until one gets through.
+    /// Connects like a program that retries until it succeeds.
     fn connect(&self, to: impl Into<IpAddr>) {
         let to = SocketAddr::new(to.into(), HTTP);
         let mut until = Patience::of(PATIENCE);
@@ -139,7 +139,7 @@ impl Home {
     }
 }
 
-/// Ends with the test.
+/// A server that ends with the test.
 struct Server {
     stop: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
@@ -161,7 +161,7 @@ fn verbs(seen: &Seen, wanted: Verb) -> Vec<(Option<LinkId>, String)> {
     seen.done.iter().filter_map(note).collect()
 }
 
-/// The link was given up, and no other; the sentence that says so.
+/// Asserts that this link was given up and no other. Returns the reason.
 fn given_up(daemon: &Running, link: LinkId) -> String {
     let removed = verbs(&daemon.seen(), Verb::Remove);
     assert_eq!(removed.len(), 1, "{removed:?}");
@@ -190,7 +190,7 @@ fn new_connections_find_a_way_past_an_uplink_that_died_with_nothing_open() {
         "{why}"
     );
     home.net.until_new_connections_leave_by(1);
-    // Asked again without any connection, and taken back.
+    // Probed again without any connection, and put back in use.
     home.mend();
     daemon.until("it answers again", |seen| verbs(seen, Verb::Clear).len() == 1);
 }
@@ -302,7 +302,7 @@ fn a_healthy_host_with_nothing_to_do_sends_next_to_nothing() {
     home.net.in_client(|| {
         nft("add table inet count");
         nft("add chain inet count out { type filter hook output priority 0; }");
-        // The kernel's own of IPv6.
+        // The kernel's own ICMPv6.
         nft("add rule inet count out icmpv6 type != echo-request accept");
         nft("add rule inet count out counter");
     });
@@ -313,7 +313,7 @@ fn a_healthy_host_with_nothing_to_do_sends_next_to_nothing() {
         .nth(1)
         .and_then(|rest| rest.split(' ').next());
     let sent: u64 = sent.unwrap().parse().unwrap();
-    // In six seconds no more than in a minute.
+    // In six seconds no more than is allowed in a minute.
     assert!(sent <= 5, "{counted}");
     let seen = daemon.seen();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Each lever by itself, felt where it should be: the queue of whoever sends really shrinks, and grows again when it is let go.
+//! Each lever on its own: the sender's queue really shrinks, and grows again after release.
 
 use super::felt::{
     BOUNDED, DEEP, SMALL, UNSENT, limited_to, most_beside, queued, settles_within, unsent, without_bpf,
@@ -37,7 +37,7 @@ fn the_servers_queue_shrinks_and_grows_again(kind: WindowKind) {
             assert!(until.lasts(), "the sockets are not walked");
             daemon.for_a_while(Duration::from_millis(5));
         }
-        // Later the receive buffer's tuning would have lifted a clamp, too.
+        // Later, autotuning of the receive buffer would have lifted a clamp too.
         assert_eq!(restore_subflows().unwrap(), Pass::default());
         deep(&mut daemon, "the server queues far ahead again");
         assert_eq!(daemon.failures(), [""; 0]);
@@ -45,17 +45,17 @@ fn the_servers_queue_shrinks_and_grows_again(kind: WindowKind) {
 }
 
 #[test]
-fn the_servers_queue_is_bounded_on_the_way_out() {
+fn the_servers_queue_is_limited_by_the_egress_program() {
     the_servers_queue_shrinks_and_grows_again(WindowKind::Egress);
 }
 
 #[test]
-fn the_servers_queue_is_bounded_by_a_clamp() {
+fn the_servers_queue_is_limited_by_a_clamp() {
     the_servers_queue_shrinks_and_grows_again(WindowKind::Clamp);
 }
 
 #[test]
-fn where_no_program_can_be_loaded_new_connections_get_a_small_buffer_and_it_is_said() {
+fn without_programs_new_connections_get_a_small_buffer_and_that_is_reported() {
     let Some(net) = Net::with_links(2) else { return };
     let _source = Source::start(&net.server);
     let before = net.in_client(|| output("sysctl net.ipv4.tcp_rmem"));
@@ -80,7 +80,7 @@ fn where_no_program_can_be_loaded_new_connections_get_a_small_buffer_and_it_is_s
             "{report:?}"
         );
         assert!(report.new_connections.is_some());
-        // Nothing that waits for lost bytes now waits on a connection to come.
+        // Room for out-of-order bytes behind a loss is of no use to future connections.
         let missed = Bytes::from_kib(2_048);
         let window = SMALL + missed;
         daemon
@@ -105,7 +105,7 @@ fn where_no_program_can_be_loaded_new_connections_get_a_small_buffer_and_it_is_s
 }
 
 #[test]
-fn what_waits_unsent_is_bounded_on_every_subflow_of_an_upload() {
+fn unsent_bytes_are_limited_on_every_subflow_of_an_upload() {
     let Some(net) = Net::with_links(3) else { return };
     net.in_client(|| {
         let mut daemon = Manual::start(3);
@@ -116,7 +116,7 @@ fn what_waits_unsent_is_bounded_on_every_subflow_of_an_upload() {
             |daemon: &mut Manual, what| daemon.until(what, |_, _| unsent(&net.client) > UNSENT + DEEP / 4);
         far(&mut daemon, "much waits unsent");
         daemon.act(Action::Unsent(conn, Some(SMALL))).unwrap();
-        // One that joins later has the limit too.
+        // A subflow that joins later gets the limit too.
         daemon.join(2);
         daemon.until("little waits", |_, _| unsent(&net.client) <= UNSENT);
         let read = upload.read();
@@ -133,7 +133,7 @@ fn what_waits_unsent_is_bounded_on_every_subflow_of_an_upload() {
 }
 
 #[test]
-fn a_connection_that_is_left_alone_gets_its_unsent_bytes_back() {
+fn a_connection_that_is_left_alone_loses_its_unsent_limit() {
     let Some(net) = Net::with_links(2) else { return };
     net.in_client(|| {
         let mut daemon = Manual::start(2);
@@ -155,7 +155,7 @@ fn a_connection_that_is_left_alone_gets_its_unsent_bytes_back() {
 }
 
 #[test]
-fn a_connection_that_is_left_alone_has_no_clamp_any_more() {
+fn a_connection_that_is_left_alone_loses_its_clamp() {
     let Some(net) = Net::with_links(2) else { return };
     let _source = Source::start(&net.server);
     net.in_client(|| {
@@ -179,7 +179,7 @@ fn a_connection_that_is_left_alone_has_no_clamp_any_more() {
     });
 }
 
-/// As many programs as the kernel takes on one side of an interface.
+/// As many programs as the kernel accepts on one side of an interface.
 fn crowd(ifindex: u32) -> Vec<WindowLever> {
     const MORE_THAN_IT_TAKES: usize = 100;
     let attached = || {
@@ -191,9 +191,9 @@ fn crowd(ifindex: u32) -> Vec<WindowLever> {
     crowd
 }
 
-/// To make a crowd takes seconds: so one for both.
+/// One test for both ways, because the crowd takes seconds to attach.
 #[test]
-fn where_a_link_in_use_takes_no_program_windows_are_bounded_otherwise_and_it_is_said() {
+fn if_a_used_link_takes_no_program_windows_are_limited_otherwise_and_that_is_reported() {
     let Some(net) = Net::with_links(2) else { return };
     let _source = Source::start(&net.server);
     net.in_client(|| {
@@ -246,7 +246,7 @@ fn new_connections_are_bounded_where_nothing_can_be_clamped(net: &Net, second: u
     assert!(report.no_other_way.unwrap().contains("CAP_BPF"));
     let narrow = report.new_connections.unwrap();
     assert_ne!(output("sysctl net.ipv4.tcp_rmem"), before);
-    // What is wanted later is minded too.
+    // A window requested later applies too.
     let wider = Bytes::new(4 * narrow.get());
     daemon.act(Action::Window(conn, Some(wider.into()))).unwrap();
     assert!(daemon.report().new_connections.unwrap() > narrow);
@@ -261,7 +261,7 @@ fn bounds(conn: ConnId) -> [Action; 2] {
     ]
 }
 
-/// What an engine decides that has not heard yet that a connection ended is not carried out.
+/// Asserts that limits are ignored if the connection ended before the engine was told.
 fn nothing_is_bounded_after(end: fn(&mut Manual, ConnId)) {
     let Some(net) = Net::with_links(1) else { return };
     let conn = ConnId(1);
@@ -288,17 +288,17 @@ fn nothing_is_bounded_after(end: fn(&mut Manual, ConnId)) {
 }
 
 #[test]
-fn what_is_decided_on_a_connection_that_has_closed_is_not_carried_out() {
+fn decisions_on_a_closed_connection_are_not_executed() {
     nothing_is_bounded_after(|daemon, conn| daemon.closed(conn));
 }
 
 #[test]
-fn what_is_decided_on_a_connection_that_is_left_alone_is_not_carried_out() {
+fn decisions_on_a_connection_that_is_left_alone_are_not_executed() {
     nothing_is_bounded_after(|daemon, conn| daemon.leave_alone(conn));
 }
 
 #[test]
-fn sockets_that_could_not_be_walked_are_walked_a_second_later() {
+fn a_failed_walk_is_repeated_a_second_later() {
     let Some(net) = Net::with_links(1) else { return };
     net.in_client(|| {
         let mut daemon = Manual::bounding(1, Some(WindowKind::Clamp));
@@ -323,7 +323,7 @@ fn sockets_that_could_not_be_walked_are_walked_a_second_later() {
 }
 
 #[test]
-fn a_closed_connection_leaves_no_bound_behind() {
+fn a_closed_connection_leaves_no_limit_behind() {
     let Some(net) = Net::with_links(2) else { return };
     let _source = Source::start(&net.server);
     net.in_client(|| {
@@ -361,7 +361,7 @@ fn cap(subflow: SubflowId, lasts_ms: u64) -> Action {
     }
 }
 
-/// An upload with bbr, capped for longer than any test lasts; then what is to end that.
+/// Caps an upload with bbr for longer than any test lasts, then lets `end` end the cap.
 fn an_end_of_a_cap(end: impl FnOnce(&mut Manual, ConnId) + Send) {
     let Some(net) = Net::with_links(1) else { return };
     net.in_client(|| {
@@ -378,7 +378,7 @@ fn an_end_of_a_cap(end: impl FnOnce(&mut Manual, ConnId) + Send) {
 }
 
 #[test]
-fn a_cap_on_pacing_is_on_record_and_over_when_its_time_is() {
+fn a_pacing_cap_is_on_record_and_ends_in_time() {
     let Some(net) = Net::with_links(2) else { return };
     net.in_client(|| {
         output("sysctl -qw net.ipv4.tcp_congestion_control=bbr");
@@ -400,7 +400,7 @@ fn a_cap_on_pacing_is_on_record_and_over_when_its_time_is() {
 }
 
 #[test]
-fn who_stops_does_not_wait_for_the_end_of_a_cap() {
+fn a_stop_removes_a_cap_before_its_end() {
     an_end_of_a_cap(|daemon, _| {
         daemon.daemon.world.conns.bounds.levers.release_all().unwrap();
         assert_eq!(capped(), 0);
@@ -408,7 +408,7 @@ fn who_stops_does_not_wait_for_the_end_of_a_cap() {
 }
 
 #[test]
-fn a_connection_that_is_left_alone_sends_as_fast_as_it_likes() {
+fn a_connection_that_is_left_alone_loses_its_cap() {
     an_end_of_a_cap(|daemon, conn| {
         let subflow = daemon.subflow(0);
         daemon.leave_alone(conn);
@@ -418,7 +418,7 @@ fn a_connection_that_is_left_alone_sends_as_fast_as_it_likes() {
 }
 
 #[test]
-fn a_connection_that_its_program_has_closed_sends_the_rest_as_fast_as_it_likes() {
-    // As the kernel tells it, while its socket still sends.
+fn a_connection_closed_by_its_program_sends_the_rest_without_a_cap() {
+    // As if the kernel had reported the close while its socket still sends.
     an_end_of_a_cap(|daemon, conn| daemon.daemon.world.conns.bounds.levers.release(conn).unwrap());
 }

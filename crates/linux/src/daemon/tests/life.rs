@@ -1,4 +1,4 @@
-//! Starting, stopping, crashing; and what happens to links while the real engine is at work.
+//! Start, stop and crash of the daemon, and link faults with the real engine.
 
 use super::flow::{Download, Source};
 use super::net::Net;
@@ -8,10 +8,10 @@ use crate::testing::{furnish, output};
 use policy::{Action, Input, LinkEvent, LinkId, Policy, SubflowEvent};
 
 const MUCH: u64 = 500_000;
-/// The process that the crash test kills looks for this.
+/// Tells the process that the crash test kills where its journal is.
 const VICTIM: &str = "SLOWHAND_TEST_VICTIM_JOURNAL";
 
-/// The number of subflows over a link that the engine has been told of.
+/// The number of subflows over a link that the engine was told about.
 fn subflows_over(seen: &Seen, wanted: LinkId) -> usize {
     let over = |input: &&Input| matches!(input, Input::Subflow(_, SubflowEvent::Established { link, .. }) if *link == wanted);
     seen.told.iter().filter(over).count()
@@ -25,7 +25,7 @@ fn usable(seen: &Seen, link: LinkId) -> Vec<bool> {
     seen.told.iter().filter_map(of).collect()
 }
 
-/// Only the lines that differ are worth reading.
+/// Asserts that two texts are equal. Shows only the lines that differ.
 fn same(before: &str, after: &str) {
     let missing = before.lines().filter(|line| !after.contains(line));
     let new = after.lines().filter(|line| !before.contains(line));
@@ -36,7 +36,7 @@ fn same(before: &str, after: &str) {
     assert!(before == after, "{differences:#?}");
 }
 
-/// With link 0 as the way of new connections before there is a daemon.
+/// Makes link 0 the path of new connections, without a daemon.
 fn plain_route(net: &Net) {
     net.in_client(|| output("ip route add default via 10.0.0.2 dev w0 metric 1000"));
 }
@@ -140,7 +140,7 @@ fn the_place_of_a_silently_dead_link_at_a_stock_server_goes_to_a_link_that_had_n
     assert_eq!(taken.len(), 3, "the server takes two beside the first");
     net.wait_for_server_subflows(&taken, PATIENCE);
     let spare = (0..LINKS).find(|link| !taken.contains(link)).unwrap();
-    // Not the first one, whose place is its own; and one that carries something.
+    // A link that carries something, and is not the first one, whose place cannot be given to another.
     let report = daemon.inlet.report(PATIENCE).unwrap();
     let used = |subflow: &&SubflowReport| !subflow.initial && subflow.sample.bytes_received.get() > 0;
     let dies = report.conns[0].subflows.iter().find(used).unwrap().link;
@@ -178,7 +178,7 @@ fn two_links_that_die_at_once_are_withdrawn_over_the_third_and_joined_again() {
         let heard = net.server_counter("RmAddr");
         net.kill_at_once(&[0, 1]);
         net.wait_for_withdrawals(heard + 2, PATIENCE);
-        // Of both, not of one twice.
+        // Both addresses, not one of them twice.
         net.wait_for_server_subflows(&[2], PATIENCE);
         download.expect_more(MUCH, PATIENCE);
         net.revive(0);
@@ -201,7 +201,7 @@ fn a_withdrawal_that_is_lost_is_said_again() {
         assert!(net.has_lost_a_withdrawal(), "the first one was lost");
         assert!(net.client_counter("RmAddrTx") >= 2);
         let said = |action: &&Action| matches!(action, Action::Withdraw(_));
-        // The server hears of it a moment before what was done is told.
+        // The server receives it a moment before the action is reported.
         daemon.until("it was said twice", |seen| {
             seen.done.iter().filter(said).count() >= 2
         });
@@ -285,7 +285,7 @@ fn victim() {
 #[test]
 fn a_server_of_this_host_is_left_alone() {
     let Some(net) = Net::with_links(2) else { return };
-    // The client's host serves, the server's host calls.
+    // The client's host serves, and the server's host connects.
     let _source = Source::start(&net.client);
     let daemon = Running::start(&net, Policy::Slowhand, 2, None);
     let turned = Net {
@@ -301,7 +301,8 @@ fn a_server_of_this_host_is_left_alone() {
 fn both_links_may_have_the_same_private_subnet() {
     let Some(net) = Net::with_links(2) else { return };
     let _source = Source::start(&net.server);
-    // Both links lead to a home router 192.168.1.1 that has given us 192.168.1.50 and hides it from the server.
+    // Both links lead to a home router 192.168.1.1 that has assigned 192.168.1.50 to us and hides it from the
+    // server.
     net.in_client(|| {
         for link in ["w0", "w1"] {
             output(&format!("ip addr flush dev {link} scope global"));
@@ -335,7 +336,7 @@ fn both_links_may_have_the_same_private_subnet() {
     assert!(received(0) > 0 && received(1) > 0);
 }
 
-/// A download from `server` over both links, whose next hops are `gateways`.
+/// A download from `server` over both links, with these next hops.
 fn joined_from(server: &str, gateways: [&str; 2]) {
     let Some(net) = Net::with_links(2) else { return };
     let _source = Source::start(&net.server);

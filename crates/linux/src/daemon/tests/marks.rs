@@ -1,4 +1,5 @@
-//! Marks in both directions, on real connections: what is marked is counted, leaves or arrives marked, and reaches whoever sends.
+//! Marks in both directions on real connections: they are counted, the packets carry them, and the sender
+//! learns of them.
 
 use super::flow::{Download, Source, Upload};
 use super::net::Net;
@@ -10,17 +11,17 @@ use policy::{Action, LinkId, Note, Policy, Verb};
 use units::{Duration, Ratio};
 
 const LINK: LinkId = LinkId(0);
-/// Of each hundred packets two: enough to be seen, and a sender goes on.
+/// Two packets in a hundred: enough to see, and the sender continues.
 const RATE: Ratio = Ratio::from_ppm(20_000);
 
-/// TCP over these links asks for ECN.
+/// Makes TCP on both hosts ask for ECN.
 fn ask_for_ecn(net: &Net) {
     let ask = || output("sysctl -qw net.ipv4.tcp_ecn=1");
     net.in_client(ask);
     net.in_server(ask);
 }
 
-/// Packets that this namespace received marked.
+/// Marked packets that this namespace has received.
 fn received_marked() -> u64 {
     let counted = output("nstat -asz IpExtInCEPkts");
     let line = counted
@@ -30,7 +31,7 @@ fn received_marked() -> u64 {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// Segments of this namespace's senders whose receivers said that they had met congestion.
+/// Segments of this namespace's senders that receivers reported as marked.
 fn told_marked() -> u64 {
     let mut sum = 0;
     Diag::open()
@@ -42,7 +43,7 @@ fn told_marked() -> u64 {
     sum
 }
 
-/// Loading the program takes longer than slow start takes to overflow a queue.
+/// Loading the program takes longer than slow start needs to overflow a queue.
 #[test]
 fn links_whose_connections_ask_for_ecn_are_ready_before_the_first_mark() {
     let Some(net) = Net::with_links(1) else { return };
@@ -67,7 +68,7 @@ fn links_whose_connections_ask_for_ecn_are_ready_before_the_first_mark() {
 }
 
 #[test]
-fn what_is_sent_leaves_marked_and_the_report_says_so() {
+fn sent_packets_leave_marked_and_the_report_counts_them() {
     let Some(net) = Net::with_links(1) else { return };
     ask_for_ecn(&net);
     net.in_client(|| {
@@ -97,7 +98,7 @@ fn what_is_sent_leaves_marked_and_the_report_says_so() {
 }
 
 #[test]
-fn what_arrives_is_marked_and_its_sender_is_told() {
+fn received_packets_are_marked_and_their_sender_learns_it() {
     let Some(net) = Net::with_links(1) else { return };
     ask_for_ecn(&net);
     let _source = Source::start(&net.server);
@@ -118,7 +119,7 @@ fn what_arrives_is_marked_and_its_sender_is_told() {
 }
 
 #[test]
-fn what_was_said_last_about_a_links_marks_is_remembered() {
+fn the_last_reason_for_a_links_marks_is_remembered() {
     let Some(net) = Net::with_links(1) else { return };
     net.in_client(|| {
         let mut daemon = Manual::start(1);

@@ -1,4 +1,4 @@
-//! The daemon against the kernel: client and server namespaces, real connections whose bytes are checked.
+//! The daemon against the real kernel: client and server namespaces, and connections whose bytes are checked.
 
 mod acts;
 mod closing;

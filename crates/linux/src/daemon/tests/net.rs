@@ -1,4 +1,4 @@
-//! A client and a server with several ways between them, and what can happen to the ways.
+//! A client and a server with several links between them, and faults of these links.
 
 use crate::diag::{Diag, States, TcpSocket};
 use crate::netns::Netns;
@@ -12,16 +12,17 @@ use std::time::Duration;
 pub(super) const SERVER: Ipv4Addr = Ipv4Addr::new(10, 255, 0, 1);
 pub(super) const PORT: u16 = 5001;
 
-/// Slow enough for two cores, and for a queue.
+/// Slow enough for two cores, and to build a queue.
 const RATE: &str = "40mbit burst 16kb latency 40ms";
 
-/// Link `i` is `w{i}`, client 10.0.{i}.1, server 10.0.{i}.2; the server's own address is behind all of them.
+/// Link `i` is `w{i}`: client 10.0.{i}.1, server 10.0.{i}.2. The server's own address is reachable over all
+/// links.
 pub(super) struct Net {
     pub(super) client: Netns,
     pub(super) server: Netns,
 }
 
-/// What the kernels counted tells why a test failed.
+/// Prints the kernels' counters if a test fails.
 impl Drop for Net {
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -34,12 +35,13 @@ impl Drop for Net {
 }
 
 impl Net {
-    /// `None` where this user may not make namespaces. The server takes as many subflows as there are.
+    /// Returns `None` if this user may not create namespaces. The server accepts enough subflows for all
+    /// links.
     pub(super) fn with_links(links: u8) -> Option<Self> {
         Self::whose_server_takes(8, links)
     }
 
-    /// The same, and the server takes so many subflows beside the first one of a connection.
+    /// The same, but the server accepts this many subflows beside a connection's first one.
     pub(super) fn whose_server_takes(subflows: u8, links: u8) -> Option<Self> {
         let Pair { client, server } = Pair::joined(links)?;
         let net = Self { client, server };
@@ -69,12 +71,12 @@ impl Net {
         (SERVER, PORT).into()
     }
 
-    /// From now on the link drops everything both ways, and stays up. Asserts that it does.
+    /// Makes the link drop everything in both directions while it stays up. Asserts that it does.
     pub(super) fn kill(&self, link: u8) {
         self.kill_at_once(&[link]);
     }
 
-    /// The same of several links in one moment.
+    /// The same for several links at one moment.
     pub(super) fn kill_at_once(&self, links: &[u8]) {
         let rules = |link| {
             format!(
@@ -101,7 +103,7 @@ impl Net {
         self.in_server(|| nft(&format!("delete table inet dead{link}")));
     }
 
-    /// From now on something on the way drops every segment that has an MPTCP option.
+    /// Makes a middlebox drop every segment with an MPTCP option.
     pub(super) fn drop_mptcp(&self) {
         self.in_server(|| {
             nft("add table inet hole; \
@@ -110,8 +112,8 @@ impl Net {
         });
     }
 
-    /// From now on something on the way writes over MPTCP options of what the server sends. What the client acknowledges goes on to arrive: a server
-    /// whose window is full at that moment would otherwise send nothing more.
+    /// Makes a middlebox overwrite MPTCP options in what the server sends. The client's acknowledgements
+    /// still arrive: otherwise a server whose window is full at that moment would send nothing more.
     pub(super) fn strip_mptcp(&self) {
         self.in_server(|| {
             nft("add table inet bleach; \
@@ -120,8 +122,8 @@ impl Net {
         });
     }
 
-    /// The next withdrawal of an address (RM_ADDR) that leaves the client is lost, and nothing else. It stands behind the time stamps, what was
-    /// received out of order, if there is any, and the acknowledgement of data.
+    /// Drops the next RM_ADDR that leaves the client, and nothing else. In the TCP header it follows the
+    /// timestamps, the SACK blocks (if any) and the data acknowledgement.
     pub(super) fn lose_a_withdrawal(&self) {
         self.in_client(|| {
             nft("add table inet word; \
@@ -133,12 +135,12 @@ impl Net {
         });
     }
 
-    /// Whether one really was.
+    /// Whether an RM_ADDR was dropped.
     pub(super) fn has_lost_a_withdrawal(&self) -> bool {
         self.in_client(|| output("nft list chain inet word lost").contains("counter packets 1 "))
     }
 
-    /// Takes the cable out, or puts it back.
+    /// Unplugs or plugs in the cable.
     pub(super) fn plug(&self, link: u8, plugged: bool) {
         self.in_server(|| {
             let mut rtnl = Rtnl::open().unwrap();
@@ -147,7 +149,7 @@ impl Net {
         });
     }
 
-    /// The client gets another address on a link, as from another network.
+    /// Gives the client another address on a link, as another network would.
     pub(super) fn readdress(&self, link: u8, from: &str, to: &str) {
         self.in_client(|| {
             let mut rtnl = Rtnl::open().unwrap();
@@ -161,7 +163,8 @@ impl Net {
         });
     }
 
-    /// The server's end of a link becomes a home router that has given `address` to the client, as others have.
+    /// Makes the server's end of a link a home router that has assigned `address` to the client, as another
+    /// link's router has.
     pub(super) fn hide_behind_router(&self, link: u8, address: &str) {
         self.in_server(|| {
             output(&format!("ip addr add 192.168.1.1/32 dev w{link}"));
@@ -178,12 +181,12 @@ impl Net {
         });
     }
 
-    /// What the server counted: the sum of its namespace's MPTCP counter `counter`.
+    /// The server's MPTCP counter `counter`, of its namespace.
     pub(super) fn server_counter(&self, counter: &str) -> u64 {
         self.in_server(|| mptcp_counter(counter))
     }
 
-    /// Waits until the server has heard so many withdrawals of addresses.
+    /// Waits until the server has received this many withdrawals of addresses.
     pub(super) fn wait_for_withdrawals(&self, heard: u64, patience: Duration) {
         let mut until = Patience::of(patience);
         while self.server_counter("RmAddr") < heard {
@@ -192,7 +195,7 @@ impl Net {
         }
     }
 
-    /// Waits until the server sends over these links, and over no other.
+    /// Waits until the server sends over these links and no other.
     pub(super) fn wait_for_server_subflows(&self, links: &[u8], patience: Duration) {
         let wanted = BTreeSet::from_iter(links.iter().map(|&link| IpAddr::from([10, 0, link, 1])));
         let mut until = Patience::of(patience);
@@ -202,7 +205,7 @@ impl Net {
         }
     }
 
-    /// The client's addresses that the server has subflows to.
+    /// The client's addresses to which the server has subflows.
     fn server_peers(&self) -> BTreeSet<IpAddr> {
         self.in_server(|| {
             let mut peers = BTreeSet::new();
@@ -214,7 +217,8 @@ impl Net {
         })
     }
 
-    /// Waits until new connections of the client to the server's own addresses begin on this link, by every family that it has.
+    /// Waits until the client's new connections to the server's own addresses begin on this link, in every
+    /// family that it has.
     pub(super) fn until_new_connections_leave_by(&self, link: u8) {
         let mut until = Patience::of(Duration::from_secs(20));
         let wanted = [
@@ -247,12 +251,12 @@ impl Net {
         }
     }
 
-    /// What the client counted.
+    /// The client's MPTCP counter `counter`.
     pub(super) fn client_counter(&self, counter: &str) -> u64 {
         self.in_client(|| mptcp_counter(counter))
     }
 
-    /// Waits until the client's state has this in it.
+    /// Waits until the client's state contains this text.
     pub(super) fn wait_for_client(&self, text: &str, patience: Duration) {
         let mut until = Patience::of(patience);
         while !self.client_state().contains(text) {
@@ -261,13 +265,13 @@ impl Net {
         }
     }
 
-    /// Everything in the client's namespace that a daemon might have changed.
+    /// Everything in the client's namespace that a daemon may have changed.
     pub(super) fn client_state(&self) -> String {
         self.in_client(state)
     }
 }
 
-/// What a daemon might have changed in this namespace.
+/// Everything in this namespace that a daemon may have changed.
 pub(super) fn state() -> String {
     let commands = [
         "ip -4 rule",
@@ -279,7 +283,8 @@ pub(super) fn state() -> String {
         "ip mptcp endpoint",
         "sysctl -a --pattern net.(mptcp|ipv4.tcp_|ipv4.conf.*rp_filter|ipv4.conf.*arp)",
     ];
-    // Link-local addresses come by themselves, after a while; which controllers there are is the whole host's, and others load theirs.
+    // Link-local addresses appear by themselves after a while. The list of controllers is the whole host's,
+    // and other programs load theirs.
     let others = ["fe80", "tcp_allowed_congestion", "tcp_available_congestion"];
     let lasting = |text: String| {
         text.lines()
@@ -311,7 +316,7 @@ pub(super) fn nft(rules: &str) {
     assert!(status.success(), "nft {rules}");
 }
 
-/// Link `i` as seen from the client, its next hop the server's end.
+/// Link `i` as seen from the client: its next hop is the server's end.
 pub(super) fn gateway(link: u8) -> IpAddr {
     Ipv4Addr::new(10, 0, link, 2).into()
 }

@@ -1,7 +1,7 @@
-//! What another process holds of BPF, and what it has pinned.
+//! The BPF objects that another process holds, and those that it has pinned.
 //!
-//! A process may have closed the descriptors of some of its programs: those from the same object file name the same description of types (BTF).
-//! Numbers of all of these are given anew only after two thousand millions.
+//! A process may have closed the descriptors of some of its programs. Programs from the same object file
+//! refer to the same type description (BTF). The kernel reuses such numbers only after 2 billion allocations.
 
 use libbpf_rs::query::{MapInfoIter, ProgInfoIter};
 use std::collections::BTreeSet;
@@ -13,13 +13,13 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where programs and maps are pinned by custom.
+/// The usual place for pinned programs and maps.
 const BPFFS: &CStr = c"/sys/fs/bpf";
 
-/// What a process held when it was looked at.
+/// The objects of a process at one moment.
 #[derive(Debug)]
 pub(super) struct Objects {
-    /// Of the object files.
+    /// Type descriptions (BTF) of the object files.
     descriptions: BTreeSet<u32>,
     maps: BTreeSet<u32>,
 }
@@ -29,13 +29,13 @@ impl Objects {
         let programs = numbers(pid, "prog_id:");
         let its = ProgInfoIter::default().filter(|program| programs.contains(&program.id));
         Self {
-            // 0 would be every program that has none.
+            // All programs without BTF have 0.
             descriptions: its.map(|program| program.btf_id).filter(|&id| id != 0).collect(),
             maps: numbers(pid, "map_id:"),
         }
     }
 
-    /// The programs of these that the kernel has now.
+    /// Those of its programs that the kernel has now.
     pub(super) fn programs(&self) -> BTreeSet<String> {
         ProgInfoIter::default()
             .filter(|program| self.descriptions.contains(&program.btf_id))
@@ -43,7 +43,7 @@ impl Objects {
             .collect()
     }
 
-    /// The same of maps.
+    /// Those of its maps that the kernel has now.
     pub(super) fn maps(&self) -> BTreeSet<String> {
         MapInfoIter::default()
             .filter(|map| self.maps.contains(&map.id) || self.descriptions.contains(&map.btf_id))
@@ -52,11 +52,11 @@ impl Objects {
     }
 }
 
-/// How many programs look at what leaves by this interface of this thread's namespace (tcx).
+/// Number of tcx programs at the egress of this interface in this thread's namespace.
 pub(super) fn on_the_way_out(ifindex: u32) -> u32 {
     let mut count = 0;
     let index = i32::try_from(ifindex).unwrap();
-    // SAFETY: nothing is written but the number; no list is asked for.
+    // SAFETY: only the count is written, because no list is requested.
     let code = unsafe {
         libbpf_sys::bpf_prog_query(
             index,
@@ -71,7 +71,7 @@ pub(super) fn on_the_way_out(ifindex: u32) -> u32 {
     count
 }
 
-/// Numbers that the kernel tells of a process's descriptors.
+/// Numbers that the kernel shows for a process's descriptors.
 fn numbers(pid: u32, field: &str) -> BTreeSet<u32> {
     let mut numbers = BTreeSet::new();
     for descriptor in fs::read_dir(format!("/proc/{pid}/fdinfo")).unwrap().flatten() {
@@ -82,11 +82,11 @@ fn numbers(pid: u32, field: &str) -> BTreeSet<u32> {
     numbers
 }
 
-/// Gives the command a BPF file system of its own at the usual place, where nobody else pins anything.
+/// Gives the command its own BPF file system at the usual place, where no other process pins anything.
 pub(super) fn with_own_bpffs(command: &mut Command) {
     let mount = || {
         let (none, bpf) = (std::ptr::null(), c"bpf".as_ptr());
-        // SAFETY: C strings that outlive the calls; the mounts of the child only.
+        // SAFETY: the C strings outlive the calls. Only the child's mounts change.
         let fine = unsafe {
             libc::unshare(libc::CLONE_NEWNS) == 0
                 && libc::mount(
@@ -103,16 +103,16 @@ pub(super) fn with_own_bpffs(command: &mut Command) {
             false => Err(io::Error::last_os_error()),
         }
     };
-    // SAFETY: the closure makes system calls only.
+    // SAFETY: the closure only makes system calls.
     unsafe { command.pre_exec(mount) };
 }
 
-/// The BPF file system that a process sees. It stays for whoever has it open.
+/// The BPF file system that a process sees. It exists as long as somebody has it open.
 #[derive(Debug)]
 pub(super) struct Pins(File);
 
 impl Pins {
-    /// Of a process with one of its own.
+    /// The one of a process that has its own.
     pub(super) fn of(pid: u32) -> Self {
         let bpffs = BPFFS.to_str().unwrap();
         let mounts = fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap();
@@ -125,14 +125,14 @@ impl Pins {
         format!("/proc/self/fd/{}/", self.0.as_raw_fd()).into()
     }
 
-    /// Everything that is pinned there. The kernel itself offers a look at all maps and programs.
+    /// All pinned objects. Leaves out the kernel's own lists of all maps and programs.
     pub(super) fn list(&self) -> Vec<PathBuf> {
         let mut found = list(&self.root());
         found.retain(|path| path.extension().is_none_or(|extension| extension != "debug"));
         found
     }
 
-    /// Whether it would be seen if somebody pinned something.
+    /// Whether the list would show an object if one were pinned.
     pub(super) fn would_be_seen(&self) -> bool {
         let folder = self.root().join("folder");
         fs::create_dir(&folder).unwrap();

@@ -1,4 +1,5 @@
-//! Another program's tcx program that is put ahead of ours and ends the chain: found, told, and made up for where that is possible.
+//! Another program's tcx program ahead of ours ends the chain: detected, reported, and compensated if
+//! possible.
 
 use super::felt::{BOUNDED, SMALL, most_beside, queued, settles_within};
 use super::flow::{Download, Source, Upload};
@@ -19,7 +20,7 @@ fn first_interface() -> u32 {
     index(&mut Rtnl::open().unwrap(), "w0")
 }
 
-/// The whole sentence but the program's number, which the kernel gives.
+/// Checks the whole sentence except the program's number, which the kernel assigns.
 fn assert_says(why: &str, what: &str) {
     let (before, number) = why.split_once("(BPF program ").unwrap_or_else(|| panic!("{why}"));
     assert_eq!(
@@ -33,7 +34,7 @@ fn assert_says(why: &str, what: &str) {
 }
 
 #[test]
-fn a_program_put_ahead_of_the_windows_makes_them_clamps_and_it_is_said() {
+fn a_foreign_program_ahead_of_ours_makes_windows_clamps_and_that_is_reported() {
     let Some(net) = Net::with_links(1) else { return };
     let _source = Source::start(&net.server);
     net.in_client(|| {
@@ -54,7 +55,7 @@ fn a_program_put_ahead_of_the_windows_makes_them_clamps_and_it_is_said() {
 }
 
 #[test]
-fn where_only_one_way_may_be_gone_it_is_said_until_the_other_program_goes() {
+fn if_only_one_way_is_allowed_the_block_is_reported_until_the_other_program_goes() {
     let Some(net) = Net::with_links(1) else { return };
     let _source = Source::start(&net.server);
     net.in_client(|| {
@@ -91,7 +92,7 @@ fn where_only_one_way_may_be_gone_it_is_said_until_the_other_program_goes() {
 }
 
 #[test]
-fn marks_that_are_not_made_are_not_claimed() {
+fn blocked_marks_are_not_reported_as_made() {
     let Some(net) = Net::with_links(1) else { return };
     for host in [&net.client, &net.server] {
         host.run(|| output("sysctl -qw net.ipv4.tcp_ecn=1")).unwrap();

@@ -1,4 +1,5 @@
-//! A captive portal on one of two links: it is held out while it is closed, and taken back when it opens.
+//! A captive portal on one of two links: the link is not used while the portal is closed, and used again when
+//! it opens.
 
 use super::net::{Net, SERVER, nft};
 use super::rig::{PATIENCE, Running, Seen, declared};
@@ -13,7 +14,7 @@ const FIRST: LinkId = LinkId(0);
 const SITE: u16 = 8_080;
 const PORTAL: u16 = 8_081;
 
-/// Says this to everybody for as long as the process lives.
+/// Sends this reply to every client, until the process ends.
 fn serve(net: &Net, port: u16, says: &'static str) {
     let listener = net.in_server(|| TcpListener::bind(("0.0.0.0", port)).unwrap());
     std::thread::spawn(move || {
@@ -30,7 +31,7 @@ struct Cafe {
 }
 
 impl Cafe {
-    /// Two links to a site, over the first of which this rule is in the way.
+    /// Two links to a site. This rule blocks the way over the first.
     fn new(test: &str, rule: &str) -> Option<Self> {
         let net = Net::with_links(2)?;
         serve(&net, SITE, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nonline");
@@ -85,7 +86,7 @@ fn checks(seen: &Seen) -> usize {
     seen.told.iter().filter(checked).count()
 }
 
-/// Not in half a minute but now.
+/// Requests a check now instead of in half a minute.
 fn check_again(daemon: &Running) {
     let before = checks(&daemon.seen());
     daemon

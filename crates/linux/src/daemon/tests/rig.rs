@@ -1,5 +1,5 @@
-//! A daemon that is stepped by hand, with an engine that wants nothing, so that each action can be asked for by itself; and one that
-//! runs on a thread with the real engine.
+//! A daemon that is stepped by hand, with an engine that decides nothing, so that each action can be tested
+//! on its own. And one that runs on a thread with the real engine.
 
 use super::net::{Net, PORT, SERVER, gateway};
 use crate::bpf::WindowKind;
@@ -26,10 +26,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use units::Bytes;
 
-/// Only a test that fails waits so long.
+/// Deadline for conditions. Only a failing test waits this long.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Where a test's daemon keeps its journal; gone with the test.
+/// A test's journal file. Removed with the test.
 pub(super) struct Record(pub(super) PathBuf);
 
 impl Record {
@@ -44,7 +44,7 @@ impl Drop for Record {
     }
 }
 
-/// What an observer saw.
+/// What an observer has seen.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Seen {
     pub(super) told: Vec<Input>,
@@ -123,24 +123,24 @@ fn setup(
     )
 }
 
-/// Stepped by hand, on a thread in the client's namespace.
+/// A daemon that is stepped by hand, on a thread in the client's namespace.
 pub(super) struct Manual {
     pub(super) daemon: Daemon,
     seen: Arc<Mutex<Seen>>,
 }
 
 impl Manual {
-    /// New connections begin on link 0.
+    /// Starts a daemon whose new connections begin on link 0.
     pub(super) fn start(links: u8) -> Self {
         Self::bounding(links, None)
     }
 
-    /// The same, and windows are bounded in this way.
+    /// The same, with windows limited in this way.
     pub(super) fn bounding(links: u8, window: Option<WindowKind>) -> Self {
         Self::with(links, None, |setup| Setup { window, ..setup })
     }
 
-    /// The same, and connections that fall back to plain TCP are bounded.
+    /// The same, with a limit on connections that fall back to plain TCP.
     pub(super) fn bounding_fallbacks(links: u8, window: Bytes) -> Self {
         let fallback_window = Some(window);
         Self::with(links, None, |setup| Setup {
@@ -149,7 +149,7 @@ impl Manual {
         })
     }
 
-    /// The same, and what is changed is on record.
+    /// The same, with changes on record.
     pub(super) fn on_record(links: u8, journal: PathBuf) -> Self {
         Self::with(links, Some(journal), |setup| setup)
     }
@@ -169,7 +169,7 @@ impl Manual {
     }
 
     fn with(links: u8, journal: Option<PathBuf>, change: impl FnOnce(Setup) -> Setup) -> Self {
-        // This baseline moves between access points, of which there are none.
+        // This baseline moves between access points, and there are none.
         let (setup, _, seen) = setup(Policy::Handover, declared(links), journal);
         let mut daemon = Daemon::start(change(setup)).unwrap();
         daemon.begin().unwrap();
@@ -180,7 +180,7 @@ impl Manual {
         manual
     }
 
-    /// A connection that the kernel knows nothing of. The engine does not hear of it either.
+    /// Opens a connection that neither the kernel nor the engine knows.
     pub(super) fn pretend_open(&mut self, conn: ConnId) {
         let opened = self.daemon.world.conns.flows.open(conn, (SERVER, PORT).into());
         opened.phase = Phase::Open;
@@ -191,7 +191,7 @@ impl Manual {
         self.daemon.world.carry_out(now, &action)
     }
 
-    /// Lets the daemon work until `done` is satisfied with it and with what was seen.
+    /// Runs the daemon until `done` holds.
     pub(super) fn until(&mut self, what: &str, mut done: impl FnMut(&Daemon, &Seen) -> bool) {
         let mut until = Patience::of(PATIENCE);
         while !done(&self.daemon, &self.seen.lock().unwrap()) {
@@ -207,32 +207,32 @@ impl Manual {
         }
     }
 
-    /// Which levers are in force.
+    /// The levers in force.
     pub(super) fn report(&self) -> LeverReport {
         self.daemon.report().levers
     }
 
-    /// The connection is left alone from now on, as one that fell back.
+    /// Leaves the connection alone from now on, as if it had fallen back.
     pub(super) fn leave_alone(&mut self, conn: ConnId) {
         let world = &mut self.daemon.world;
         let why = LeftAlone::FellBack;
         world.conns.leave_alone(conn, why, &mut world.host);
     }
 
-    /// The connection has closed.
+    /// Reports the connection as closed.
     pub(super) fn closed(&mut self, conn: ConnId) {
         let world = &mut self.daemon.world;
         world.conns.closed(conn, &mut world.host);
     }
 
-    /// Connections that fell back, as they are now.
+    /// The connections that have fallen back.
     pub(super) fn fallbacks(&self, controllers: &Controllers) -> Vec<FallbackReport> {
         let world = &self.daemon.world;
         let fallbacks = &world.conns.bounds.fallbacks;
         fallbacks.report(&world.conns.flows, &world.links, controllers)
     }
 
-    /// Everything but numbers that the engine was told.
+    /// All inputs of the engine except samples of counters.
     pub(super) fn facts(&self) -> Vec<Input> {
         let seen = self.seen.lock().unwrap();
         seen.told
@@ -294,7 +294,7 @@ impl Manual {
         self.subflow(link)
     }
 
-    /// Waits for the next failed join and says why it failed.
+    /// Waits for the next failed join and returns the reason.
     pub(super) fn join_failure(&mut self) -> JoinFailure {
         let failure = |input: &Input| match *input {
             Input::Conn(_, ConnEvent::JoinFailed { reason, .. }) => Some(reason),
@@ -355,12 +355,13 @@ fn is_number(input: &Input) -> bool {
     )
 }
 
-/// Runs a test of this program in a process of its own, in the client's namespace: the victim, which looks for what `wishes` says.
+/// Runs a test of this program in its own process, in the client's namespace: the victim, which looks for the
+/// variables in `wishes`.
 pub(super) fn victim(net: &Net, test: &str, wishes: &[(&str, &OsStr)]) -> Child {
     victim_where(net, test, wishes, |_| {})
 }
 
-/// The same, on a machine that `change` makes another one for it.
+/// The same, on a machine that `change` modifies for it.
 pub(super) fn victim_where(
     net: &Net,
     test: &str,
@@ -376,12 +377,12 @@ pub(super) fn victim_where(
     net.client.prepare(&mut command).spawn().unwrap()
 }
 
-/// Keeps a victim alive until it is killed; should the test fail before, its end of the pipe is gone.
+/// Keeps a victim alive until it is killed. If the test fails first, its end of the pipe closes.
 pub(super) fn live_on() {
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
 }
 
-/// Runs by itself, with the real engine.
+/// A daemon that runs by itself, with the real engine.
 pub(super) struct Running {
     pub(super) inlet: InletSender,
     seen: Arc<Mutex<Seen>>,
@@ -404,14 +405,14 @@ impl Running {
         Self::with(net, setup, (inlet, seen))
     }
 
-    /// The same, and links are watched and probed while there is no connection.
+    /// The same, with links watched and probed while there is no connection.
     pub(super) fn probing(net: &Net, links: Vec<DeclaredLink>, probing: Probing) -> Self {
         let (setup, inlet, seen) = setup(Policy::Slowhand, links, None);
         let probing = Some(probing);
         Self::with(net, Setup { probing, ..setup }, (inlet, seen))
     }
 
-    /// The same, and no peer is thought to take more subflows than a stock server: two beside the first.
+    /// The same, but with peers that accept two subflows beside the first, like an unmodified server.
     pub(super) fn with_stock_servers(net: &Net, links: u8) -> Self {
         let (setup, inlet, seen) = setup(Policy::Slowhand, declared(links), None);
         let engine = Config {
@@ -421,14 +422,14 @@ impl Running {
         Self::with(net, Setup { engine, ..setup }, (inlet, seen))
     }
 
-    /// The same, and windows are bounded in this way.
+    /// The same, with windows limited in this way.
     pub(super) fn bounding(net: &Net, links: u8, journal: PathBuf, window: WindowKind) -> Self {
         let (setup, inlet, seen) = setup(Policy::Slowhand, declared(links), Some(journal));
         let window = Some(window);
         Self::with(net, Setup { window, ..setup }, (inlet, seen))
     }
 
-    /// The kernel's windows, and connections that fall back to plain TCP are bounded.
+    /// The kernel's windows, with a limit on connections that fall back to plain TCP.
     pub(super) fn bounding_fallbacks(net: &Net, journal: PathBuf, window: Bytes) -> Self {
         let (setup, inlet, seen) = setup(Policy::SlowhandNoWindow, declared(2), Some(journal));
         let fallback_window = Some(window);
@@ -454,7 +455,7 @@ impl Running {
             stopper: receive.recv().unwrap(),
             thread: Some(thread),
         };
-        // Its first answer comes when everything that was there is known.
+        // The first report comes when the daemon knows everything that existed.
         running.inlet.report(PATIENCE).unwrap();
         running
     }

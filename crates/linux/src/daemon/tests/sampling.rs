@@ -1,4 +1,4 @@
-//! The two ways of reading counters: few sockets are looked up one by one, many are listed at once.
+//! The two ways of sampling counters: few sockets are looked up one by one, many are listed at once.
 
 use super::flow::{Download, Source};
 use super::net::Net;
@@ -8,13 +8,14 @@ use policy::{LinkId, SubflowId};
 use std::time::Duration;
 
 const MUCH: u64 = 500_000;
-/// Everything is looked up, whatever there is.
+/// Looks up everything, however much there is.
 const LOOK_UP: (usize, usize) = (usize::MAX, usize::MAX);
-/// Everything is listed.
+/// Lists everything.
 const LIST: (usize, usize) = (0, 0);
-/// With two subflows each more than are looked up one by one, and fewer connections than that.
+/// With two subflows each: more subflows than are looked up one by one, but fewer connections.
 const MANY: usize = 80;
-/// So few that the server's own queue has room for each: where it has not, the kernel lets one starve (docs/kernel.md).
+/// Few enough for the server's own queue. If the queue is full, the kernel lets a connection starve
+/// (docs/kernel.md).
 const SOME: usize = 20;
 
 fn with_download(few: (usize, usize), test: impl FnOnce(&mut Manual, Download) + Send) {
@@ -28,7 +29,7 @@ fn with_download(few: (usize, usize), test: impl FnOnce(&mut Manual, Download) +
     });
 }
 
-/// Reads so many times without hearing any event.
+/// Samples this many times without reading any event.
 fn read_only(daemon: &mut Manual, times: u32) {
     let world = &mut daemon.daemon.world;
     let start = world.sampler.wake_at().unwrap().max(world.host.outlet.now);
@@ -37,7 +38,7 @@ fn read_only(daemon: &mut Manual, times: u32) {
     }
 }
 
-/// Ends a subflow's socket, of which the daemon hears nothing until it listens again.
+/// Ends a subflow's socket. The daemon does not know until it reads events again.
 fn end(daemon: &Manual, id: SubflowId) {
     let local = daemon.daemon.world.conns.flows.subflow(id).unwrap().ends.local;
     let mut found = None;
@@ -140,10 +141,10 @@ fn more_than_the_limit_are_listed_and_fewer_are_looked_up_again_at_once() {
     });
 }
 
-/// So many downloads over two links, all subflows listed.
+/// This many downloads over two links, with all subflows listed.
 fn listed(net: &Net, daemon: &mut Manual, connections: usize) -> Vec<Download> {
     let mut downloads = Vec::new();
-    // The server's queue of those who knock is short.
+    // The server's accept queue is short.
     for _ in 0..connections {
         downloads.push(Download::start(net));
         daemon.for_a_while(Duration::from_millis(10));
@@ -157,7 +158,7 @@ fn listed(net: &Net, daemon: &mut Manual, connections: usize) -> Vec<Download> {
     downloads
 }
 
-/// Kills the second link and waits until nothing goes over it any more.
+/// Kills the second link and waits until nothing uses it.
 fn lose_the_second(net: &Net, daemon: &mut Manual) {
     net.kill(1);
     daemon.until("the dead link is given up", |_, seen| {
@@ -189,7 +190,7 @@ fn among_many_subflows_that_are_listed_a_link_that_dies_is_given_up_and_no_other
 }
 
 #[test]
-fn after_a_link_has_died_among_listed_subflows_every_download_goes_on() {
+fn after_a_link_has_died_among_listed_subflows_every_download_continues() {
     let Some(net) = Net::with_links(2) else { return };
     let _source = Source::start(&net.server);
     net.in_client(|| {

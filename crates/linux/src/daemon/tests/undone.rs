@@ -1,4 +1,4 @@
-//! Whatever way a daemon ends, nothing stays.
+//! However a daemon ends, nothing of it stays.
 
 use super::felt::{
     BOUNDED_BY_ENGINE, DEEP, SETTLED, SMALL, eventually, most, queued, settles_within, unsent, without_bpf,
@@ -22,22 +22,22 @@ use std::process::Child;
 use std::time::Duration;
 use units::{Bitrate, Bytes, Ratio};
 
-/// The process that the crash tests kill looks for these.
+/// Tell the process that the crash tests kill where its journal is, and how to limit windows.
 const VICTIM: &str = "SLOWHAND_TEST_LEVER_JOURNAL";
 const VICTIM_WAY: &str = "SLOWHAND_TEST_LEVER_WAY";
-/// The process that cannot bound windows looks for this one.
+/// Tells the process that cannot limit windows where its journal is.
 const POOR: &str = "SLOWHAND_TEST_LEVER_POOR_JOURNAL";
-/// The process that has loaded everything looks for this one.
+/// Tells the process that has set every lever where its journal is.
 const LOADED: &str = "SLOWHAND_TEST_LEVER_LOADED_JOURNAL";
 
-/// A daemon in a process of its own, with windows bounded in this way.
+/// A daemon in its own process, with windows limited in this way.
 fn victim_over(net: &Net, record: &Record, way: WindowKind) -> Child {
     let way = format!("{way:?}");
     let wishes = [(VICTIM, record.0.as_os_str()), (VICTIM_WAY, way.as_ref())];
     rig::victim(net, "daemon::tests::undone::victim", &wishes)
 }
 
-/// Not a test of its own: the process that is killed.
+/// Not a test of its own: the process to be killed.
 #[test]
 fn victim() {
     let Some(record) = std::env::var_os(VICTIM) else {
@@ -61,7 +61,7 @@ fn kill(mut victim: Child) {
     victim.wait().unwrap();
 }
 
-/// A download over two links, looked after by a victim that has bounded the server's queue.
+/// A download over two links, with a victim that has limited the server's queue.
 fn with_bounded_download(test: &str, way: WindowKind, then: impl FnOnce(&Net, &Record)) {
     let Some(net) = Net::with_links(2) else { return };
     let _source = Source::start(&net.server);
@@ -77,7 +77,7 @@ fn with_bounded_download(test: &str, way: WindowKind, then: impl FnOnce(&Net, &R
     settles_within(DEEP - 1, || most(|| queued(&net.server), std::thread::sleep));
     let links = net.in_client(|| ["w0", "w1"].map(|link| index(&mut Rtnl::open().unwrap(), link)));
     let attached = || net.in_client(|| links.map(on_the_way_out));
-    // Those that mark are there with either way.
+    // Both ways attach the programs that mark.
     let before = attached();
     assert!(before.iter().all(|&programs| programs > 0), "{before:?}");
     kill(victim);
@@ -87,7 +87,7 @@ fn with_bounded_download(test: &str, way: WindowKind, then: impl FnOnce(&Net, &R
 }
 
 #[test]
-fn a_killed_daemon_lets_go_of_the_window_at_once() {
+fn a_killed_daemon_releases_the_window_at_once() {
     with_bounded_download("egress", WindowKind::Egress, |net, _| {
         eventually("a queue as deep as the kernels like", &net.server, |bytes| {
             bytes > DEEP
@@ -96,7 +96,7 @@ fn a_killed_daemon_lets_go_of_the_window_at_once() {
 }
 
 #[test]
-fn a_clamp_that_a_killed_daemon_left_is_taken_off_by_the_next() {
+fn a_clamp_left_by_a_killed_daemon_is_removed_by_the_next() {
     with_bounded_download("clamp", WindowKind::Clamp, |net, record| {
         let mut next = Running::start(net, Policy::SlowhandNoWindow, 2, Some(record.0.clone()));
         nothing_is_left_on_sockets(net);
@@ -107,13 +107,14 @@ fn a_clamp_that_a_killed_daemon_left_is_taken_off_by_the_next() {
     });
 }
 
-/// A queue grows also beside a clamp that stays: the receive buffer's tuning lifts it.
+/// Asserts that no limit is left on sockets. A growing queue would not show that: autotuning lifts a clamp
+/// that stays.
 fn nothing_is_left_on_sockets(net: &Net) {
     assert_eq!(net.in_client(|| restore_subflows().unwrap()), Pass::default());
 }
 
 #[test]
-fn an_unsent_limit_that_a_killed_daemon_left_is_taken_off_by_the_next() {
+fn an_unsent_limit_left_by_a_killed_daemon_is_removed_by_the_next() {
     let Some(net) = Net::with_links(2) else { return };
     let record = Record::new("unsent");
     let victim = victim_over(&net, &record, WindowKind::Egress);
@@ -145,7 +146,7 @@ fn an_unsent_limit_that_a_killed_daemon_left_is_taken_off_by_the_next() {
 }
 
 #[test]
-fn a_daemon_that_stops_gives_everything_back() {
+fn a_daemon_that_stops_releases_everything() {
     let Some(net) = Net::with_links(2) else { return };
     let _source = Source::start(&net.server);
     for way in [WindowKind::Egress, WindowKind::Clamp] {
@@ -168,7 +169,7 @@ fn a_daemon_that_stops_gives_everything_back() {
 }
 
 #[test]
-fn a_daemon_that_stops_takes_its_unsent_limits_off() {
+fn a_daemon_that_stops_removes_its_unsent_limits() {
     let Some(net) = Net::with_links(2) else { return };
     let record = Record::new("stop-unsent");
     let mut daemon = Running::bounding(&net, 2, record.0.clone(), WindowKind::Egress);
@@ -190,7 +191,7 @@ fn a_daemon_that_stops_takes_its_unsent_limits_off() {
     });
 }
 
-/// Not a test of its own: a process that has pulled every lever, and is killed.
+/// Not a test of its own: a process that sets every lever and is killed.
 #[test]
 fn loaded_victim() {
     let Some(record) = std::env::var_os(LOADED) else {
@@ -223,7 +224,7 @@ fn loaded_victim() {
 }
 
 #[test]
-fn a_killed_daemon_leaves_no_program_and_has_pinned_none() {
+fn a_killed_daemon_leaves_no_loaded_or_pinned_program() {
     let Some(net) = Net::with_links(1) else { return };
     let record = Record::new("pins");
     let wishes = [(LOADED, record.0.as_os_str())];
@@ -257,7 +258,8 @@ fn receive_buffer() -> String {
     sysctl::read(&Key::new("net.ipv4.tcp_rmem")).unwrap()
 }
 
-/// Not a test of its own: a process that cannot load a program, bounds what the peers of new connections may queue, and is killed.
+/// Not a test of its own: a process that cannot load a program, limits what the peers of new connections may
+/// queue, and is killed.
 #[test]
 fn poor_victim() {
     let Some(record) = std::env::var_os(POOR) else {
@@ -272,7 +274,7 @@ fn poor_victim() {
 }
 
 #[test]
-fn a_receive_buffer_that_a_killed_daemon_left_is_as_it_was_after_the_next_start() {
+fn a_receive_buffer_left_by_a_killed_daemon_is_restored_by_the_next_start() {
     let Some(net) = Net::with_links(1) else { return };
     let record = Record::new("rmem");
     let before = net.in_client(receive_buffer);
@@ -307,7 +309,7 @@ fn token() -> ConnId {
     found.unwrap()
 }
 
-/// Another size than [`SMALL`], and less than what a socket begins with.
+/// A size other than [`SMALL`], and smaller than a new socket's.
 const CLAMP: Bytes = Bytes::from_kib(48);
 
 /// A clamp and an unsent limit on the only connection's subflow.
@@ -329,13 +331,13 @@ impl Limits {
         [self.0.apply().unwrap(), self.1.apply().unwrap()]
     }
 
-    /// What the subflow is limited to. Looking sets it again.
+    /// The subflow's limits. The walk that reads them sets them again.
     fn found(&mut self) -> [Bytes; 2] {
         self.walk().map(|pass| pass.subflows[0].before)
     }
 }
 
-/// An upload over one link, in whose client's namespace the rest happens.
+/// Runs `then` in the client's namespace, beside an upload over one link.
 fn beside_upload(then: impl FnOnce() + Send) {
     let Some(net) = Net::with_links(1) else { return };
     net.in_client(|| output("ip route add default via 10.0.0.2 dev w0"));
@@ -344,7 +346,7 @@ fn beside_upload(then: impl FnOnce() + Send) {
 }
 
 #[test]
-fn limits_on_sockets_are_taken_off_where_nothing_else_is_on_record() {
+fn limits_on_sockets_are_removed_if_nothing_else_is_on_record() {
     let record = Record::new("only-limits");
     beside_upload(|| {
         let mut limits = Limits::set();
@@ -369,7 +371,7 @@ fn limits_on_sockets_are_taken_off_where_nothing_else_is_on_record() {
 }
 
 #[test]
-fn limits_are_taken_off_although_the_user_has_changed_all_else_that_was_on_record() {
+fn limits_are_removed_although_the_user_has_changed_all_else_on_record() {
     let record = Record::new("all-left");
     beside_upload(|| {
         let limits = Limits::set();
@@ -398,7 +400,7 @@ fn limits_are_taken_off_although_the_user_has_changed_all_else_that_was_on_recor
 }
 
 #[test]
-fn limits_that_cannot_be_taken_off_are_an_error() {
+fn limits_that_cannot_be_removed_are_an_error() {
     let record = Record::new("limits-left");
     beside_upload(|| {
         let mut journal = Journal::open(&record.0).unwrap().0;
@@ -413,7 +415,7 @@ fn limits_that_cannot_be_taken_off_are_an_error() {
 }
 
 #[test]
-fn clamps_of_fallbacks_that_cannot_be_taken_off_are_an_error_and_all_else_is_told() {
+fn fallback_clamps_that_cannot_be_removed_are_an_error_that_names_all_else() {
     let record = Record::new("fallbacks-left");
     beside_upload(|| {
         let key = Key::new("net.ipv4.ip_default_ttl");
@@ -430,7 +432,7 @@ fn clamps_of_fallbacks_that_cannot_be_taken_off_are_an_error_and_all_else_is_tol
 }
 
 #[test]
-fn what_stays_on_sockets_is_on_record_and_nothing_else_is_taken_for_it() {
+fn only_limits_that_stay_on_sockets_are_on_record_as_such() {
     let Some(net) = Net::with_links(1) else { return };
     net.in_client(|| {
         for way in [WindowKind::Egress, WindowKind::Clamp] {

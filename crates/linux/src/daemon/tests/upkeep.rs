@@ -1,4 +1,4 @@
-//! What other programs change while a daemon is at work.
+//! Changes that other programs make under a running daemon.
 
 use super::flow::{Download, Source};
 use super::net::Net;
@@ -17,7 +17,7 @@ fn with_manual(policy: Policy, test: impl FnOnce(&Net, &mut Manual) + Send) {
     });
 }
 
-/// How often `words` were reported.
+/// How often a text was reported.
 fn reported(daemon: &Manual, words: &str) -> usize {
     daemon
         .failures()
@@ -27,7 +27,7 @@ fn reported(daemon: &Manual, words: &str) -> usize {
 }
 
 #[test]
-fn the_path_manager_and_its_limits_are_restored_and_that_is_told_once() {
+fn the_path_manager_and_its_limits_are_restored_and_that_is_reported_once() {
     with_manual(Policy::Handover, |_, daemon| {
         let kernel = || output("sysctl -n net.mptcp.path_manager");
         for _ in 0..2 {
@@ -59,7 +59,7 @@ fn endpoints_are_restored() {
 }
 
 #[test]
-fn rules_and_routes_that_are_swept_are_restored_and_that_is_told_once() {
+fn removed_rules_and_routes_are_restored_and_that_is_reported_once() {
     with_manual(Policy::Handover, |_, daemon| {
         daemon
             .act(Action::DefaultRoute(Family::V4, Some(LinkId(1))))
@@ -81,7 +81,7 @@ fn rules_and_routes_that_are_swept_are_restored_and_that_is_told_once() {
     });
 }
 
-/// A full tunnel comes up, as wg-quick makes one: everything but its own packets goes there.
+/// Starts a full tunnel, as wg-quick does: it takes everything but its own packets.
 fn full_tunnel() {
     plug("vpn0");
     furnish("vpn0", &["10.77.0.2/24"]);

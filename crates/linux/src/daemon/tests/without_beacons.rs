@@ -1,4 +1,4 @@
-//! WiFi as a live host has it: a carrier and an address, and neither a channel nor beacons.
+//! WiFi as on a real host: a carrier and an address, but neither a channel nor beacons.
 
 use super::flow::{Download, Source};
 use super::net::Net;
@@ -8,7 +8,7 @@ use crate::testing::Patience;
 use policy::{LinkId, LinkKind, Policy};
 use std::collections::BTreeSet;
 
-/// A modem, and two access points after it.
+/// A modem, followed by two access points.
 fn links() -> Vec<DeclaredLink> {
     let mut links = declared(3);
     let kinds = [LinkKind::Cellular, LinkKind::Wifi, LinkKind::Wifi];
@@ -18,7 +18,7 @@ fn links() -> Vec<DeclaredLink> {
     links
 }
 
-/// Waits until the connection is in use over these links and over no other.
+/// Waits until the connection uses these links and no other.
 fn until_over(daemon: &Running, links: &[u16]) {
     let wanted = BTreeSet::from_iter(links.iter().map(|&link| LinkId(link)));
     let mut until = Patience::of(PATIENCE);

@@ -26,7 +26,8 @@ pub(crate) fn one_of<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
     }
 }
 
-/// Longest part of a word that is compared, in characters: longer than any key, so that a file of one huge name costs little.
+/// Longest part of a word that is compared, in characters. It is longer than any key, and bounds the cost of a
+/// file of one huge name.
 const COMPARED: usize = 64;
 
 /// The first [`COMPARED`] characters.

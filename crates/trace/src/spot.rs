@@ -1,5 +1,5 @@
-//! A place in a text that somebody wrote, and a message about it: `file:line:column: what is wrong`, the line with the place
-//! underlined, and the remedy.
+//! A place in a text that somebody wrote, and a message about it: `file:line:column: what is wrong`, the line
+//! with the place underlined, and the remedy.
 //!
 //! ```text
 //! walk.toml:6:11: channel 36 is not in the band of 802.11g
@@ -10,7 +10,8 @@
 //!   = help: use 1 to 13
 //! ```
 //!
-//! The message has no colours: it goes to logs and documents as well as to a terminal. What a terminal would obey is escaped.
+//! The message has no colours: it goes to logs and documents as well as to a terminal. Control characters are
+//! escaped.
 //!
 //! # Checked by
 //! `tests`; `crates/scenario/tests/told.rs`.

@@ -1,4 +1,5 @@
-//! How late packets were: a histogram with a bounded relative error, so that a percentile of millions of packets costs 4 KiB.
+//! How late packets were: a histogram with a bounded relative error. A percentile of millions of packets costs
+//! 4 KiB.
 
 use hdrhistogram::Histogram;
 use trace::LatenessUs;

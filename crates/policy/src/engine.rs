@@ -40,7 +40,8 @@ pub enum Policy {
     WifiFirst,
     /// Every link joined; the kernel's own path manager and scheduler and nothing else.
     Mptcp,
-    /// `Mptcp`, and marks on what arrives over access points whose packets cost clearly more air than the best one's (nsdi15 §5.2).
+    /// `Mptcp`, and marks on what arrives over access points whose packets cost clearly more air than the
+    /// best one's (nsdi15 §5.2).
     Ecn(steer::Form),
     /// Every link joined; of the access points of a channel one is used at a time (FatVAP, juggler).
     OneAtATime,
@@ -50,7 +51,8 @@ pub enum Policy {
     Energy(Variant),
     /// All of ours.
     Slowhand,
-    /// All of ours but what bounds queues: no window, no unsent limit, no marks or caps, no slow links put by, no quick link for little, no renewals.
+    /// All of ours but what bounds queues: no window, no unsent limit, no marks or caps, no slow links put
+    /// by, no quick link for little, no renewals.
     SlowhandNoWindow,
 }
 
@@ -246,8 +248,9 @@ impl Engine {
         self.doubted().next().is_some()
     }
 
-    /// The links that are in doubt. When the time has come that [`Engine::wake_at`] told, the world tells what their interfaces have received
-    /// ([`LinkEvent::Received`]) before it ticks: a doubt is settled by a look, however seldom subflows are read.
+    /// The links that are in doubt. When the time has come that [`Engine::wake_at`] told, the world tells
+    /// what their interfaces have received ([`LinkEvent::Received`]) before it ticks: a doubt is settled by a
+    /// look, however seldom subflows are read.
     pub fn doubted(&self) -> impl Iterator<Item = LinkId> {
         let paths = self.state.paths.iter();
         paths.filter_map(|(&link, path)| path.doubt().map(|_| link))

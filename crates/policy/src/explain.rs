@@ -1,16 +1,19 @@
 //! Why each link is used, idle or refused, in words a user reads, and in one word for machines.
 //!
-//! What is decided comes as [`crate::Note`]s, with a [`crate::Verb`] for machines; what is so now is asked for here. The words are stable and
-//! listed in ARCHITECTURE.md ("The words of decisions").
+//! What is decided comes as [`crate::Note`]s, with a [`crate::Verb`] for machines; what is so now is asked
+//! for here. The words are stable and listed in ARCHITECTURE.md ("The words of decisions").
 //!
 //! # Sources
-//! - None: no paper says how a decision is explained. The order of the answers is that of what would have to change first.
+//! - None: no paper says how a decision is explained. The order of the answers is that of what would have to
+//!   change first.
 //!
 //! # Where we differ, and why
-//! 1. One word for each link, although several may be true: a link that may not be used is `refused` also while it has no carrier.
+//! 1. One word for each link, although several may be true: a link that may not be used is `refused` also
+//!    while it has no carrier.
 //!
 //! # Checked by
-//! `tests/engine_explains.rs`: every word is said, and documented; `tests/engine_air.rs`, `tests/engine_cost.rs`: the numbers behind them.
+//! `tests/engine_explains.rs`: every word is said, and documented; `tests/engine_air.rs`,
+//! `tests/engine_cost.rs`: the numbers behind them.
 
 use crate::choose::{low_traffic, slow_links};
 use crate::estimate::bandwidth::Limit;
@@ -53,7 +56,8 @@ impl Explanation {
     ];
 }
 
-/// One connection whose queues are bounded, or that has a slow link as a backup, tries it in use or has lately found it worth that, explained.
+/// One connection whose queues are bounded, or that has a slow link as a backup, tries it in use or has
+/// lately found it worth that, explained.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnExplanation {
     /// Which.

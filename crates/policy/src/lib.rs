@@ -4,7 +4,8 @@
 //!
 //! 1. [`Engine::handle`] one input with the time it happened;
 //! 2. [`Engine::poll`] until `None`, carrying out each action;
-//! 3. sleep until [`Engine::wake_at`] or the next input, whichever is first; then [`Engine::tick`] or `handle`.
+//! 3. sleep until [`Engine::wake_at`] or the next input, whichever is first; then [`Engine::tick`] or
+//!    `handle`.
 //!
 //! ```
 //! use policy::{Action, Config, Engine, Family, Input, LinkEvent, LinkId, LinkKind, LinkSpec, Policy, Role};
@@ -23,7 +24,8 @@
 //! The rooms, lowest first. A room uses only rooms of earlier lines:
 //!
 //! 1. `io` (the values of inputs and actions), `cc` (congestion controllers)
-//! 2. `estimate` (measured quantities), `sched` (packet schedulers), `window` and `slow` (the arithmetic of one connection)
+//! 2. `estimate` (measured quantities), `sched` (packet schedulers), `window` and `slow` (the arithmetic of
+//!    one connection)
 //! 3. `known` (all links, connections and subflows)
 //! 4. `alive` (which links live), `choose` (which links to use), `flow` (flows without MPTCP)
 //! 5. `subflow` (joins and ends), `queue` (short queues), `wifi` (shared channels and radios), `explain.rs`

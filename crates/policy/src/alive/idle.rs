@@ -1,7 +1,7 @@
 //! Whether links still lead anywhere while no connection of ours shows it.
 //!
-//! A link that dies while no MPTCP connection is open leaves no subflow that falls silent. What is left is what the programs of this host run into,
-//! and a probe now and then.
+//! A link that dies while no MPTCP connection is open leaves no subflow that falls silent. What is left is
+//! what the programs of this host run into, and a probe now and then.
 //!
 //! | what | what it raises |
 //! |---|---|
@@ -9,7 +9,8 @@
 //! | an interface sends and next to nothing comes back (UDP) | the same |
 //! | once a minute, one link after the other: a host that has replied before does not reply | a suspicion |
 //!
-//! A suspicion probes up to five hosts over the suspect, and those that count over other links too. It ends like this:
+//! A suspicion probes up to five hosts over the suspect, and those that count over other links too. It ends
+//! like this:
 //!
 //! | found | follows |
 //! |---|---|
@@ -19,24 +20,32 @@
 //! | anything else: all links silent together, or a host that nobody reaches | nothing |
 //!
 //! # Sources
-//! - RFC 1122 §4.2.3.5: a retransmitted SYN says that the path or the host fails, not which. Hence the same host over another link.
-//! - RFC 792, RFC 4443 §4.2: a host should reply to an echo, and many do not. Hence no silence counts of a host that never replied.
-//! - RFC 8305 §5: one attempt in a quarter of a second while others are open; probes of a suspicion are as far apart.
+//! - RFC 1122 §4.2.3.5: a retransmitted SYN says that the path or the host fails, not which. Hence the same
+//!   host over another link.
+//! - RFC 792, RFC 4443 §4.2: a host should reply to an echo, and many do not. Hence no silence counts of a
+//!   host that never replied.
+//! - RFC 8305 §5: one attempt in a quarter of a second while others are open; probes of a suspicion are as
+//!   far apart.
 //! - RFC 6298 §2.1: the first retransmission of a SYN after 1 s is what most suspicions begin with.
 //!
 //! # Where we differ, and why
-//! 1. A suspicion is no doubt ([`crate::known::doubt`]): the link stays in use, since a program that knocks at closed doors raises one. What the interface receives
-//!    settles it neither way: a LAN is full of neighbours' broadcasts while nothing beyond the router is reached.
-//! 2. A reply of the next hop says that the next hop lives. A router replies, and resolves names from its cache, while its own uplink is dead.
-//! 3. One silent host is no dead link, unless another link reaches it at that moment. Limit: where the only host that this machine knows of is cut off on one
-//!    link, and on that link alone, the link counts as dead although it may reach others.
+//! 1. A suspicion is no doubt ([`crate::known::doubt`]): the link stays in use, since a program that knocks
+//!    at closed doors raises one. What the interface receives settles it neither way: a LAN is full of
+//!    neighbours' broadcasts while nothing beyond the router is reached.
+//! 2. A reply of the next hop says that the next hop lives. A router replies, and resolves names from its
+//!    cache, while its own uplink is dead.
+//! 3. One silent host is no dead link, unless another link reaches it at that moment. Limit: where the only
+//!    host that this machine knows of is cut off on one link, and on that link alone, the link counts as dead
+//!    although it may reach others.
 //! 4. Without another link to compare with, nothing is asked and nothing follows.
-//! 5. While nothing is wrong one link is asked a minute, in turn, and none that something was heard over in the last minute. Metered links are not, nor modems that new
-//!    connections do not use: a probe keeps an LTE radio awake for 11.6 s ([`crate::estimate::energy`]).
+//! 5. While nothing is wrong one link is asked a minute, in turn, and none that something was heard over in
+//!    the last minute. Metered links are not, nor modems that new connections do not use: a probe keeps an
+//!    LTE radio awake for 11.6 s ([`crate::estimate::energy`]).
 //! 6. Limit: health is per link. Where IPv4 fails and IPv6 does not, the link lives.
 //!
 //! # Checked by
-//! `tests::liveness`; `tests/engine_any_inputs.rs`; `daemon::tests::idle` on a real kernel; `dead-idle` in the benchmarks.
+//! `tests::liveness`; `tests/engine_any_inputs.rs`; `daemon::tests::idle` on a real kernel; `dead-idle` in
+//! the benchmarks.
 
 use super::suspicion::{self, Other, Verdict};
 use crate::io::{HostId, LinkId, LinkKind, Verb};
@@ -50,7 +59,8 @@ use units::{Duration, Instant};
 
 /// A link that nothing was heard of for this long is asked while nothing is wrong.
 const IDLE_PAUSE: Duration = Duration::from_secs(60);
-/// All links together are asked this often while nothing is wrong. With the neighbour discovery of both ends a question is six packets.
+/// All links together are asked this often while nothing is wrong. With the neighbour discovery of both ends
+/// a question is six packets.
 const ASK_EVERY: Duration = Duration::from_secs(60);
 /// That many questions may have been saved up.
 const MOST_SAVED: u32 = 2;
@@ -151,7 +161,8 @@ impl Liveness {
         }
     }
 
-    /// Of the links that are due to be asked while nothing is wrong, the one that was asked or heard longest ago.
+    /// Of the links that are due to be asked while nothing is wrong, the one that was asked or heard longest
+    /// ago.
     fn longest_unheard(&self, now: Instant, state: &State, links: &[LinkId]) -> Option<LinkId> {
         let last = |link: LinkId| {
             let watch = self.watches.get(&link);
@@ -269,8 +280,8 @@ impl Liveness {
     }
 }
 
-/// Asks a dead link that no connection can ask; whether there was anybody to ask. After `tries` without anybody it counts as alive, since nobody would find
-/// that it is.
+/// Asks a dead link that no connection can ask; whether there was anybody to ask. After `tries` without
+/// anybody it counts as alive, since nobody would find that it is.
 pub(crate) fn retry(now: Instant, state: &mut State, link: LinkId, tries: u32) {
     let mut liveness = core::mem::take(&mut state.liveness);
     let hosts = liveness.to_retry(now, link);

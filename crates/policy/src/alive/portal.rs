@@ -1,7 +1,8 @@
 //! Holds out links that lead to a captive portal, or to a next hop and no further.
 //!
-//! The world checks a link by asking a known URL over it ([`crate::Action::Check`]). A link that is held out gets no new connection, no default route and no
-//! join while another link can be used. What it carries already stays.
+//! The world checks a link by asking a known URL over it ([`crate::Action::Check`]). A link that is held out
+//! gets no new connection, no default route and no join while another link can be used. What it carries
+//! already stays.
 //!
 //! | the check | follows |
 //! |---|---|
@@ -14,10 +15,12 @@
 //! - NetworkManager.conf(5), `[connectivity]`: a URI, an expected response, and an interval of 300 s.
 //!
 //! # Where we differ, and why
-//! 1. From NetworkManager: a link that is held out is checked every 30 s, since a user who has logged in waits for it.
-//! 2. A link is never held out alone: with nothing else to use, all links count as open. A URL that has ceased to give the expected response must
-//!    not take a host off the net.
-//! 3. A metered link is checked once, when new connections go over it for the first time, and while it is held out.
+//! 1. From NetworkManager: a link that is held out is checked every 30 s, since a user who has logged in
+//!    waits for it.
+//! 2. A link is never held out alone: with nothing else to use, all links count as open. A URL that has
+//!    ceased to give the expected response must not take a host off the net.
+//! 3. A metered link is checked once, when new connections go over it for the first time, and while it is
+//!    held out.
 //!
 //! # Checked by
 //! `tests::portal`; `daemon::tests::portal` on a real kernel.

@@ -1,8 +1,10 @@
-//! Asks reserves that have long been silent whether they are still there, so that none is found dead at the moment when it is needed.
+//! Asks reserves that have long been silent whether they are still there, so that none is found dead at the
+//! moment when it is needed.
 //!
-//! A backup brings nothing while another link carries, so its silence says nothing, and one that died minutes ago would count as sound: it would be raised
-//! in the place of a link that dies, and words to the peer would be trusted to it. So it is asked, with one packet, every few seconds while its
-//! connection is busy. A question that stays unanswered raises a doubt like any other, and only a doubt's own probes settle that.
+//! A backup brings nothing while another link carries, so its silence says nothing, and one that died minutes
+//! ago would count as sound: it would be raised in the place of a link that dies, and words to the peer would
+//! be trusted to it. So it is asked, with one packet, every few seconds while its connection is busy. A
+//! question that stays unanswered raises a doubt like any other, and only a doubt's own probes settle that.
 //!
 //! | the connection | a silent reserve is asked after |
 //! |---|---|
@@ -11,17 +13,22 @@
 //!
 //! # Sources
 //! - RFC 8684 §3.3.8: a backup carries data only where no other subflow can.
-//! - Huang et al. 2012, tables 3 and 4 ([`crate::estimate::energy`]): a packet costs an LTE radio 11.6 s of its tail, one of WiFi 0.24 s.
+//! - Huang et al. 2012, tables 3 and 4 ([`crate::estimate::energy`]): a packet costs an LTE radio 11.6 s of
+//!   its tail, one of WiFi 0.24 s.
 //!
 //! # Where we differ, and why
-//! 1. A question by itself is no doubt: the reserve stays sound while it is under way, or a link that dies then would wait for its answer.
-//! 2. There is no hurry: an answer may take [`PATIENCE`], and so may those to a doubt's probes. On a line that a neighbour has filled they
-//!    wait in a queue of which nothing is seen here.
-//! 3. Limit: no reserve that counts as sound is asked over a mobile network, over a metered link, or over WiFi: a question wakes a radio that sleeps, and
-//!    keeps it awake for longer than it takes. (A WiFi link is, if the world tells by [`crate::LinkEvent::Draws`] that its radio has no tail; none does yet.)
-//!    Whether such a reserve is dead is found when it is used. `fade` had gaps of 84 ms (median) where more questions woke a WiFi link. One that was given up is
-//!    asked whether it is back, over any link, every 6.4 s in the end ([`crate::alive::silence`]).
-//! 4. Limit: a peer that answers no echoes is asked by a handshake, and its server has to accept that: hence seconds and minutes, not moments.
+//! 1. A question by itself is no doubt: the reserve stays sound while it is under way, or a link that dies
+//!    then would wait for its answer.
+//! 2. There is no hurry: an answer may take [`PATIENCE`], and so may those to a doubt's probes. On a line
+//!    that a neighbour has filled they wait in a queue of which nothing is seen here.
+//! 3. Limit: no reserve that counts as sound is asked over a mobile network, over a metered link, or over
+//!    WiFi: a question wakes a radio that sleeps, and keeps it awake for longer than it takes. (A WiFi link
+//!    is, if the world tells by [`crate::LinkEvent::Draws`] that its radio has no tail; none does yet.)
+//!    Whether such a reserve is dead is found when it is used. `fade` had gaps of 84 ms (median) where more
+//!    questions woke a WiFi link. One that was given up is asked whether it is back, over any link, every 6.4
+//!    s in the end ([`crate::alive::silence`]).
+//! 4. Limit: a peer that answers no echoes is asked by a handshake, and its server has to accept that: hence
+//!    seconds and minutes, not moments.
 //!
 //! # Checked by
 //! `tests::reserves`.

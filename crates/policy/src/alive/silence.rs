@@ -1,31 +1,36 @@
 //! Which links have silently died: silence raises a doubt, and only probes that stay unanswered settle it.
 //!
-//! A subflow that brought something and stops is doubted after a few milliseconds if it was busy, later if its traffic was
-//! thin. A doubt costs a few small packets. Anything that arrives over the link ends it: a segment, an answer, any packet that
-//! the interface counts. So an idle, application-limited or slow path is never taken for a dead one: it answers.
+//! A subflow that brought something and stops is doubted after a few milliseconds if it was busy, later if
+//! its traffic was thin. A doubt costs a few small packets. Anything that arrives over the link ends it: a
+//! segment, an answer, any packet that the interface counts. So an idle, application-limited or slow path is
+//! never taken for a dead one: it answers.
 //!
 //! # Sources
-//! - Readings of a link cut silently under a download (the project's kernel notes): arrivals stop within 2 ms of the cut; gaps of a
-//!   healthy busy subflow are up to 35 ms under Reno.
+//! - Readings of a link cut silently under a download (the project's kernel notes): arrivals stop within 2 ms
+//!   of the cut; gaps of a healthy busy subflow are up to 35 ms under Reno.
 //! - RFC 8684 §3.3.6 and §3.4.2: the peer learns by REMOVE_ADDR, over any living subflow.
 //!
 //! # Where we differ, and why
-//! 1. No silence alone is proof, however busy the path was: beside much slower links, and on a shared air, a healthy subflow is silent for
-//!    longer than a dead one needs to be found.
+//! 1. No silence alone is proof, however busy the path was: beside much slower links, and on a shared air, a
+//!    healthy subflow is silent for longer than a dead one needs to be found.
 //! 2. Probes leave while the silence is still short, so that asking costs no time.
-//! 3. The time given to an answer is that of an empty queue: were the queue full, what is in it would arrive, or be acknowledged,
-//!    and end the doubt. Only where little came before the silence, the loaded round-trip time is given: then the queue may be another's.
+//! 3. The time given to an answer is that of an empty queue: were the queue full, what is in it would arrive,
+//!    or be acknowledged, and end the doubt. Only where little came before the silence, the loaded round-trip
+//!    time is given: then the queue may be another's.
 //! 4. A doubt does not ripen while nobody looks, or this host does not run ([`crate::known::doubt`]).
-//! 5. No arming after slow start: a subflow that is silent between the bursts of its slow start is asked like any other, and answers. What arming would
-//!    prevent, a path given up for a silence alone, never happens: without unanswered probes nothing is given up. Six bursts over links of 20, 30 and
-//!    50 ms cost 20 small packets in all, 9 over one link at most, and no link.
+//! 5. No arming after slow start: a subflow that is silent between the bursts of its slow start is asked like
+//!    any other, and answers. What arming would prevent, a path given up for a silence alone, never happens:
+//!    without unanswered probes nothing is given up. Six bursts over links of 20, 30 and 50 ms cost 20 small
+//!    packets in all, 9 over one link at most, and no link.
 //!
-//! 6. A backup that brings nothing is not asked here, since it brings nothing while others carry: [`crate::alive::reserves`] asks it. What we sent over it and is
-//!    not acknowledged is missed as on any other.
-//! 7. A link over which a look has found something is not doubted for what the same look has found of one of its subflows, which may wait for a time-out
-//!    of its own.
-//! 8. Links that are silent together have one cause, which is rarely their death: the peer, its host or what all of them pass stands still for a moment. So
-//!    while no link is known to live, none is given up until the last of them must have answered. Nothing is lost by that, as there is nowhere to go.
+//! 6. A backup that brings nothing is not asked here, since it brings nothing while others carry:
+//!    [`crate::alive::reserves`] asks it. What we sent over it and is not acknowledged is missed as on any
+//!    other.
+//! 7. A link over which a look has found something is not doubted for what the same look has found of one of
+//!    its subflows, which may wait for a time-out of its own.
+//! 8. Links that are silent together have one cause, which is rarely their death: the peer, its host or what
+//!    all of them pass stands still for a moment. So while no link is known to live, none is given up until
+//!    the last of them must have answered. Nothing is lost by that, as there is nowhere to go.
 //!
 //! # Checked by
 //! `tests::loss`, `tests::looks`; `stall-drop`, `stall-backup` and `wrong-removals` in the benchmarks.
@@ -44,21 +49,25 @@ use units::{Duration, Instant};
 const BUSY_SEGMENTS: u64 = 30;
 /// Silence after which a busy subflow is asked.
 const BUSY_SILENCE: Duration = Duration::from_millis(20);
-/// The same over a cable, where nothing waits for its turn on the air: the first reading of the counters that finds nothing new. With so little for
-/// WiFi, too, `fade` had gaps of 84 ms (median) and 220 ms: each question wakes a link that is kept warm.
+/// The same over a cable, where nothing waits for its turn on the air: the first reading of the counters that
+/// finds nothing new. With so little for WiFi, too, `fade` had gaps of 84 ms (median) and 220 ms: each
+/// question wakes a link that is kept warm.
 const BUSY_CABLE_SILENCE: Duration = Duration::from_millis(8);
 /// Silence after which any other subflow is asked.
 const THIN_SILENCE: Duration = Duration::from_millis(150);
 /// Data under way for this much longer than its round trip should take is a doubt.
 const ACK_SLACK: Duration = Duration::from_millis(30);
-/// After an answer, the same silence is questioned again only after this, and another one only when it is twice as long.
+/// After an answer, the same silence is questioned again only after this, and another one only when it is
+/// twice as long.
 const CLEARED_FOR: Duration = Duration::from_millis(500);
 /// Data that came within this time tells how long a queue stands.
 const LATELY: Duration = Duration::from_secs(1);
-/// What a thin subflow shows as a round trip may have its sender's pauses in it: no more than this is believed.
+/// What a thin subflow shows as a round trip may have its sender's pauses in it: no more than this is
+/// believed.
 const LONGEST_ROUND: Duration = Duration::from_millis(150);
 
-/// Looks at one subflow whose counters were just read; raises a doubt about its link if it should be bringing something, and then says so.
+/// Looks at one subflow whose counters were just read; raises a doubt about its link if it should be bringing
+/// something, and then says so.
 pub(crate) fn inspect(now: Instant, state: &mut State, conn_id: ConnId, subflow_id: SubflowId) -> bool {
     let Some(conn) = state.conns.get(&conn_id) else {
         return false;
@@ -81,8 +90,8 @@ pub(crate) fn inspect(now: Instant, state: &mut State, conn_id: ConnId, subflow_
     doubt(now, state, link, conn_id, silence, loaded)
 }
 
-/// Raises a doubt about a link that has been silent for so long, and asks it; not if something is known of it already. An answer is given at least this `loaded`
-/// round trip.
+/// Raises a doubt about a link that has been silent for so long, and asks it; not if something is known of it
+/// already. An answer is given at least this `loaded` round trip.
 pub(crate) fn doubt(
     now: Instant,
     state: &mut State,
@@ -106,8 +115,8 @@ pub(crate) fn doubt(
     true
 }
 
-/// The round trip that what comes over a link has shown lately, with every queue: by the subflow that shows least, since one that brings little echoes time
-/// stamps of long ago.
+/// The round trip that what comes over a link has shown lately, with every queue: by the subflow that shows
+/// least, since one that brings little echoes time stamps of long ago.
 fn arriving_rtt(now: Instant, state: &State, link: LinkId) -> Duration {
     let over = state.conns.values().flat_map(|conn| conn.over(link));
     let lately = over.filter(|subflow| subflow.arrivals.silence(now) < LATELY);
@@ -188,8 +197,8 @@ fn doubts(state: &mut State) -> impl Iterator<Item = &mut Doubt> {
         })
 }
 
-/// Settles the doubts that are proven. Only once everything is told that has been read: links that died together are given up together, and an answer counts
-/// wherever it stands among what was read.
+/// Settles the doubts that are proven. Only once everything is told that has been read: links that died
+/// together are given up together, and an answer counts wherever it stands among what was read.
 pub(crate) fn settle(now: Instant, state: &mut State) {
     let held = is_held(state);
     for (link, doubt) in doubted(state, |doubt| doubt.is_proven() && !held) {
@@ -198,7 +207,8 @@ pub(crate) fn settle(now: Instant, state: &mut State) {
     doubts(state).for_each(|doubt| doubt.pass(now));
 }
 
-/// Whether what is proven has to wait for the others: no link is known to live, and not all of them must have answered yet.
+/// Whether what is proven has to wait for the others: no link is known to live, and not all of them must have
+/// answered yet.
 fn is_held(state: &State) -> bool {
     let paths = || state.paths.values();
     let mut usable = paths().filter(|path| path.is_usable() && path.is_allowed());
@@ -248,7 +258,8 @@ fn condemn(now: Instant, state: &mut State, link: LinkId, doubt: Doubt) {
     state.note(Some(link), None, Verb::Remove, why);
 }
 
-/// Asks the dead links whose time has come whether they are back, each more rarely the longer it has been dead.
+/// Asks the dead links whose time has come whether they are back, each more rarely the longer it has been
+/// dead.
 pub(crate) fn retry(now: Instant, state: &mut State) {
     let mut due = Vec::new();
     for (&link, path) in state.paths.iter_mut().filter(|(_, path)| path.is_usable()) {

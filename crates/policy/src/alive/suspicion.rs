@@ -25,7 +25,8 @@ pub(super) const ROUNDS: Duration = Duration::from_millis(750);
 const OF_EACH: usize = 2;
 /// Links to compare with.
 const MOST_OTHERS: usize = 3;
-/// Where there are others, metered links are compared with only from this round on, and while none of those has replied.
+/// Where there are others, metered links are compared with only from this round on, and while none of those
+/// has replied.
 const METERED_FROM: u32 = 2;
 
 /// A link to compare with.

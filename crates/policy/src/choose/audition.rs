@@ -1,16 +1,18 @@
-//! Gives a link without a known signal that has carried nothing yet a place for a few seconds, where all places are taken.
+//! Gives a link without a known signal that has carried nothing yet a place for a few seconds, where all
+//! places are taken.
 //!
-//! A peer has few places, links without a signal are ranked by what they have shown, and a link without a place shows nothing: the fastest one would
-//! stay outside for ever. It is tried once for each address that it gets, in the place of the least of those that have one; then what both
-//! have shown decides.
+//! A peer has few places, links without a signal are ranked by what they have shown, and a link without a
+//! place shows nothing: the fastest one would stay outside for ever. It is tried once for each address that
+//! it gets, in the place of the least of those that have one; then what both have shown decides.
 //!
 //! # Sources
 //! - Linux 6.18, `net/mptcp/pm.c`: a stock peer takes two added subflows (`subflows` limit).
 //!
 //! # Where we differ, and why
-//! 1. From bandits and probing schedules: one trial per address, never another one. A place that changes hands costs a drain and a slow start,
-//!    and what a link showed is remembered.
-//! 2. No trial without demand, and none while a link is in doubt or about to be too weak: it would show nothing, or cost what is needed now.
+//! 1. From bandits and probing schedules: one trial per address, never another one. A place that changes
+//!    hands costs a drain and a slow start, and what a link showed is remembered.
+//! 2. No trial without demand, and none while a link is in doubt or about to be too weak: it would show
+//!    nothing, or cost what is needed now.
 //!
 //! # Checked by
 //! `tests::slots`.
@@ -113,7 +115,8 @@ impl Audition {
         state.note(Some(link), None, Verb::Use, why);
     }
 
-    /// Whether this link has shown nothing, had no chance with the address that it has, and finds every place taken.
+    /// Whether this link has shown nothing, had no chance with the address that it has, and finds every place
+    /// taken.
     fn is_due(&self, state: &State, link: LinkId) -> bool {
         let Some(path) = state.paths.get(&link).filter(|path| may_be_tried(path)) else {
             return false;

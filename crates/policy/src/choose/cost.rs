@@ -1,11 +1,12 @@
 //! What a link may be used for: trust and money.
 //!
-//! Open or unknown networks are used only if the user allows their kind. A metered link is used until its cap is reached, and again
-//! when the world says that a new metering period has begun. A link that may not be used is not associated with and gets no subflow;
-//! what it carried is ended, also if nothing else is left: a cap that is passed by the last connection is no cap.
+//! Open or unknown networks are used only if the user allows their kind. A metered link is used until its cap
+//! is reached, and again when the world says that a new metering period has begun. A link that may not be
+//! used is not associated with and gets no subflow; what it carried is ended, also if nothing else is left: a
+//! cap that is passed by the last connection is no cap.
 //!
-//! A cap is passed by what arrives between two readings of the counter, and by what is under way then: a user who is billed for every byte
-//! sets it a little lower.
+//! A cap is passed by what arrives between two readings of the counter, and by what is under way then: a user
+//! who is billed for every byte sets it a little lower.
 //!
 //! # Checked by
 //! `tests/engine_cost.rs`.

@@ -1,20 +1,23 @@
 //! A connection that carries little goes over the quickest link only; the others are its backups.
 //!
-//! A connection that asks for a few kilobytes now and then gains nothing from a second link, and waits for the slowest one that its sender
-//! happens to choose. Once it moves more than 96 KiB in a second, it gets all of them.
+//! A connection that asks for a few kilobytes now and then gains nothing from a second link, and waits for
+//! the slowest one that its sender happens to choose. Once it moves more than 96 KiB in a second, it gets all
+//! of them.
 //!
 //! # Sources
-//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: the subflow whose queue is shortest is chosen; where nothing is queued that
-//!   is any of them, whatever its round trip.
+//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: the subflow whose queue is shortest is
+//!   chosen; where nothing is queued that is any of them, whatever its round trip.
 //! - RFC 8684 §3.3.8: MP_PRIO changes roles on a live connection.
 //!
 //! # Where we differ, and why
-//! 1. What counts is the round trip with the queue of the moment, smoothed: a link that is quick while nothing fills it is not quick.
-//! 2. What has come and waits for earlier bytes has moved, too, and while much of it waits nothing is little: a download whose sender waits for a time-out
-//!    brings nothing in order for a second.
+//! 1. What counts is the round trip with the queue of the moment, smoothed: a link that is quick while
+//!    nothing fills it is not quick.
+//! 2. What has come and waits for earlier bytes has moved, too, and while much of it waits nothing is little:
+//!    a download whose sender waits for a time-out brings nothing in order for a second.
 //!
-//! 3. Limit: a download over links of which none carries 0.8 Mb/s moves as little as one that asks for little, and keeps to the quickest of them, with
-//!    its queue of the moment. A client sees no difference that it could trust: what paces a subflow this slowly may be the link or the application.
+//! 3. Limit: a download over links of which none carries 0.8 Mb/s moves as little as one that asks for
+//!    little, and keeps to the quickest of them, with its queue of the moment. A client sees no difference
+//!    that it could trust: what paces a subflow this slowly may be the link or the application.
 //!
 //! # Checked by
 //! `known::traffic::tests`; `window-request` in the benchmarks.
@@ -94,7 +97,8 @@ fn sentences(chosen: &Path) -> (String, String) {
     )
 }
 
-/// How a link stands that would be used, where everything that goes over it belongs to connections that carry little.
+/// How a link stands that would be used, where everything that goes over it belongs to connections that carry
+/// little.
 pub(crate) fn word(state: &State, link: LinkId) -> Option<(&'static str, String)> {
     let mut over = None;
     for conn in state.conns.values().filter(|conn| conn.has(link)) {

@@ -3,23 +3,27 @@
 //! A rank is a value: links are compared field by field, and the order of the fields is the policy.
 //!
 //! # Sources
-//! - nsdi15 §6.2.1, figure 6c: more than three or four access points of one channel slow each other down; the client should use
-//!   the few best. §4: on one air, each packet of a poor access point costs the good one several.
+//! - nsdi15 §6.2.1, figure 6c: more than three or four access points of one channel slow each other down; the
+//!   client should use the few best. §4: on one air, each packet of a poor access point costs the good one
+//!   several.
 //! - mobiarch11 §2.1: make before break.
 //!
 //! # Where we differ, and why
-//! 1. One access point of a channel is used, the others are kept joined as backup: two of one channel share one air, so the
-//!    second adds nothing while the first is good, and MP_PRIO exchanges them without a pause.
+//! 1. One access point of a channel is used, the others are kept joined as backup: two of one channel share
+//!    one air, so the second adds nothing while the first is good, and MP_PRIO exchanges them without a
+//!    pause.
 //! 2. An access point is judged by the signal it will have, not by the one it has.
-//! 3. Every channel with a good access point is used. Only where one radio has to listen to more of them than fit into its cycle, those that
-//!    promise most are taken ([`best_first`]).
+//! 3. Every channel with a good access point is used. Only where one radio has to listen to more of them than
+//!    fit into its cycle, those that promise most are taken ([`best_first`]).
 //!
-//! 4. Links of which no signal is known (cables, modems, access points whose beacons nobody reports) are ranked by what they are known to carry. One
-//!    that has shown nothing yet is given a chance (`audition.rs`).
+//! 4. Links of which no signal is known (cables, modems, access points whose beacons nobody reports) are
+//!    ranked by what they are known to carry. One that has shown nothing yet is given a chance
+//!    (`audition.rs`).
 //! 5. An access point whose channel is not known has an air of its own: nothing shows that it shares one.
 //!
 //! # Checked by
-//! `tests`; `tests/engine_select.rs`: channels, modems, tariffs; `tests/engine_properties.rs`: never flaps; `walk` in the benchmarks.
+//! `tests`; `tests/engine_select.rs`: channels, modems, tariffs; `tests/engine_properties.rs`: never flaps;
+//! `walk` in the benchmarks.
 
 use crate::estimate::signal::{EDGE, expected_goodput};
 use crate::io::{LinkId, LinkKind, Role};
@@ -34,7 +38,8 @@ use units::{Bitrate, Db, Duration, Instant};
 const AHEAD: Duration = Duration::from_millis(700);
 /// A better access point must stay better for this long.
 const CONVINCED_AFTER: Duration = Duration::from_millis(250);
-/// What a signal may be wrong by. Two access points that are equally loud near a step of the rate table would otherwise take turns.
+/// What a signal may be wrong by. Two access points that are equally loud near a step of the rate table would
+/// otherwise take turns.
 const DOUBT: Db = Db::from_centi(200);
 /// The same of a signal [`SOON`]: what its slope may be wrong by is added.
 const DOUBT_AHEAD: Db = Db::from_centi(400);
@@ -239,8 +244,8 @@ impl Holder {
     }
 }
 
-/// A tenth more goodput, and that still if its signal were a little weaker; or the same from a signal that is 6 dB stronger while the old one
-/// is no longer strong.
+/// A tenth more goodput, and that still if its signal were a little weaker; or the same from a signal that is
+/// 6 dB stronger while the old one is no longer strong.
 fn is_clearly_better(path: &Path, held: &Path) -> bool {
     let (new, old) = (prospect_below(path, DOUBT), prospect(held));
     let stronger = match (path.signal_ahead(AHEAD), held.signal_ahead(AHEAD)) {

@@ -1,15 +1,18 @@
 //! On which link new connections begin, in each family.
 //!
-//! The user's own order of routes is the beginning. It is left only on evidence: while a link that it would take is dead, held out, fading or
-//! not meant for that. It is taken up again once its links have been good for a while.
+//! The user's own order of routes is the beginning. It is left only on evidence: while a link that it would
+//! take is dead, held out, fading or not meant for that. It is taken up again once its links have been good
+//! for a while.
 //!
 //! # Sources
-//! - mobiarch11 §2.1 (the first path of a connection), RFC 8684 §3 (a stock peer never gives the place of a first subflow to another).
+//! - mobiarch11 §2.1 (the first path of a connection), RFC 8684 §3 (a stock peer never gives the place of a
+//!   first subflow to another).
 //!
 //! # Where we differ, and why
-//! 1. Among links that the user's routes rank equally, the one that is likely to stay longest comes first, since the first subflow's place is
-//!    never given to another: cables before modems before access points.
-//! 2. A better link takes over only by the user's ranking, not by kind: connections should not be spread over links without need.
+//! 1. Among links that the user's routes rank equally, the one that is likely to stay longest comes first,
+//!    since the first subflow's place is never given to another: cables before modems before access points.
+//! 2. A better link takes over only by the user's ranking, not by kind: connections should not be spread over
+//!    links without need.
 //!
 //! # Checked by
 //! `tests::routes`; `crates/cli/tests/hosts`.
@@ -63,7 +66,8 @@ impl Routes {
         }
     }
 
-    /// The link for new connections, or `None` for the user's own order; nothing where it should stay as it is.
+    /// The link for new connections, or `None` for the user's own order; nothing where it should stay as it
+    /// is.
     fn choose(&self, now: Instant, state: &State, family: Family) -> Option<Option<LinkId>> {
         let current = state.chosen(family);
         let is_settled = |link: &LinkId| {

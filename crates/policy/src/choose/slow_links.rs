@@ -15,7 +15,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use units::Instant;
 
-/// What this connection wants, if that is not what all want: links of its own that are slow are better backups, as long as another is in use.
+/// What this connection wants, if that is not what all want: links of its own that are slow are better
+/// backups, as long as another is in use.
 pub(crate) fn without_slow(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) -> Option<Vec<Want>> {
     watch_slow(now, state, id, wants);
     let slow = &state.conns.get(&id)?.slow;
@@ -81,7 +82,8 @@ fn watch_slow(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) {
     }
 }
 
-/// How a link stands that would be used, where each connection over it keeps it as a backup because it is slow, or tries it in use.
+/// How a link stands that would be used, where each connection over it keeps it as a backup because it is
+/// slow, or tries it in use.
 pub(crate) fn word(state: &State, link: LinkId) -> Option<(&'static str, String)> {
     let mut over = state.conns.values().filter(|conn| conn.has(link));
     let (verb, why) = over.next()?.slow.word(link)?;

@@ -1,12 +1,14 @@
 //! Flows that cannot use several links: each is given one when it begins.
 //!
 //! # Sources
-//! - juggler §3.1 (a flow stays on the network on which it began: the application's choice, else the one now active), §6.2.3 (peers
-//!   evenly over the networks).
+//! - juggler §3.1 (a flow stays on the network on which it began: the application's choice, else the one now
+//!   active), §6.2.3 (peers evenly over the networks).
 //!
 //! # Where we differ, and why
-//! 1. A flow for which there is no network is held, up to [`MOST_HELD`] of them; juggler holds packets and does not say how many.
-//! 2. When a network loses its address its flows are ended at once: their other ends know them by that address.
+//! 1. A flow for which there is no network is held, up to [`MOST_HELD`] of them; juggler holds packets and
+//!    does not say how many.
+//! 2. When a network loses its address its flows are ended at once: their other ends know them by that
+//!    address.
 //!
 //! # Checked by
 //! `tests/engine_flows.rs`; [`crate::flow`]'s own tests.

@@ -4,8 +4,8 @@
 //! - juggler §6.2.3: data is striped by assigning peers to access points evenly.
 //!
 //! # Where we differ, and why
-//! 1. When a link goes, its peers are spread over the others; when one comes, only new peers use it: a peer's connection does not
-//!    survive a change of address, and breaking it costs more than the imbalance.
+//! 1. When a link goes, its peers are spread over the others; when one comes, only new peers use it: a peer's
+//!    connection does not survive a change of address, and breaking it costs more than the imbalance.
 //!
 //! # Checked by
 //! `flow::tests`.
@@ -32,7 +32,8 @@ impl Peers {
         }
     }
 
-    /// The link of this peer; the one with the fewest peers, the first of equals, if it is new. `None` while there is no link.
+    /// The link of this peer; the one with the fewest peers, the first of equals, if it is new. `None` while
+    /// there is no link.
     pub fn link(&mut self, peer: PeerId) -> Option<LinkId> {
         let known = self.assigned.iter().position(|(known, _)| *known == peer);
         let at = known.unwrap_or_else(|| {

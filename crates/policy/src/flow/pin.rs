@@ -1,12 +1,12 @@
 //! Flows stay on the network on which they began.
 //!
 //! # Sources
-//! - juggler §3.1: the application's choice, else the network now active on the radio; §3.4: none before it is configured. A flow never
-//!   moves, since its other end knows it by its address.
+//! - juggler §3.1: the application's choice, else the network now active on the radio; §3.4: none before it
+//!   is configured. A flow never moves, since its other end knows it by its address.
 //!
 //! # Where we differ, and why
-//! 1. A wish for a network that is not configured (the paper is silent) is not granted later: the flow begins on the active one,
-//!    as an application that wishes for nothing would get it.
+//! 1. A wish for a network that is not configured (the paper is silent) is not granted later: the flow begins
+//!    on the active one, as an application that wishes for nothing would get it.
 //!
 //! # Checked by
 //! `flow::tests`.
@@ -57,8 +57,8 @@ impl Pins {
         }
     }
 
-    /// The network of a packet of this flow; chosen now if this is its first: the wished-for one, else the active one, if it is
-    /// among the configured.
+    /// The network of a packet of this flow; chosen now if this is its first: the wished-for one, else the
+    /// active one, if it is among the configured.
     ///
     /// # Errors
     /// See [`AssignError`]; nothing was chosen then.

@@ -1,18 +1,19 @@
 //! The blocks of a file that is used from its beginning, over several links at once.
 //!
-//! Each link fetches one block at a time. The earliest block that nobody has fetched is due first, so a link takes that one, unless
-//! it is slow: then others would have long passed it by when it is done.
+//! Each link fetches one block at a time. The earliest block that nobody has fetched is due first, so a link
+//! takes that one, unless it is slow: then others would have long passed it by when it is done.
 //!
 //! # Sources
-//! - juggler §6.2.2: earliest deadline first; *delta*, the earliest unfetched block less the block that the link fetched before, is
-//!   as large as the number of links if they are equally fast; if it is larger, the link takes the block that is delta after the
-//!   earliest.
+//! - juggler §6.2.2: earliest deadline first; *delta*, the earliest unfetched block less the block that the
+//!   link fetched before, is as large as the number of links if they are equally fast; if it is larger, the
+//!   link takes the block that is delta after the earliest.
 //!
 //! # Where we differ, and why
 //! 1. juggler has two links and says "two"; any number here.
-//! 2. Delta overshoots: the block that it leads to is far ahead, so that the next delta is small and the slow link takes the
-//!    very next block, which is then late; every second choice of the slow link is wrong. [`Skip::Finish`] passes over as many blocks
-//!    as the others will fetch meanwhile, by the block times measured.
+//! 2. Delta overshoots: the block that it leads to is far ahead, so that the next delta is small and the slow
+//!    link takes the very next block, which is then late; every second choice of the slow link is wrong.
+//!    [`Skip::Finish`] passes over as many blocks as the others will fetch meanwhile, by the block times
+//!    measured.
 //!
 //! # Checked by
 //! `flow::tests`: golden vectors, and juggler's video over links of constant rate.
@@ -92,8 +93,8 @@ impl Stripe {
         self.lanes.iter().position(|lane| lane.link == link)
     }
 
-    /// The block that this link should fetch now; what it was fetching has arrived. `None` if none is left, or if the link is not
-    /// known.
+    /// The block that this link should fetch now; what it was fetching has arrived. `None` if none is left,
+    /// or if the link is not known.
     pub fn next(&mut self, now: Instant, link: LinkId) -> Option<usize> {
         let at = self.lane(link)?;
         self.finish(now, at);

@@ -75,7 +75,8 @@ fn peers_are_spread_evenly() {
     assert_eq!(peers.link(PeerId(1)), Some(A));
 }
 
-/// One line of `golden/flow.csv`: the way of skipping, blocks, `link@ms` of each request, the block that each gets.
+/// One line of `golden/flow.csv`: the way of skipping, blocks, `link@ms` of each request, the block that each
+/// gets.
 #[test]
 fn golden_stripes() {
     let golden = include_str!("../../../../golden/flow.csv");
@@ -141,8 +142,8 @@ fn video(rates_kb: &[u64], skip: Skip) -> Vec<Duration> {
     arrived
 }
 
-/// Juggler's reckoning: eight blocks are buffered before playing begins, and again whenever a block is late. The time in which
-/// nothing plays, in seconds.
+/// Juggler's reckoning: eight blocks are buffered before playing begins, and again whenever a block is late.
+/// The time in which nothing plays, in seconds.
 fn gap(arrived: &[Duration]) -> f64 {
     let block = Bitrate::from_kbps(400).time_for(Bytes::from_kib(16)).unwrap();
     let buffered = |from: usize| arrived[from..arrived.len().min(from + 8)].iter().max().copied();
@@ -159,7 +160,8 @@ fn gap(arrived: &[Duration]) -> f64 {
     gap.as_secs_f64()
 }
 
-/// How far behind a single link of the same total rate the latest block is, in seconds, once the speeds are known.
+/// How far behind a single link of the same total rate the latest block is, in seconds, once the speeds are
+/// known.
 fn behind(rates_kb: &[u64], skip: Skip) -> f64 {
     let arrived = video(rates_kb, skip);
     let total = Bitrate::from_kbps(rates_kb.iter().sum::<u64>() * 8);
@@ -184,7 +186,8 @@ fn passing_over_what_the_others_fetch_keeps_a_slow_link_from_being_late() {
     for rates in [[20, 30], [10, 40], [5, 45], [2, 48], [10, 70], [2, 100]] {
         let [plain, delta, finish] = [Skip::None, Skip::Delta, Skip::Finish].map(|skip| behind(&rates, skip));
         println!("{rates:?}: earliest first {plain:.2} s late, delta {delta:.2}, finish {finish:.2}");
-        // To the letter, delta is right every second time only, and the latest block is as late as without it.
+        // To the letter, delta is right every second time only, and the latest block is as late as without
+        // it.
         assert!(delta >= plain, "{rates:?}");
         assert!(finish <= plain && finish < 0.7, "{rates:?}");
     }

@@ -14,7 +14,8 @@ pub enum Action {
     Associate(LinkId),
     /// Leave this access point.
     Leave(LinkId),
-    /// New connections of this family begin on this link; `None`: where the user's own routes lead, as at the beginning.
+    /// New connections of this family begin on this link; `None`: where the user's own routes lead, as at the
+    /// beginning.
     DefaultRoute(Family, Option<LinkId>),
     /// Let the kernel's own path manager use the link's address (`true`), or stop it.
     Endpoint(LinkId, bool),
@@ -27,7 +28,8 @@ pub enum Action {
         /// Whether as backup.
         backup: bool,
     },
-    /// Tell both ends that a subflow is backup, or is not any more (MP_PRIO: only a path that still delivers carries it).
+    /// Tell both ends that a subflow is backup, or is not any more (MP_PRIO: only a path that still delivers
+    /// carries it).
     SetBackup {
         /// Which.
         subflow: SubflowId,
@@ -36,8 +38,8 @@ pub enum Action {
     },
     /// End this host's half of a subflow, without a word to the peer.
     Destroy(SubflowId),
-    /// Tell the peer over a living path that the address of this subflow is gone (RM_ADDR): it gives up its half and sends again
-    /// elsewhere what was under way.
+    /// Tell the peer over a living path that the address of this subflow is gone (RM_ADDR): it gives up its
+    /// half and sends again elsewhere what was under way.
     Withdraw(SubflowId),
     /// Find out whether this link still reaches the peer of this connection.
     Probe {
@@ -61,11 +63,14 @@ pub enum Action {
     },
     /// Check whether this link leads to the Internet, or to a captive portal.
     Check(LinkId),
-    /// Bound how far ahead the peer may send (`None`: as the kernel likes). A [`crate::Verb::Window`] note before it says why, where that is worth a word.
+    /// Bound how far ahead the peer may send (`None`: as the kernel likes). A [`crate::Verb::Window`] note
+    /// before it says why, where that is worth a word.
     Window(ConnId, Option<Ahead>),
-    /// Bound what this host assigns to the connection's subflows before it can be sent (`None`: as the kernel likes).
+    /// Bound what this host assigns to the connection's subflows before it can be sent (`None`: as the kernel
+    /// likes).
     Unsent(ConnId, Option<Bytes>),
-    /// Let a subflow that paces send no faster than this, for so long. On one that does not it does nothing: its controller hears marks.
+    /// Let a subflow that paces send no faster than this, for so long. On one that does not it does nothing:
+    /// its controller hears marks.
     CapPacing {
         /// Which.
         subflow: SubflowId,
@@ -74,11 +79,14 @@ pub enum Action {
         /// For how long from now on.
         lasts: Duration,
     },
-    /// Set CE on this share of the ECN-capable packets that arrive over this link from now on, before TCP sees them.
+    /// Set CE on this share of the ECN-capable packets that arrive over this link from now on, before TCP
+    /// sees them.
     Mark(LinkId, Ratio),
-    /// The same of what this host sends over this link, after TCP has let go of it: an upload's queue is kept short so.
+    /// The same of what this host sends over this link, after TCP has let go of it: an upload's queue is kept
+    /// short so.
     MarkSent(LinkId, Ratio),
-    /// How a WiFi link's signal goes, for the congestion controller of whoever sends over it (cla). Without one there is nothing to do.
+    /// How a WiFi link's signal goes, for the congestion controller of whoever sends over it (cla). Without
+    /// one there is nothing to do.
     Outlook(LinkId, Outlook),
     /// Let a radio listen like this, again and again, until told otherwise. Empty: it need not.
     Slots(RadioId, Vec<Slot>),

@@ -39,7 +39,8 @@ pub enum Receiver {
 pub struct Sight {
     /// Received over this link.
     pub received: Bytes,
-    /// How long the channel was busy: the survey of the driver, or the frames and acknowledgements heard, whoever sent them.
+    /// How long the channel was busy: the survey of the driver, or the frames and acknowledgements heard,
+    /// whoever sent them.
     pub busy: Duration,
     /// Exchanges heard on the channel (a frame or an aggregate and its acknowledgement).
     pub exchanges: u64,

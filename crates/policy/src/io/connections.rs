@@ -30,11 +30,13 @@ pub enum JoinFailure {
     Timeout,
     /// This host's kernel said no.
     Local,
-    /// The user's routes lead to the peer by a network of its own, such as a tunnel or an inner network, and not over this link.
+    /// The user's routes lead to the peer by a network of its own, such as a tunnel or an inner network, and
+    /// not over this link.
     Elsewhere,
     /// The link has no address of the peer's family.
     NoAddress,
-    /// It was asked for at the wrong moment: the connection or the link was changing just then. Nobody has refused it.
+    /// It was asked for at the wrong moment: the connection or the link was changing just then. Nobody has
+    /// refused it.
     Untimely,
 }
 

@@ -22,6 +22,7 @@ pub enum Input {
     Flow(FlowId, FlowEvent),
     /// Whether the user lets us use networks of this kind. At the beginning: known ones only.
     Allow(Trust, bool),
-    /// This host was suspended and is awake again. The engine's time stood still meanwhile, and what was asked before may have been answered to nobody.
+    /// This host was suspended and is awake again. The engine's time stood still meanwhile, and what was
+    /// asked before may have been answered to nobody.
     Resumed,
 }

@@ -47,8 +47,8 @@ pub struct LinkSpec {
 /// What can happen to a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkEvent {
-    /// It can be seen (an access point in range, a modem, a cable); not necessarily usable yet. Said again, it is declared to be something else
-    /// from now on.
+    /// It can be seen (an access point in range, a modem, a cable); not necessarily usable yet. Said again,
+    /// it is declared to be something else from now on.
     Appeared(LinkSpec),
     /// It will not come back under this number.
     Gone,
@@ -60,7 +60,8 @@ pub enum LinkEvent {
     Uplink(Family, Uplink),
     /// A beacon was heard; the client need not be associated.
     Beacon(Dbm),
-    /// Packets that the interface has received so far, of any kind: any increase is a proof of life, and none is what settles a doubt.
+    /// Packets that the interface has received so far, of any kind: any increase is a proof of life, and none
+    /// is what settles a doubt.
     Received {
         /// The interface's counter.
         packets: u64,
@@ -86,12 +87,13 @@ pub enum LinkEvent {
         /// The interface's counter, less the replies.
         received: u64,
     },
-    /// The world can check whether the link leads to the Internet ([`crate::Action::Check`]), and now is a good time.
+    /// The world can check whether the link leads to the Internet ([`crate::Action::Check`]), and now is a
+    /// good time.
     Checkable,
     /// What a check found.
     Checked(Checked),
-    /// WiFi: a frame of its access point's was heard well, whoever it was for (a monitor interface). Taken in at once; what follows
-    /// from it is decided at the next look, so a world may tell many before it ticks.
+    /// WiFi: a frame of its access point's was heard well, whoever it was for (a monitor interface). Taken in
+    /// at once; what follows from it is decided at the next look, so a world may tell many before it ticks.
     Frame(Frame),
     /// WiFi: how its access point sends. Until told, as its channel suggests.
     Phy(Phy),
@@ -112,7 +114,8 @@ pub enum LinkEvent {
     Carried(Bytes),
     /// What its radio draws. Until told, what Huang et al. measured for its kind.
     Draws(power::Radio),
-    /// What it would carry in the ten seconds that begin now if it were used: only a simulated or recorded world knows.
+    /// What it would carry in the ten seconds that begin now if it were used: only a simulated or recorded
+    /// world knows.
     Foreseen(Bytes),
 }
 
@@ -155,7 +158,8 @@ impl Family {
     pub const ALL: [Self; 2] = [Self::V4, Self::V6];
 }
 
-/// How the user's own default routes rank a link in one family. The least is the one that the kernel takes by itself.
+/// How the user's own default routes rank a link in one family. The least is the one that the kernel takes by
+/// itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Uplink {
     /// A default route of this metric leads over it.

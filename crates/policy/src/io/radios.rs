@@ -26,7 +26,8 @@ pub enum RadioEvent {
     },
     /// It need not listen to this link any more.
     Leaves(LinkId),
-    /// It looks for access points for so long in each cycle, on channels 1, 6 and 11 in turn; not at all if zero.
+    /// It looks for access points for so long in each cycle, on channels 1, 6 and 11 in turn; not at all if
+    /// zero.
     Scan(Duration),
     /// This much came over the link in its slot of the cycle that ends.
     Brought(LinkId, Bytes),

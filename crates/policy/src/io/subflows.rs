@@ -44,8 +44,9 @@ pub struct SubflowSample {
     pub srtt: Duration,
     /// Least round-trip time; zero if none was measured.
     pub min_rtt: Duration,
-    /// Round-trip time as the peer's data shows it, with the queue that it meets on its way here; zero if none was measured.
-    /// From small segments the kernel takes none, and tells the time of a whole window instead, which is not believed (`estimate::segments`).
+    /// Round-trip time as the peer's data shows it, with the queue that it meets on its way here; zero if
+    /// none was measured. From small segments the kernel takes none, and tells the time of a whole window
+    /// instead, which is not believed (`estimate::segments`).
     pub data_rtt: Duration,
     /// Segments that arrived out of order.
     pub disordered: u64,

@@ -1,13 +1,15 @@
-//! What is known of a WiFi link's air: what its access point's frames and the channel's counters say, put together.
+//! What is known of a WiFi link's air: what its access point's frames and the channel's counters say, put
+//! together.
 //!
 //! # Sources
-//! - nsdi15 §5.1, §5.2: loss of a first attempt and rate give the air that a delivered packet takes; that is what access points of a
-//!   channel are compared by.
+//! - nsdi15 §5.1, §5.2: loss of a first attempt and rate give the air that a delivered packet takes; that is
+//!   what access points of a channel are compared by.
 //!
 //! # Where we differ, and why
-//! 1. A number that rests on fewer than [`LEAST_FRAMES`] frames is not believed: at 50 the loss is known to about 7 % (one σ). The last one
-//!    that was is kept for [`KEPT_FOR`].
-//! 2. Where nothing was measured (an access point that is kept silent sends nothing), the signal says which rate it would have.
+//! 1. A number that rests on fewer than [`LEAST_FRAMES`] frames is not believed: at 50 the loss is known to
+//!    about 7 % (one σ). The last one that was is kept for [`KEPT_FOR`].
+//! 2. Where nothing was measured (an access point that is kept silent sends nothing), the signal says which
+//!    rate it would have.
 //!
 //! # Checked by
 //! `tests/engine_air.rs`.

@@ -97,7 +97,8 @@ pub(crate) struct Withdrawn {
     pub(crate) link: LinkId,
     pub(crate) at: Instant,
     pub(crate) repeated: bool,
-    /// What may have come over it without the peer having heard of that: it is sent again, too. Nothing of a backup.
+    /// What may have come over it without the peer having heard of that: it is sent again, too. Nothing of a
+    /// backup.
     pub(crate) unheard: Bytes,
 }
 
@@ -174,8 +175,8 @@ impl Conn {
         self.joining.len() + self.subflows.iter().filter(|subflow| !subflow.initial).count()
     }
 
-    /// Whether a join over this link may be tried now. What the peer has refused is not tried again until a place may be free, unless
-    /// nothing else is left to the connection.
+    /// Whether a join over this link may be tried now. What the peer has refused is not tried again until a
+    /// place may be free, unless nothing else is left to the connection.
     pub(crate) fn may_join(&self, now: Instant, link: LinkId, stranded: bool) -> bool {
         let hopeful = stranded || self.freed.is_some_and(|freed| now - freed < FREED_FOR);
         let waits = |failed: &Failed| match failed.reason {
@@ -186,9 +187,10 @@ impl Conn {
         failed.all(|failed| now - failed.at >= waits(failed))
     }
 
-    /// A join over this link failed, and is not tried for a while; twice as long each time that the peer refuses it again or the moment is wrong again, unless that was
-    /// long ago. What is to be said of it, if anything: a refusal is none while our own word that frees a place may be on its way, nor is the first of the kernel's,
-    /// which may not have told us yet why.
+    /// A join over this link failed, and is not tried for a while; twice as long each time that the peer
+    /// refuses it again or the moment is wrong again, unless that was long ago. What is to be said of it, if
+    /// anything: a refusal is none while our own word that frees a place may be on its way, nor is the first
+    /// of the kernel's, which may not have told us yet why.
     pub(crate) fn join_failed(
         &mut self,
         now: Instant,
@@ -222,7 +224,8 @@ impl Conn {
         is_worth_saying.then_some(why)
     }
 
-    /// The peer has a place again, or will have as soon as it hears of it: what it refused may be tried at once.
+    /// The peer has a place again, or will have as soon as it hears of it: what it refused may be tried at
+    /// once.
     pub(crate) fn place_freed(&mut self, now: Instant) {
         self.freed = Some(now);
         self.failed.retain(|failed| failed.reason != JoinFailure::Refused);

@@ -1,14 +1,16 @@
 //! An open question to a link: what was asked, how long answers may take, and when their absence is proof.
 //!
 //! # Sources
-//! - None of its own: what makes a link doubtful is in [`crate::alive::silence`], what its answers prove, too.
+//! - None of its own: what makes a link doubtful is in [`crate::alive::silence`], what its answers prove,
+//!   too.
 //!
 //! # Where we differ, and why
-//! 1. Silence is what a look has found, not the time since the last look. The counters of many subflows are read every 100 ms at most, and meanwhile a
-//!    full link brings packets that nobody has seen: no verdict without a look at the link that is no older than it. So that this costs no time, the
-//!    world looks whenever a doubt's time has come ([`crate::Engine::doubted`]).
-//! 2. Time in which this host did not run does not count: what has come may lie unread. If it stood still for longer, everything is asked again: what
-//!    was sent to it meanwhile may be lost.
+//! 1. Silence is what a look has found, not the time since the last look. The counters of many subflows are
+//!    read every 100 ms at most, and meanwhile a full link brings packets that nobody has seen: no verdict
+//!    without a look at the link that is no older than it. So that this costs no time, the world looks
+//!    whenever a doubt's time has come ([`crate::Engine::doubted`]).
+//! 2. Time in which this host did not run does not count: what has come may lie unread. If it stood still for
+//!    longer, everything is asked again: what was sent to it meanwhile may be lost.
 //!
 //! # Checked by
 //! `tests::looks`.

@@ -1,4 +1,5 @@
-//! What a world may tell of a link beyond its state and its beacons: its air, its cost, its power, its future.
+//! What a world may tell of a link beyond its state and its beacons: its air, its cost, its power, its
+//! future.
 //!
 //! # Checked by
 //! `tests/engine_air.rs`, `tests/engine_cost.rs`, `tests/engine_baselines.rs`.

@@ -4,7 +4,8 @@
 //! - None: what a reply proves is in [`crate::alive::idle`].
 //!
 //! # Where we differ, and why
-//! 1. A host counts as silent only over a link over which it has replied before: many hosts never reply to a probe, so their silence says nothing.
+//! 1. A host counts as silent only over a link over which it has replied before: many hosts never reply to a
+//!    probe, so their silence says nothing.
 //!
 //! # Checked by
 //! `tests::liveness`.
@@ -134,7 +135,8 @@ impl Hosts {
             .map(|(host, _)| host)
     }
 
-    /// The host to probe while nothing is wrong: one that replies, beyond the next hop rather than the next hop itself; or one that may reply.
+    /// The host to probe while nothing is wrong: one that replies, beyond the next hop rather than the next
+    /// hop itself; or one that may reply.
     pub(crate) fn easiest(&self, link: LinkId) -> Option<HostId> {
         let willing = |standing: &Standing| standing.has_replied() || standing.tries < MOST_TRIES;
         let known = self.over(link).filter(|(_, standing)| willing(standing));
@@ -158,7 +160,8 @@ impl Hosts {
         waiting
     }
 
-    /// Hosts that have been heard over this link, the latest first; those that reply to probes before the others.
+    /// Hosts that have been heard over this link, the latest first; those that reply to probes before the
+    /// others.
     pub(crate) fn heard(&self, now: Instant, link: LinkId) -> Vec<HostId> {
         let lately = |standing: &Standing| standing.heard.is_some_and(|at| now - at < REMEMBERED);
         let mut heard: Vec<(HostId, &Standing)> =

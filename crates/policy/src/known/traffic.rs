@@ -30,7 +30,8 @@ pub(crate) struct Thin {
 }
 
 impl Thin {
-    /// Takes in what the connection has moved so far, either way, and what of it waits for earlier bytes; whether it carries little.
+    /// Takes in what the connection has moved so far, either way, and what of it waits for earlier bytes;
+    /// whether it carries little.
     pub(crate) fn look(&mut self, now: Instant, moved: Bytes, held: Bytes) -> bool {
         if self.marks[0].is_none_or(|(at, _)| now - at >= MARK_EVERY) {
             self.marks.rotate_right(1);

@@ -1,4 +1,5 @@
-//! What is known of links beside their connections: when something beyond the next hop was heard, and which questions are open.
+//! What is known of links beside their connections: when something beyond the next hop was heard, and which
+//! questions are open.
 //!
 //! [`crate::alive::idle`] asks, and decides what follows.
 //!

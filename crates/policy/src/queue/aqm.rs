@@ -1,26 +1,32 @@
-//! Active queue management from the client's end: how many of a link's packets are to be marked so that no long queue stands before it.
+//! Active queue management from the client's end: how many of a link's packets are to be marked so that no
+//! long queue stands before it.
 //!
-//! A sender that fills a link fills its queue, too; a deep one then delays whatever else goes that way, and holds what has to be sent again
-//! when another link dies. Routers that mark before a queue is long are rare. But the receiver sees the delay as well, and a mark made
-//! here reaches the sender as one made there would: on the acknowledgement. What this host itself sends is marked as it leaves.
+//! A sender that fills a link fills its queue, too; a deep one then delays whatever else goes that way, and
+//! holds what has to be sent again when another link dies. Routers that mark before a queue is long are rare.
+//! But the receiver sees the delay as well, and a mark made here reaches the sender as one made there would:
+//! on the acknowledgement. What this host itself sends is marked as it leaves.
 //!
 //! # Sources
-//! - RFC 8289 (CoDel) §3: a queue is bad when even its least delay stays over a target for an interval of a round trip; bursts are not.
+//! - RFC 8289 (CoDel) §3: a queue is bad when even its least delay stays over a target for an interval of a
+//!   round trip; bursts are not.
 //! - RFC 3168 §6.1.2: a sender answers to marks as to a loss, once in a round trip; the packet has arrived.
 //!
 //! # Where we differ, and why
-//! 1. The target is a part of the base round trip, not 5 ms for all: a window that is halved keeps a link busy only if a whole base round trip
-//!    of queue stood before it at that moment. There is one sender here, not the many whose halvings even out. With three quarters
-//!    the link idles for a hundredth of the time.
-//! 2. One mark for each subflow, and then none until it has shown what it does, three round trips later. Marks that went on until the queue was
-//!    gone halved windows two and three times, and links of 20 to 100 ms carried 4 to 8 % less; so did PI² (RFC 9332, appendix A).
-//! 3. In slow start a quarter of the base round trip is enough, at once and once for each subflow: until the mark is answered the congestion window is twice what
-//!    fills the link, and halved it still fills it. Waiting for the queue to stand, as later, is waiting until it overflows, and what is
-//!    lost then is missed for a round trip through the full queue. The marks of one round trip count as one. (RFC 9406, HyStart++, leaves slow start by the same
-//!    sign, at an eighth; few senders do.)
-//! 4. What is measured is a round trip, of which the way back is part; both queues are of the user's own making.
-//! 5. A quick link beside a slow one has no longer queue either, though what comes over it waits for the slow one anyhow: when it dies, all that
-//!    stood before it goes over the slow one.
+//! 1. The target is a part of the base round trip, not 5 ms for all: a window that is halved keeps a link
+//!    busy only if a whole base round trip of queue stood before it at that moment. There is one sender here,
+//!    not the many whose halvings even out. With three quarters the link idles for a hundredth of the time.
+//! 2. One mark for each subflow, and then none until it has shown what it does, three round trips later.
+//!    Marks that went on until the queue was gone halved windows two and three times, and links of 20 to 100
+//!    ms carried 4 to 8 % less; so did PI² (RFC 9332, appendix A).
+//! 3. In slow start a quarter of the base round trip is enough, at once and once for each subflow: until the
+//!    mark is answered the congestion window is twice what fills the link, and halved it still fills it.
+//!    Waiting for the queue to stand, as later, is waiting until it overflows, and what is lost then is
+//!    missed for a round trip through the full queue. The marks of one round trip count as one. (RFC 9406,
+//!    HyStart++, leaves slow start by the same sign, at an eighth; few senders do.)
+//! 4. What is measured is a round trip, of which the way back is part; both queues are of the user's own
+//!    making.
+//! 5. A quick link beside a slow one has no longer queue either, though what comes over it waits for the slow
+//!    one anyhow: when it dies, all that stood before it goes over the slow one.
 //!
 //! # Checked by
 //! `tests`, against a model of a sender and a link; `window-long` in the benchmarks.
@@ -38,7 +44,8 @@ pub(crate) const EVERY: Duration = Duration::from_millis(50);
 const TARGET_PERCENT: u32 = 75;
 const LEAST_TARGET: Duration = Duration::from_millis(5);
 const MOST_TARGET: Duration = Duration::from_millis(200);
-/// What a mark does is seen after so many round trips: one until it is answered, one while the window shrinks, one until that arrives.
+/// What a mark does is seen after so many round trips: one until it is answered, one while the window
+/// shrinks, one until that arrives.
 const ROUNDS_TO_SEE: u32 = 3;
 /// A queue of so many percent of the base round trip ends slow start.
 const START_PERCENT: u32 = 25;

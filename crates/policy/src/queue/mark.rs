@@ -1,28 +1,33 @@
 //! How many of the next packets are to be marked: error diffusion, in integers.
 //!
-//! A marking rate is carried out by adding it, for every ECN-capable packet, to a 32.32 accumulator; each time that the
-//! integer part grows, a mark is due. So n packets at one rate get ⌊n · rate⌋ marks, evenly spread, give or take the fraction
-//! that was there before. A changed rate acts on the next packet and loses nothing. Random marks at the same rate would scatter
-//! by √(n · rate), which at the rates in use (0.01–0.5 %) is most of the signal.
+//! A marking rate is carried out by adding it, for every ECN-capable packet, to a 32.32 accumulator; each
+//! time that the integer part grows, a mark is due. So n packets at one rate get ⌊n · rate⌋ marks, evenly
+//! spread, give or take the fraction that was there before. A changed rate acts on the next packet and loses
+//! nothing. Random marks at the same rate would scatter by √(n · rate), which at the rates in use (0.01–0.5
+//! %) is most of the signal.
 //!
-//! The engine asks for rates ([`crate::Action::Mark`]); a world without that BPF program carries them out with a [`Diffusion`] for each link.
+//! The engine asks for rates ([`crate::Action::Mark`]); a world without that BPF program carries them out
+//! with a [`Diffusion`] for each link.
 //!
 //! # Sources
-//! - Floyd and Steinberg 1976, "An adaptive algorithm for spatial greyscale": error diffusion, here in one dimension.
+//! - Floyd and Steinberg 1976, "An adaptive algorithm for spatial greyscale": error diffusion, here in one
+//!   dimension.
 //! - RFC 3168 §5: only ECN-capable packets take part.
 //!
 //! # Where we differ, and why
 //! Several packets that travel as one weigh as many as they are, and more than one mark can be due for them.
 //!
 //! # Checked by
-//! `tests`; `golden/mark.csv`, whose answers this module, `bpf/mark.h` compiled for the host, and the BPF program all give.
+//! `tests`; `golden/mark.csv`, whose answers this module, `bpf/mark.h` compiled for the host, and the BPF
+//! program all give.
 
 use units::Ratio;
 
 /// Decides which packets of one link are to be marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Diffusion {
-    /// 32.32: marks asked for so far, and the fraction towards the next. Wraps after 2³² marks, which is exact too.
+    /// 32.32: marks asked for so far, and the fraction towards the next. Wraps after 2³² marks, which is
+    /// exact too.
     sum: u64,
 }
 

@@ -1,19 +1,26 @@
-//! An upload's slow start that hears no mark: for eight round trips, two seconds at most, it is to send less than arrives.
+//! An upload's slow start that hears no mark: for eight round trips, two seconds at most, it is to send less
+//! than arrives.
 //!
-//! A controller that paces and looks for the rate itself (BBR) answers neither marks nor losses while it starts: it stops when three round trips have brought no
-//! quarter more, and by then twice what fills the link is under way. What does not fit into the queue is sent again a round trip later, and all that came over other
-//! links waits for it. Held to 70 % of what arrives from the first sign of a queue on, it finds in the same three round trips that there is no more.
+//! A controller that paces and looks for the rate itself (BBR) answers neither marks nor losses while it
+//! starts: it stops when three round trips have brought no quarter more, and by then twice what fills the
+//! link is under way. What does not fit into the queue is sent again a round trip later, and all that came
+//! over other links waits for it. Held to 70 % of what arrives from the first sign of a queue on, it finds in
+//! the same three round trips that there is no more.
 //!
 //! # Sources
-//! - Linux 6.18, `net/ipv4/tcp_bbr.c`: `bbr_check_full_bw_reached`, pacing and window gain of 2.89 until then; `net/core/sock.c`, `SO_MAX_PACING_RATE`.
-//! - Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016: what startup overshoots.
+//! - Linux 6.18, `net/ipv4/tcp_bbr.c`: `bbr_check_full_bw_reached`, pacing and window gain of 2.89 until
+//!   then; `net/core/sock.c`, `SO_MAX_PACING_RATE`.
+//! - Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016: what startup
+//!   overshoots.
 //!
 //! # Where we differ, and why
-//! 1. Once for each subflow, over cables: what the round trip shows over radio comes from the air. The sign is that of [`crate::queue::aqm`], but in the subflow's own round
-//!    trips: another peer may be nearer, and a queue that stands when it begins is not its own.
+//! 1. Once for each subflow, over cables: what the round trip shows over radio comes from the air. The sign
+//!    is that of [`crate::queue::aqm`], but in the subflow's own round trips: another peer may be nearer, and
+//!    a queue that stands when it begins is not its own.
 //! 2. Not beside one that is past its start and moves much over the same link: it may be its queue.
-//! 3. Half of what is under way in a round trip is the least that is believed to arrive. In a start it is about what does; where one reading came before a burst of
-//!    acknowledgements, or behind a hole, it keeps the cap from being a small part of the rate.
+//! 3. Half of what is under way in a round trip is the least that is believed to arrive. In a start it is
+//!    about what does; where one reading came before a burst of acknowledgements, or behind a hole, it keeps
+//!    the cap from being a small part of the rate.
 //! 4. One that has moved much when it is first seen was not seen to begin.
 //!
 //! # Checked by
@@ -31,7 +38,8 @@ use units::{Bitrate, Duration, Instant};
 
 /// What was sent until the sign came is more than fills the link, and has to drain: so much of what arrives.
 const HELD_PERCENT: u64 = 70;
-/// For so many round trips. The controller looks at three whole ones, and they become longer as the queue does. BBR forgets after ten what it saw without the cap.
+/// For so many round trips. The controller looks at three whole ones, and they become longer as the queue
+/// does. BBR forgets after ten what it saw without the cap.
 const ROUNDS: u32 = 8;
 /// No longer, whatever a round trip takes.
 const LONGEST: Duration = Duration::from_secs(2);

@@ -3,20 +3,25 @@
 //! [`Queue`] decides for one link; here it is shown what the busiest subflow over that link meets.
 //!
 //! # Sources
-//! - Linux 6.18, `net/ipv4/tcp_input.c`, `tcp_rcv_rtt_measure_ts`: from a time stamp to the data that echoes it, with every queue between;
-//!   a subflow that stood still echoes an old one, but what is less counts at once, what is more by an eighth.
+//! - Linux 6.18, `net/ipv4/tcp_input.c`, `tcp_rcv_rtt_measure_ts`: from a time stamp to the data that echoes
+//!   it, with every queue between; a subflow that stood still echoes an old one, but what is less counts at
+//!   once, what is more by an eighth.
 //! - RFC 6298: what an upload's own acknowledgements say of its round trip.
 //!
 //! # Where we differ, and why
 //! 1. Only links that are busy are judged: data that comes by the way echoes time stamps of long ago.
-//! 2. Only cables are always marked. Over WiFi the round trip comes and goes with the air, and a walk past five access points brought 4 % less for it
-//!    (one run); what is poor there, [`crate::wifi::steering`] sees by its airtime. With marks on the cell, too, one of eight plays of `fade` had a gap of
-//!    120 ms; without, none of twenty over 83.
-//! 3. Over radio what arrives is marked, too, while a link beside it that has no queue is given less than it has shown that it can carry: a queue that stands then is what draws too
-//!    much. A link that joins a running connection meets no loss inside the bounded window, its congestion window ends far over what it carries, and
-//!    the scheduler takes it for the fastest. In the model (60 sets of links, one joins after 30 s; the next minute over a stock host's) the worst set
-//!    brought 0.63 of a stock host's goodput without this rule, and 0.88 with it and what links are believed to carry.
-//! 4. In a slow start over a cable it is looked at with every reading: it overflows a queue within two of the looks that do later.
+//! 2. Only cables are always marked. Over WiFi the round trip comes and goes with the air, and a walk past
+//!    five access points brought 4 % less for it (one run); what is poor there, [`crate::wifi::steering`]
+//!    sees by its airtime. With marks on the cell, too, one of eight plays of `fade` had a gap of 120 ms;
+//!    without, none of twenty over 83.
+//! 3. Over radio what arrives is marked, too, while a link beside it that has no queue is given less than it
+//!    has shown that it can carry: a queue that stands then is what draws too much. A link that joins a
+//!    running connection meets no loss inside the bounded window, its congestion window ends far over what it
+//!    carries, and the scheduler takes it for the fastest. In the model (60 sets of links, one joins after 30
+//!    s; the next minute over a stock host's) the worst set brought 0.63 of a stock host's goodput without
+//!    this rule, and 0.88 with it and what links are believed to carry.
+//! 4. In a slow start over a cable it is looked at with every reading: it overflows a queue within two of the
+//!    looks that do later.
 //!
 //! # Checked by
 //! `tests::queues`; `window::tests::fluid::many`.
@@ -36,7 +41,8 @@ use units::{Duration, Instant, Ratio};
 
 /// Fewer segments in the last 300 ms are no load that a queue could come from.
 pub(crate) const BUSY_SEGMENTS: u64 = 30;
-/// A link with no queue before it that brings less than these percent of what it has shown lately is given too little.
+/// A link with no queue before it that brings less than these percent of what it has shown lately is given
+/// too little.
 pub(crate) const STARVED_PERCENT: u64 = 75;
 /// For so many of its round trips, or for that, a subflow may be in its slow start.
 const YOUNG: (u32, Duration) = (10, Duration::from_millis(1_500));
@@ -245,7 +251,8 @@ impl Direction {
     }
 }
 
-/// "83 ms of queue stand before it, 45 may: 0.21 % of what arrives is marked", "7 ms of queue stand before it, its slow start has filled it: …"
+/// "83 ms of queue stand before it, 45 may: 0.21 % of what arrives is marked", "7 ms of queue stand before
+/// it, its slow start has filled it: …"
 fn sentence(load: Load, rate: Ratio, what: &str) -> String {
     let [stands, may] = [load.queue(), load.target()].map(|queue| queue.as_millis());
     let why = match stands < may {

@@ -1,11 +1,14 @@
 //! Limits what this host assigns to the subflows of a connection before it can be sent.
 //!
 //! # Sources
-//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: a subflow is given up to 64 KiB at a time, once what it has unsent is under its limit.
+//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: a subflow is given up to 64 KiB at a time,
+//!   once what it has unsent is under its limit.
 //!
 //! # Where we differ, and why
-//! 1. The limit of what waits unsent is one burst on each subflow (the scheduler then adds one at most), whatever the links: a quarter of that brought 1 % less on `window-upload`, more is only sent again when a link dies. Like the
-//!    window it is bounded only where it matters, once more than a quarter of a megabyte waits; and it then stays, since nothing is gained by lifting it.
+//! 1. The limit of what waits unsent is one burst on each subflow (the scheduler then adds one at most),
+//!    whatever the links: a quarter of that brought 1 % less on `window-upload`, more is only sent again when
+//!    a link dies. Like the window it is bounded only where it matters, once more than a quarter of a
+//!    megabyte waits; and it then stays, since nothing is gained by lifting it.
 //!
 //! # Checked by
 //! `tests::bounds`; `window-upload` in the benchmarks.

@@ -1,6 +1,7 @@
 //! Limits how far ahead the peer may send on each connection.
 //!
-//! [`Window`](crate::window::Window) decides; here it is shown the connection, and what it decides is asked for.
+//! [`Window`](crate::window::Window) decides; here it is shown the connection, and what it decides is asked
+//! for.
 //!
 //! # Checked by
 //! `tests::bounds`; `window-…` in the benchmarks.
@@ -48,7 +49,8 @@ pub(crate) fn bound(now: Instant, state: &mut State, id: ConnId) {
     state.push(Action::Window(id, Some(ahead)));
 }
 
-/// "1.1 MB = 2.0 × 90 Mb/s × 50 ms; …", where links lose "1.1 MB = 2.0 × 90 Mb/s × 50 ms, and what waits for lost bytes; …"
+/// "1.1 MB = 2.0 × 90 Mb/s × 50 ms; …", where links lose "1.1 MB = 2.0 × 90 Mb/s × 50 ms, and what waits for
+/// lost bytes; …"
 fn sentence(window: Bytes, loses: bool, need: Need) -> String {
     let product = (need.rate * need.rtt).get().max(1);
     let tenths = window.get().saturating_mul(10).saturating_add(product / 2) / product;

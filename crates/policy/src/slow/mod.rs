@@ -1,12 +1,13 @@
 //! Whether a slow link pays for its place in a connection.
 //!
-//! In go the rates of the links of one connection and its out-of-order bytes.
-//! Out come the links that are better backups, each with a sentence. `choose::slow_links` asks and applies them.
+//! In go the rates of the links of one connection and its out-of-order bytes. Out come the links that are
+//! better backups, each with a sentence. `choose::slow_links` asks and applies them.
 //!
-//! A sender gives every link a share of the data, and everything behind what a slow one brings late waits for it. Beside links
-//! that bring twenty times as much, a deep buffer costs more than the link carries: as a backup it is worth more. No sign that a
-//! client sees says so for certain, so it is tried, and tried again: first after 15 s, or after a minute where a queue had shown which link it is.
-//! Several slow links are put by one after the other, each when the one before has brought what it still had; one at a time is tried.
+//! A sender gives every link a share of the data, and everything behind what a slow one brings late waits for
+//! it. Beside links that bring twenty times as much, a deep buffer costs more than the link carries: as a
+//! backup it is worth more. No sign that a client sees says so for certain, so it is tried, and tried again:
+//! first after 15 s, or after a minute where a queue had shown which link it is. Several slow links are put
+//! by one after the other, each when the one before has brought what it still had; one at a time is tried.
 //!
 //! | the link brings, of all | and much waits for earlier bytes | then |
 //! |---|---|---|
@@ -15,20 +16,26 @@
 //! | more | | it stays in use |
 //!
 //! # Sources
-//! - Readings of the project's window notes: with 5 % of the sum a link was better a backup (one case), with 25 and 37 % never.
-//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: a subflow whose queue is empty is given the next bytes, up to 64 KiB,
-//!   however slow it is. A model of that scheduler in a tight window: beside 30 + 30 Mb/s, 3 to 9 Mb/s are better a backup, 12 and more in use.
+//! - Readings of the project's window notes: with 5 % of the sum a link was better a backup (one case), with
+//!   25 and 37 % never.
+//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: a subflow whose queue is empty is given
+//!   the next bytes, up to 64 KiB, however slow it is. A model of that scheduler in a tight window: beside 30
+//!   + 30 Mb/s, 3 to 9 Mb/s are better a backup, 12 and more in use.
 //! - RFC 8684 §3.3.8: MP_PRIO changes it on a live connection; here that costs no gap.
 //!
 //! # Where we differ, and why
-//! 1. Not by round-trip times, as schedulers do: the queue that hurts is at the server's end of the link, where the client does not see it.
-//! 2. A trial in use ends as soon as it is seen to cost something. The time to the next doubles with each that comes to a verdict, up to four minutes: also with
-//!    one that succeeds, which counts for four minutes.
-//! 3. An application that asks for little teaches nothing: then nothing is tried and nothing changes. One that pauses in a trial ends it without a verdict.
-//! 4. A link that has just come into use is left to find its rate: slow start and its losses look like a slow link. A queue before it says that it
-//!    has found it. With ten round trips for all, 3 Mb/s beside 30 + 30 cost half of the first second.
-//!    Where little comes although bytes wait for earlier ones, it is losses that slow the others, and what they have shown (in slow start, before the first
-//!    loss) is not what a reserve is measured by, but what comes.
+//! 1. Not by round-trip times, as schedulers do: the queue that hurts is at the server's end of the link,
+//!    where the client does not see it.
+//! 2. A trial in use ends as soon as it is seen to cost something. The time to the next doubles with each
+//!    that comes to a verdict, up to four minutes: also with one that succeeds, which counts for four
+//!    minutes.
+//! 3. An application that asks for little teaches nothing: then nothing is tried and nothing changes. One
+//!    that pauses in a trial ends it without a verdict.
+//! 4. A link that has just come into use is left to find its rate: slow start and its losses look like a slow
+//!    link. A queue before it says that it has found it. With ten round trips for all, 3 Mb/s beside 30 + 30
+//!    cost half of the first second. Where little comes although bytes wait for earlier ones, it is losses
+//!    that slow the others, and what they have shown (in slow start, before the first loss) is not what a
+//!    reserve is measured by, but what comes.
 //! 5. Downloads only: what waits for earlier bytes is seen by the receiver, and an upload's is the peer.
 //!
 //! # Checked by
@@ -64,7 +71,8 @@ const GROWING_PERCENT: u64 = 110;
 const BUSY_PERCENT: u64 = 50;
 /// Goodput under this share says that the application asks for little.
 const ASKING_PERCENT: u64 = 40;
-/// So long less must come than the links have shown, while bytes wait, before what they have shown is not believed.
+/// So long less must come than the links have shown, while bytes wait, before what they have shown is not
+/// believed.
 const SHORT_FOR: Duration = Duration::from_secs(1);
 /// A trial is judged by what comes from then on; before, the links' queues follow the change.
 const SETTLE: Duration = Duration::from_millis(1_000);
@@ -75,7 +83,8 @@ const FIRST_PAUSE: Duration = Duration::from_secs(15);
 /// Where a queue showed plainly that it was the slow link that the others waited for.
 const PLAIN_PAUSE: Duration = Duration::from_secs(60);
 const LONGEST_PAUSE: Duration = Duration::from_secs(240);
-/// For so long a link that was better in use is not judged anew: what it brings, and the others beside it, changes as the host moves.
+/// For so long a link that was better in use is not judged anew: what it brings, and the others beside it,
+/// changes as the host moves.
 const PROVEN_FOR: Duration = LONGEST_PAUSE;
 /// A reserve that would bring this share of all is none any more.
 const FAIR_PERCENT: u64 = 20;
@@ -189,7 +198,8 @@ impl Slow {
         self.spared.iter().any(|spared| spared.link == link)
     }
 
-    /// Whether this link is a backup of the connection's, is tried in use or was lately better so, and why; nothing of one that is used like any other.
+    /// Whether this link is a backup of the connection's, is tried in use or was lately better so, and why;
+    /// nothing of one that is used like any other.
     pub(crate) fn word(&self, link: LinkId) -> Option<(Verb, String)> {
         let spared = self.spared.iter().find(|spared| spared.link == link);
         let tried = self.trial.iter().find(|(tried, _)| tried.link == link);
@@ -308,7 +318,8 @@ impl Slow {
         if now - since < convinced_after || rests {
             return None;
         }
-        // A link that stands idle is not what the others wait for; one that they wait for idles while the window is closed.
+        // A link that stands idle is not what the others wait for; one that they wait for idles while the
+        // window is closed.
         let is_busy = slowest.rate >= slowest.best.percent(BUSY_PERCENT);
         let is_proven = self.proven.iter().any(|proven| proven.link == slowest.link);
         let is_poor = slowest.best <= sum.percent(POOR_PERCENT) && !is_proven;
@@ -330,7 +341,8 @@ impl Slow {
         spared.put_by()
     }
 
-    /// A reserve is tried in use from time to time, and taken at once when the others have become slow or it fast.
+    /// A reserve is tried in use from time to time, and taken at once when the others have become slow or it
+    /// fast.
     fn reconsider(&mut self, now: Instant, look: &Look<'_>) -> Option<Changed> {
         if self.spared.is_empty() {
             return None;
@@ -357,7 +369,8 @@ impl Slow {
         })
     }
 
-    /// What the links in use bring, as far as a reserve is measured by it. Nothing where the application asks for little.
+    /// What the links in use bring, as far as a reserve is measured by it. Nothing where the application asks
+    /// for little.
     fn others(&mut self, now: Instant, look: &Look<'_>, total: Bitrate) -> Option<Bitrate> {
         let shown: Bitrate = self.in_use(look.links).map(|view| view.best).sum();
         if total > Bitrate::ZERO && total >= shown.percent(ASKING_PERCENT) {

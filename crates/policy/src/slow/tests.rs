@@ -245,7 +245,8 @@ fn where_little_waits_nothing_is_done() {
     assert_eq!(fluid.changes, []);
 }
 
-/// A minute and a half in which the slow link is a backup and a twentieth comes of what the others have shown, while so much waits; when it was taken back.
+/// A minute and a half in which the slow link is a backup and a twentieth comes of what the others have
+/// shown, while so much waits; when it was taken back.
 fn little_comes(held: Bytes) -> Option<Duration> {
     let mut fluid = Fluid::new([30, 30, 3], 55);
     fluid.run(2);

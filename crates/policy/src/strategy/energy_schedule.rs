@@ -1,22 +1,26 @@
 //! Which radios are on when the battery matters: a baseline.
 //!
-//! The simple scheduler uses every radio for 10 s, to see what each moves for a joule, then only the best one for 100 s, and begins
-//! again. Its variants know more or are slower to change their mind.
+//! The simple scheduler uses every radio for 10 s, to see what each moves for a joule, then only the best one
+//! for 100 s, and begins again. Its variants know more or are slower to change their mind.
 //!
 //! # Sources
-//! - mobiarch11 §3.3: 10 s and 100 s; the omniscient strategy, which lost to the tail energy of its own changes; "when we applied
-//!   damping" it did not; "a smarter scheduler could use the mean WiFi association time to decide whether to turn 3G off".
+//! - mobiarch11 §3.3: 10 s and 100 s; the omniscient strategy, which lost to the tail energy of its own
+//!   changes; "when we applied damping" it did not; "a smarter scheduler could use the mean WiFi association
+//!   time to decide whether to turn 3G off".
 //!
 //! # Where we differ, and why
-//! 1. The paper does not say how it damped: here another radio must be 20 % better for 10 s without interruption.
-//! 2. When the only radio that is on is lost, all come on at once and the probe begins anew: the paper's walk has full coverage.
-//! 3. Association-aware: the cellular radio stays on while the mean association is shorter than its tail, since turning it off would
-//!    save nothing.
+//! 1. The paper does not say how it damped: here another radio must be 20 % better for 10 s without
+//!    interruption.
+//! 2. When the only radio that is on is lost, all come on at once and the probe begins anew: the paper's walk
+//!    has full coverage.
+//! 3. Association-aware: the cellular radio stays on while the mean association is shorter than its tail,
+//!    since turning it off would save nothing.
 //!
 //! The policy [`crate::Policy::Energy`] runs it.
 //!
 //! # Checked by
-//! `tests/engine_baselines.rs`: through the engine. `energy_schedule/tests.rs`: golden timelines, and radios with `estimate::energy`'s powers.
+//! `tests/engine_baselines.rs`: through the engine. `energy_schedule/tests.rs`: golden timelines, and radios
+//! with `estimate::energy`'s powers.
 
 use crate::io::{LinkId, LinkKind};
 use alloc::vec::Vec;

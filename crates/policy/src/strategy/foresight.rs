@@ -1,11 +1,12 @@
-//! The omniscient single path in the engine: a world that knows the next ten seconds says so, and one path at a time is used.
+//! The omniscient single path in the engine: a world that knows the next ten seconds says so, and one path at
+//! a time is used.
 //!
 //! # Sources
 //! - mobiarch11 §3.1: [`crate::omniscient`] decides.
 //!
 //! # Where we differ, and why
-//! 1. The paper's path changes without cost. Here every usable link is associated beforehand, but the subflow has to be joined: a world that
-//!    wants the paper's figure computes it from runs over single links.
+//! 1. The paper's path changes without cost. Here every usable link is associated beforehand, but the subflow
+//!    has to be joined: a world that wants the paper's figure computes it from runs over single links.
 //!
 //! # Checked by
 //! `tests/engine_baselines.rs`.

@@ -1,21 +1,24 @@
-//! What people use today, so that it can be compared: hand-over between access points by their beacons, WiFi first, and the
-//! kernel's own path manager left to itself.
+//! What people use today, so that it can be compared: hand-over between access points by their beacons, WiFi
+//! first, and the kernel's own path manager left to itself.
 //!
 //! # Sources
-//! - nsdi15 §6.3: beacons counted over 2 s; switch when another access point has Δ = 10 more; break before make.
+//! - nsdi15 §6.3: beacons counted over 2 s; switch when another access point has Δ = 10 more; break before
+//!   make.
 //! - mobiarch11 §3.2: WiFi where there is any, otherwise cellular; one path at a time.
 //! - cla §V: hand-over between access points with the cellular path joined throughout.
 //!
 //! # Where we differ, and why
-//! 1. `Warm` gives the baseline an association and an address with every access point that it hears: the best that fast hand-over
-//!    could ever be.
-//! 2. With cellular beside it, the trigger is the cla paper's too: a ratio of signal to noise of 20 dB, once another is 3 dB stronger (the paper
-//!    gives no difference).
-//! 3. Where nobody reports beacons, a carrier and an address say that an access point can be used: the first such link in the order in which the user
-//!    declared them is kept until it loses one of the two. The first beacon that is heard ends that.
+//! 1. `Warm` gives the baseline an association and an address with every access point that it hears: the best
+//!    that fast hand-over could ever be.
+//! 2. With cellular beside it, the trigger is the cla paper's too: a ratio of signal to noise of 20 dB, once
+//!    another is 3 dB stronger (the paper gives no difference).
+//! 3. Where nobody reports beacons, a carrier and an address say that an access point can be used: the first
+//!    such link in the order in which the user declared them is kept until it loses one of the two. The first
+//!    beacon that is heard ends that.
 //!
 //! # Checked by
-//! `tests` (counts and the moment of the switch); `tests/engine_baselines.rs` (the trigger); `walk` in the benchmarks.
+//! `tests` (counts and the moment of the switch); `tests/engine_baselines.rs` (the trigger); `walk` in the
+//! benchmarks.
 
 use crate::choose::rank::{Use, Want};
 use crate::estimate::mobility::HANDOFF;
@@ -31,7 +34,8 @@ use units::{Db, Instant};
 
 /// How many beacons more another access point must have.
 const DELTA: usize = 10;
-/// With cellular beside it, by how much another access point must be stronger once the present one is weak; less would go to and fro.
+/// With cellular beside it, by how much another access point must be stronger once the present one is weak;
+/// less would go to and fro.
 const CLEARLY: Db = Db::from_db(3);
 
 /// How the next access point is reached, and what cellular is for.
@@ -150,8 +154,9 @@ impl Handover {
         }
     }
 
-    /// No beacon is heard: the present access point while it can be used, then the first by the user's routes that can be and of which nobody has
-    /// ever reported beacons. One that was heard once and is not any more is out of range.
+    /// No beacon is heard: the present access point while it can be used, then the first by the user's routes
+    /// that can be and of which nobody has ever reported beacons. One that was heard once and is not any more
+    /// is out of range.
     fn take_first(&mut self, state: &mut State) {
         if self.current.is_some_and(|link| is_usable(state, link)) {
             return;
@@ -169,7 +174,8 @@ impl Handover {
         }
     }
 
-    /// With cellular beside it: the access point to take instead of one whose signal has sunk to where the cla paper's mobile looks for another.
+    /// With cellular beside it: the access point to take instead of one whose signal has sunk to where the
+    /// cla paper's mobile looks for another.
     fn clearer(&self, state: &State) -> Option<LinkId> {
         let level = |path: &Path| path.signal.mean().map(snr);
         let current = self.current.filter(|_| self.form == Form::WarmAndCellular)?;

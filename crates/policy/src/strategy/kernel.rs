@@ -1,11 +1,15 @@
-//! The baselines that leave connections to the kernel: plain TCP over one link, and the kernel's own path manager.
+//! The baselines that leave connections to the kernel: plain TCP over one link, and the kernel's own path
+//! manager.
 //!
 //! # Sources
-//! - nsdi15 §6.2.1, mobiarch11 §3.2: TCP over each link alone, and MPTCP left to itself, are what both papers compare with.
-//! - Linux `Documentation/networking/mptcp.rst`: endpoints, from which the kernel's own path manager makes subflows.
+//! - nsdi15 §6.2.1, mobiarch11 §3.2: TCP over each link alone, and MPTCP left to itself, are what both papers
+//!   compare with.
+//! - Linux `Documentation/networking/mptcp.rst`: endpoints, from which the kernel's own path manager makes
+//!   subflows.
 //!
 //! # Where we differ, and why
-//! 1. Access points are associated as soon as they are heard: no baseline loses time to what ours would not have to wait for either.
+//! 1. Access points are associated as soon as they are heard: no baseline loses time to what ours would not
+//!    have to wait for either.
 //!
 //! # Checked by
 //! `tests::baselines`.

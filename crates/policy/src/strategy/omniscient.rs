@@ -1,12 +1,14 @@
 //! The single path that somebody would take who knew the next ten seconds: a baseline to measure against.
 //!
 //! # Sources
-//! - mobiarch11 §3.1, §3.2: "Optimal TCP": one path at a time, the best one of every 10 s, changed without cost.
+//! - mobiarch11 §3.1, §3.2: "Optimal TCP": one path at a time, the best one of every 10 s, changed without
+//!   cost.
 //!
 //! # Where we differ, and why
 //! 1. Of equals it keeps the one that it has.
 //!
-//! The policy [`crate::Policy::Omniscient`] runs it in worlds that know their future ([`crate::LinkEvent::Foreseen`]).
+//! The policy [`crate::Policy::Omniscient`] runs it in worlds that know their future
+//! ([`crate::LinkEvent::Foreseen`]).
 //!
 //! # Checked by
 //! `tests` below; `tests/engine_baselines.rs`.
@@ -25,8 +27,8 @@ pub struct OmniscientPath {
 }
 
 impl OmniscientPath {
-    /// The link of this moment. `foreseen`, what each link would carry in the slot, is looked at when a slot begins; links that would
-    /// carry nothing are not chosen.
+    /// The link of this moment. `foreseen`, what each link would carry in the slot, is looked at when a slot
+    /// begins; links that would carry nothing are not chosen.
     pub fn link(&mut self, now: Instant, foreseen: &[(LinkId, Bytes)]) -> Option<LinkId> {
         let slot = now.as_nanos() / SLOT.as_nanos() as u64;
         if self.slot.replace(slot) != Some(slot) {

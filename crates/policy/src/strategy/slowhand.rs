@@ -1,11 +1,13 @@
-//! The strategy that this project exists for: every link at once, the good ones used, the others warm, the dead ones found.
+//! The strategy that this project exists for: every link at once, the good ones used, the others warm, the
+//! dead ones found.
 //!
 //! # Sources
-//! - mobiarch11 §2.1 (make before break, every link at once), nsdi15 §4–§6 (one channel's access points), RFC 8684 §3.3.8 (MP_PRIO).
+//! - mobiarch11 §2.1 (make before break, every link at once), nsdi15 §4–§6 (one channel's access points), RFC
+//!   8684 §3.3.8 (MP_PRIO).
 //!
 //! # Where we differ, and why
-//! 1. nsdi15 leaves the choice of access points to the sender and marks; here selection and the closed loop of [`crate::steer`] decide, and the
-//!    window bounds what a wrong choice can cost.
+//! 1. nsdi15 leaves the choice of access points to the sender and marks; here selection and the closed loop
+//!    of [`crate::steer`] decide, and the window bounds what a wrong choice can cost.
 //!
 //! # Checked by
 //! `tests`; `tests/engine_steering.rs`, `tests/engine_properties.rs`; the scenarios.
@@ -73,7 +75,8 @@ impl Slowhand {
         self.bounds_window
     }
 
-    /// A subflow's counters were read; whether that put its link in doubt. Slow starts and their queues grow too fast for the looks between decisions.
+    /// A subflow's counters were read; whether that put its link in doubt. Slow starts and their queues grow
+    /// too fast for the looks between decisions.
     pub(crate) fn sampled(
         &mut self,
         now: Instant,

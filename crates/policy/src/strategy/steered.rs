@@ -1,7 +1,9 @@
-//! The baselines that steer access points and do nothing else: nsdi15's marks, and one access point of a channel at a time.
+//! The baselines that steer access points and do nothing else: nsdi15's marks, and one access point of a
+//! channel at a time.
 //!
 //! # Sources
-//! - nsdi15 §5.2 (marks); FatVAP, juggler (one at a time). The steering itself is in [`crate::wifi::steering`].
+//! - nsdi15 §5.2 (marks); FatVAP, juggler (one at a time). The steering itself is in
+//!   [`crate::wifi::steering`].
 //!
 //! # Checked by
 //! `tests/engine_steering.rs`.

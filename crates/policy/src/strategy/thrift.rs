@@ -1,11 +1,13 @@
-//! The energy schedulers in the engine: what each radio moves for a joule goes to [`crate::energy_schedule`], and only the radios that are
-//! to be on get subflows. A radio that carries nothing goes to sleep by itself when its tail is over.
+//! The energy schedulers in the engine: what each radio moves for a joule goes to [`crate::energy_schedule`],
+//! and only the radios that are to be on get subflows. A radio that carries nothing goes to sleep by itself
+//! when its tail is over.
 //!
 //! # Sources
 //! - mobiarch11 §3.3; the radios' powers as [`crate::estimate::energy`] has them.
 //!
 //! # Where we differ, and why
-//! 1. What a radio moves is what its subflows bring, up to a look of the engine; the omniscient variants take what the world foresees.
+//! 1. What a radio moves is what its subflows bring, up to a look of the engine; the omniscient variants take
+//!    what the world foresees.
 //! 2. Cables draw nothing from a battery: they are always used.
 //!
 //! # Checked by

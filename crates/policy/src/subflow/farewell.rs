@@ -1,15 +1,18 @@
 //! Parts with subflows that carry nothing any more without a jolt for those that do.
 //!
 //! # Sources
-//! - Linux 6.18, `net/mptcp/protocol.c`, `__mptcp_close_ssk`: whichever subflow a sender closes, it sends everything again that is
-//!   not acknowledged at the data level, whether any of it was on that subflow or not.
+//! - Linux 6.18, `net/mptcp/protocol.c`, `__mptcp_close_ssk`: whichever subflow a sender closes, it sends
+//!   everything again that is not acknowledged at the data level, whether any of it was on that subflow or
+//!   not.
 //! - RFC 8684 §3.3.1: the window is of the connection; its right edge does not move back.
 //!
 //! # Where we differ, and why
-//! 1. From RFC 8684, which lets an address be withdrawn at any time: what is sent again comes in one burst. In `fading`, 390 kB that
-//!    were already under way over two healthy links overflowed an access point's queue and cost 200 to 235 ms.
-//!    An empty subflow can wait, so the window is narrowed first, and the peer is told when little is under way.
-//! 2. A subflow that may still have something under way is not parted with here: there, what is sent again is what is missing.
+//! 1. From RFC 8684, which lets an address be withdrawn at any time: what is sent again comes in one burst.
+//!    In `fading`, 390 kB that were already under way over two healthy links overflowed an access point's
+//!    queue and cost 200 to 235 ms. An empty subflow can wait, so the window is narrowed first, and the peer
+//!    is told when little is under way.
+//! 2. A subflow that may still have something under way is not parted with here: there, what is sent again is
+//!    what is missing.
 //!
 //! # Checked by
 //! `tests::loss`; `fade` in the benchmarks.

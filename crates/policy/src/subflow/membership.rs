@@ -1,21 +1,28 @@
-//! Which subflows a connection has: joins what is missing, ends what is lost, never closes the last path because it is dead.
+//! Which subflows a connection has: joins what is missing, ends what is lost, never closes the last path
+//! because it is dead.
 //!
 //! # Sources
 //! - RFC 8684 §3.2 (joining), §3.3.8 (MP_PRIO), §3.4.2 (REMOVE_ADDR).
-//! - A stock Linux peer takes two added subflows beside the first; a place comes free when it hears REMOVE_ADDR.
+//! - A stock Linux peer takes two added subflows beside the first; a place comes free when it hears
+//!   REMOVE_ADDR.
 //!
 //! # Where we differ, and why
-//! 1. From Linux, whose path manager never repeats a refused join: a peer's limit may change, so it is asked again every two minutes. Before that only while
-//!    a place may be free: at once when one was freed, then after 0.5 s, 1 s and 2 s, since the word that frees it may be slower than the join; when
-//!    the link has another address; and, ever more rarely, while nothing else is left to the connection, whose dead subflows the peer gives up by itself some time.
-//! 2. From RFC 8684 §3.4.2, which says it once: REMOVE_ADDR is said again after 150 ms, since nothing acknowledges it and a lost one keeps a place taken;
-//!    where another join over its link waits, when that has failed.
-//! 3. From Linux, which ends a subflow after its own retransmission time-outs: at the proof that its link is dead, and before the peer is told, so that
-//!    the word cannot leave on it. Empty ones end later, when that costs no burst ([`farewell`]).
-//! 4. From RFC 8684 §3.3.8, which leaves roles to both ends: only over a path against which nothing speaks, for MP_PRIO is sent on the subflow that it is about;
-//!    and withdrawals come first.
-//! 5. The last path is never closed, however dead: a connection without a subflow ends after a minute (`net.mptcp.close_timeout`). Only a link that may not be
-//!    used any more is left at once ([`crate::choose::cost`]).
+//! 1. From Linux, whose path manager never repeats a refused join: a peer's limit may change, so it is asked
+//!    again every two minutes. Before that only while a place may be free: at once when one was freed, then
+//!    after 0.5 s, 1 s and 2 s, since the word that frees it may be slower than the join; when the link has
+//!    another address; and, ever more rarely, while nothing else is left to the connection, whose dead
+//!    subflows the peer gives up by itself some time.
+//! 2. From RFC 8684 §3.4.2, which says it once: REMOVE_ADDR is said again after 150 ms, since nothing
+//!    acknowledges it and a lost one keeps a place taken; where another join over its link waits, when that
+//!    has failed.
+//! 3. From Linux, which ends a subflow after its own retransmission time-outs: at the proof that its link is
+//!    dead, and before the peer is told, so that the word cannot leave on it. Empty ones end later, when that
+//!    costs no burst ([`farewell`]).
+//! 4. From RFC 8684 §3.3.8, which leaves roles to both ends: only over a path against which nothing speaks,
+//!    for MP_PRIO is sent on the subflow that it is about; and withdrawals come first.
+//! 5. The last path is never closed, however dead: a connection without a subflow ends after a minute
+//!    (`net.mptcp.close_timeout`). Only a link that may not be used any more is left at once
+//!    ([`crate::choose::cost`]).
 //!
 //! # Checked by
 //! `tests`.
@@ -34,10 +41,12 @@ use units::{Duration, Instant};
 const JOIN_TIMEOUT: Duration = Duration::from_secs(3);
 /// Longer than this no drain may take.
 const DRAIN_LIMIT: Duration = Duration::from_millis(1_500);
-/// A place is asked for again this long after it was freed: the word to the peer may travel on a slower path than the join.
+/// A place is asked for again this long after it was freed: the word to the peer may travel on a slower path
+/// than the join.
 const REPEAT_AFTER: Duration = Duration::from_millis(150);
 
-/// Whether this subflow can no longer carry anything: its link is gone, given up, or has another address since.
+/// Whether this subflow can no longer carry anything: its link is gone, given up, or has another address
+/// since.
 pub(crate) fn is_lost(path: Option<&Path>, subflow: &Subflow) -> bool {
     let Some(path) = path else { return true };
     let readdressed = path.usable_since.is_some_and(|since| subflow.since < since);
@@ -193,7 +202,8 @@ fn make_room(now: Instant, state: &mut State, id: ConnId, kept: &[Want], needed:
     drain(now, state, id);
 }
 
-/// What only drains is not to be used any more: the peer is told, as soon as nothing speaks against the path that the word takes.
+/// What only drains is not to be used any more: the peer is told, as soon as nothing speaks against the path
+/// that the word takes.
 fn demote_draining(state: &mut State, id: ConnId) {
     let Some(conn) = state.conns.get(&id) else { return };
     let draining = conn.subflows.iter().filter(|subflow| subflow.draining.is_some());

@@ -1,9 +1,12 @@
-//! A fresh subflow over a slow link that is left, where what the peer had given that link would hold up what another one took with it.
+//! A fresh subflow over a slow link that is left, where what the peer had given that link would hold up what
+//! another one took with it.
 //!
-//! When a link dies, a stock peer sends again what was lost at the end of the queues of the subflows that are left, and all of it that it does not know
-//! has come. Before a slow link both are of seconds: the peer assigns 64 KiB at a time, and has not heard what the dead link brought in its last
-//! round trip. A second subflow over the same link begins with an empty queue, and its first segments say how far everything has come; as soon as the peer
-//! has taken it, the first is ended, and what that still had is assigned anew, from the first byte that is missing on.
+//! When a link dies, a stock peer sends again what was lost at the end of the queues of the subflows that are
+//! left, and all of it that it does not know has come. Before a slow link both are of seconds: the peer
+//! assigns 64 KiB at a time, and has not heard what the dead link brought in its last round trip. A second
+//! subflow over the same link begins with an empty queue, and its first segments say how far everything has
+//! come; as soon as the peer has taken it, the first is ended, and what that still had is assigned anew, from
+//! the first byte that is missing on.
 //!
 //! | what is left | then it is replaced |
 //! |---|---|
@@ -12,17 +15,20 @@
 //! | a link in use like the first, while for two round trips nothing comes in order, though something does or is missing | within a second of the loss |
 //!
 //! # Sources
-//! - Linux 6.18, `net/mptcp/protocol.c`: `mptcp_subflow_get_send` (up to 64 KiB at a time), `__mptcp_retransmit_pending_data` (a subflow that
-//!   ends makes all that is not acknowledged be sent again, in order).
+//! - Linux 6.18, `net/mptcp/protocol.c`: `mptcp_subflow_get_send` (up to 64 KiB at a time),
+//!   `__mptcp_retransmit_pending_data` (a subflow that ends makes all that is not acknowledged be sent again,
+//!   in order).
 //! - `bpf/window.bpf.c`: why a backup does not say how far everything has come.
 //! - RFC 8684 §3.2: a join names an address; nothing keeps two subflows from having the same ones.
 //!
 //! # Where we differ, and why
 //! 1. From RFC 8684, in which a second subflow is another path: here it is another queue.
-//! 2. Made before the first one is broken, and only where the peer is thought to have a place: a join that is refused or lost costs no more than that it
-//!    takes the place while it is waited for.
-//! 3. Only over the link that would bring what is missing first: of several that are left one with a short queue is enough.
-//! 4. Not sooner, while the link that dies is only in doubt: nearly all doubts are answered, and each would cost a join.
+//! 2. Made before the first one is broken, and only where the peer is thought to have a place: a join that is
+//!    refused or lost costs no more than that it takes the place while it is waited for.
+//! 3. Only over the link that would bring what is missing first: of several that are left one with a short
+//!    queue is enough.
+//! 4. Not sooner, while the link that dies is only in doubt: nearly all doubts are answered, and each would
+//!    cost a join.
 //!
 //! # Checked by
 //! `tests::renewal`; `window-mixes` in the benchmarks.
@@ -36,7 +42,8 @@ use crate::subflow::membership;
 use alloc::format;
 use units::{Bitrate, Bytes, Duration, Instant};
 
-/// Round trips until what is missing comes over a fresh subflow: the join, its proof, the end of the first one.
+/// Round trips until what is missing comes over a fresh subflow: the join, its proof, the end of the first
+/// one.
 const ROUNDS: u32 = 3;
 /// What is gained must be worth a join.
 const WORTH: Duration = Duration::from_millis(100);
@@ -91,8 +98,8 @@ fn go_on(now: Instant, state: &mut State, id: ConnId, renewal: Renewal) {
         return;
     }
     conn.renewals.going_on = None;
-    // Also where what was lost has come meanwhile: the end of either makes the peer send all again that it has not heard of, and only behind
-    // the fresh one's empty queue that is in order at once.
+    // Also where what was lost has come meanwhile: the end of either makes the peer send all again that it
+    // has not heard of, and only behind the fresh one's empty queue that is in order at once.
     if is_there && fresh {
         state.replaced(now, id, renewal.link, renewal.old);
     }
@@ -160,7 +167,8 @@ impl Conn {
         self.subflows.iter().any(much)
     }
 
-    /// How long what the peer has sent ahead takes all links together; it is divided so that it takes each the same.
+    /// How long what the peer has sent ahead takes all links together; it is divided so that it takes each
+    /// the same.
     fn ahead(&self) -> Duration {
         let window = self.window.bound().unwrap_or(Bytes::ZERO);
         let ahead = window.saturating_sub(self.sample.held);
@@ -196,13 +204,15 @@ fn first(now: Instant, state: &State, conn: &Conn, loss: Loss) -> Option<First> 
     })
 }
 
-/// The place of a connection's first subflow is nobody else's once that has ended: with more links than the peer has places it is worth more.
+/// The place of a connection's first subflow is nobody else's once that has ended: with more links than the
+/// peer has places it is worth more.
 fn wanted_places(state: &State) -> usize {
     let paths = state.paths.values();
     paths.filter(|path| path.is_usable() && path.is_allowed()).count()
 }
 
-/// A backup until a moment ago: the peer has not heard over it of what has come over others, and sends that again.
+/// A backup until a moment ago: the peer has not heard over it of what has come over others, and sends that
+/// again.
 const fn is_new_to_use(subflow: &Subflow) -> bool {
     subflow.sample.backup && !subflow.backup
 }

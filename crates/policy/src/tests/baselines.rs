@@ -128,7 +128,8 @@ fn plain_tcp_touches_only_its_link() {
     }
 }
 
-/// Two access points that are up and of which no beacon is ever reported, as on a host without a monitor interface, and a modem.
+/// Two access points that are up and of which no beacon is ever reported, as on a host without a monitor
+/// interface, and a modem.
 fn without_beacons(policy: Policy) -> World {
     let mut world = World::new(policy);
     world.up(9, LinkKind::Cellular, Role::Primary, 12, 60);

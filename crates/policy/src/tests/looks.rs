@@ -219,8 +219,8 @@ fn a_full_link_that_is_read_seldom_and_dies_is_found() {
         .collect();
     took.sort_unstable();
     println!("found after {:?} (median), {:?} (longest)", took[20], took[39]);
-    // The first reading may find what came before the cut, 200 ms later; the next that finds 150 ms of silence may be another 350 later, and an
-    // answer is given 73.
+    // The first reading may find what came before the cut, 200 ms later; the next that finds 150 ms of
+    // silence may be another 350 later, and an answer is given 73.
     assert!(took[39] <= 630 * MS, "{took:?}");
 }
 

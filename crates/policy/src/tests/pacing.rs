@@ -27,7 +27,8 @@ fn beside(kind: LinkKind, demand: f64, unacked: u32) -> World {
     world
 }
 
-/// Readings of the second one's subflow, which starts and fills a queue, before its world can say what it makes of it.
+/// Readings of the second one's subflow, which starts and fills a queue, before its world can say what it
+/// makes of it.
 fn second_fills(world: &mut World) {
     for n in 1..=3 {
         let sample = SubflowSample {
@@ -91,7 +92,8 @@ fn a_slow_start_that_fills_a_queue_is_held_under_what_arrives_and_once() {
 fn a_rate_of_long_before_is_not_believed() {
     let mut world = uploads(LinkKind::Cable);
     read(&mut world, 150, 51, 2);
-    // 150 segments of 1,448 bytes in 64 ms are 27.15 Mb/s; half of it is sure to arrive, and seven tenths of that are 9.5.
+    // 150 segments of 1,448 bytes in 64 ms are 27.15 Mb/s; half of it is sure to arrive, and seven tenths of
+    // that are 9.5.
     read(&mut world, 150, 64, 2);
     let [(rate, _)] = caps(&world)[..] else { panic!() };
     assert_eq!(rate.as_bps() / 100_000, 95);

@@ -95,7 +95,8 @@ fn a_link_that_dies_later_is_ended_before_the_peer_is_told_again_of_the_first() 
     }
 }
 
-/// A full set of places, a slower cable that waits for one, and a place that comes free while so many words are lost; until the cable has it.
+/// A full set of places, a slower cable that waits for one, and a place that comes free while so many words
+/// are lost; until the cable has it.
 fn place_filled_after(lose_words: usize, word_takes: Duration) -> (World, Duration) {
     let mut world = World::new(Policy::Slowhand);
     for (id, mbps) in (0..).zip([50, 40, 30, 20]) {

@@ -9,7 +9,8 @@ const MS: Duration = Duration::from_millis(1);
 const QUICK: u16 = 0;
 const SLOW: u16 = 1;
 
-/// A quick link with the first subflow, and one that takes a second for 64 KiB; much of what came waits for earlier bytes.
+/// A quick link with the first subflow, and one that takes a second for 64 KiB; much of what came waits for
+/// earlier bytes.
 fn beside_a_slow_link(policy: Policy) -> World {
     let mut world = World::new(policy);
     world.up(QUICK, LinkKind::Cable, Role::Primary, 3, 70);
@@ -209,7 +210,8 @@ fn a_backup_that_takes_over_begins_behind_what_has_come_already() {
     assert_eq!(world.in_use(), [SLOW]);
 }
 
-/// What it carries is known although it has brought nothing for longer than rates are remembered, and brings nothing until the other is given up.
+/// What it carries is known although it has brought nothing for longer than rates are remembered, and brings
+/// nothing until the other is given up.
 #[test]
 fn what_a_backup_carries_is_known_when_it_takes_over() {
     let mut world = beside_a_slow_link(Policy::Slowhand);

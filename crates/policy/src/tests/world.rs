@@ -1,8 +1,10 @@
-//! A small world around the engine: links that carry a fluid, probes that are answered while a link lives, a peer with places.
+//! A small world around the engine: links that carry a fluid, probes that are answered while a link lives, a
+//! peer with places.
 //!
-//! It carries out what the engine asks for, as a real world would, and remembers it. As a stock peer does, its peer counts an added subflow until it hears
-//! of its end: by a word that the address is gone (RM_ADDR), which leaves over the connection's oldest subflow and is lost where that one's link is dead, or, over a link
-//! that lives, from the subflow itself, a way later.
+//! It carries out what the engine asks for, as a real world would, and remembers it. As a stock peer does,
+//! its peer counts an added subflow until it hears of its end: by a word that the address is gone (RM_ADDR),
+//! which leaves over the connection's oldest subflow and is lost where that one's link is dead, or, over a
+//! link that lives, from the subflow itself, a way later.
 
 use crate::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -157,7 +159,8 @@ impl World {
         self.tell(Input::Link(link, LinkEvent::Usable(true)));
     }
 
-    /// Adds an access point as a host without a monitor interface sees it: up with an address, its channel not known.
+    /// Adds an access point as a host without a monitor interface sees it: up with an address, its channel
+    /// not known.
     pub(super) fn up_without_channel(&mut self, id: u16, mbps: u64, rtt_ms: u64) {
         let link = LinkId(id);
         let spec = LinkSpec {

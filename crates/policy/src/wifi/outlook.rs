@@ -1,11 +1,12 @@
 //! Where the signal of each WiFi link in use is going, told to whoever controls a sender's windows.
 //!
 //! # Sources
-//! - cla §IV: the mobile tells the sender the mobility index and the quality of each path, and when a hand-off comes; what the sender makes of
-//!   them is [`crate::cc::MobileStage`]'s.
+//! - cla §IV: the mobile tells the sender the mobility index and the quality of each path, and when a
+//!   hand-off comes; what the sender makes of them is [`crate::cc::MobileStage`]'s.
 //!
 //! # Where we differ, and why
-//! 1. The paper's mobile reports all the time. Ours says something when a path begins to fade, while it fades, and when it ceases to.
+//! 1. The paper's mobile reports all the time. Ours says something when a path begins to fade, while it
+//!    fades, and when it ceases to.
 //!
 //! # Checked by
 //! `tests/engine_air.rs`.

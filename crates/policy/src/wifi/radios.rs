@@ -1,13 +1,16 @@
 //! Radios that cannot listen to all of their links at once: each gets a plan of slots.
 //!
-//! The decision is [`crate::slot`]'s; here it is kept who shares which radio, and a plan is handed out when it changed.
+//! The decision is [`crate::slot`]'s; here it is kept who shares which radio, and a plan is handed out when
+//! it changed.
 //!
 //! # Sources
-//! - nsdi15 §7 (a cycle follows from what the one before brought); juggler §3.3 (weights, scanning slot, ad hoc networks).
+//! - nsdi15 §7 (a cycle follows from what the one before brought); juggler §3.3 (weights, scanning slot, ad
+//!   hoc networks).
 //!
 //! # Where we differ, and why
-//! 1. nsdi15 and juggler share a radio among all that they are given. Where not all fit into a cycle, the networks with the least to expect are left
-//!    out, by name and with the reason; which those are stands for [`RANKED_FOR`].
+//! 1. nsdi15 and juggler share a radio among all that they are given. Where not all fit into a cycle, the
+//!    networks with the least to expect are left out, by name and with the reason; which those are stands for
+//!    [`RANKED_FOR`].
 //! 2. A plan that cannot be made to fit is refused with the reason, and the one before stays in force.
 //!
 //! # Checked by
@@ -26,7 +29,8 @@ use units::{Bytes, Duration, Instant};
 /// More radios than any host has; a bound for memory.
 const MOST_RADIOS: usize = 16;
 
-/// How long a choice of networks stands, unless one comes or goes: a better one for a moment is not worth the change.
+/// How long a choice of networks stands, unless one comes or goes: a better one for a moment is not worth the
+/// change.
 const RANKED_FOR: Duration = Duration::from_secs(5);
 
 /// All radios and their plans.

@@ -13,24 +13,30 @@
 //! assert_eq!(slots.iter().map(|slot| slot.stays.as_millis()).collect::<Vec<_>>(), [170, 20]);
 //! ```
 //!
-//! A world tells the engine which links share a radio ([`crate::RadioEvent`]) and is handed cycles ([`crate::Action::Slots`]).
+//! A world tells the engine which links share a radio ([`crate::RadioEvent`]) and is handed cycles
+//! ([`crate::Action::Slots`]).
 //!
 //! # Sources
-//! - nsdi15 §7, Eq. 6: `c_i = b_i^α / Σ_j b_j^α · C`, b_i the bytes received in a slot by its length; C ≤ 200 ms, slots of at least 10 ms, α = 2, about
-//!   5 ms a switch.
-//! - juggler §3.3, §3.4: round robin over virtual networks, each for an integer multiple of the default slice (100 ms); a scanning slot on another
-//!   channel each time, 1, 6, 11; ad hoc networks; table 1: 3.328 ms a switch, 0.381 ms on one channel.
+//! - nsdi15 §7, Eq. 6: `c_i = b_i^α / Σ_j b_j^α · C`, b_i the bytes received in a slot by its length; C ≤ 200
+//!   ms, slots of at least 10 ms, α = 2, about 5 ms a switch.
+//! - juggler §3.3, §3.4: round robin over virtual networks, each for an integer multiple of the default slice
+//!   (100 ms); a scanning slot on another channel each time, 1, 6, 11; ad hoc networks; table 1: 3.328 ms a
+//!   switch, 0.381 ms on one channel.
 //!
 //! # Where we differ, and why
-//! 1. Eq. 6 leaves no room for minimum and switches. Ours gives everybody the minimum first and divides the rest: `share = C − switches − fixed −
-//!    n·min`, `c_i = min + share·b_i^α/Σ_j b_j^α`. [`printed`] is Eq. 6.
-//! 2. Seats are taken in the order of their channels: then a cycle has as few changes of channel as it can, and a switch between two networks of one
-//!    channel costs what juggler measured. A radio with one seat never switches.
-//! 3. Nanoseconds that rounding leaves go one each to the first seats in order of their links. A larger b_i may therefore cost one nanosecond.
+//! 1. Eq. 6 leaves no room for minimum and switches. Ours gives everybody the minimum first and divides the
+//!    rest: `share = C − switches − fixed − n·min`, `c_i = min + share·b_i^α/Σ_j b_j^α`. [`printed`] is Eq.
+//!    6.
+//! 2. Seats are taken in the order of their channels: then a cycle has as few changes of channel as it can,
+//!    and a switch between two networks of one channel costs what juggler measured. A radio with one seat
+//!    never switches.
+//! 3. Nanoseconds that rounding leaves go one each to the first seats in order of their links. A larger b_i
+//!    may therefore cost one nanosecond.
 //! 4. If all b are zero the share is divided equally; so is what fixed seats leave when nobody adapts.
 //!
 //! # Checked by
-//! `tests/engine_slots.rs`: through the engine. `tests`: invariants over random seats, the paper's throughputs with two access points, `golden/slot.csv`.
+//! `tests/engine_slots.rs`: through the engine. `tests`: invariants over random seats, the paper's
+//! throughputs with two access points, `golden/slot.csv`.
 
 mod refused;
 mod rotation;
@@ -138,14 +144,16 @@ pub fn divide(rules: &Rules, seats: &[Seat], slots: &mut Vec<Slot>) -> Result<()
     Ok(())
 }
 
-/// Eq. 6 as printed: parts of `cycle` (a day at most) by rates alone, in the order of `rates`. Equal parts if all are zero.
+/// Eq. 6 as printed: parts of `cycle` (a day at most) by rates alone, in the order of `rates`. Equal parts if
+/// all are zero.
 pub fn printed(cycle: Duration, alpha: u32, rates: &[Bitrate]) -> Vec<Duration> {
     let largest = rates.iter().max().copied().unwrap_or_default();
     let weights: Vec<u128> = rates.iter().map(|&rate| weight(rate, largest, alpha)).collect();
     parts(cycle.min(DAY), &weights)
 }
 
-/// juggler's cycle: each occupant stays for its weight times `slice`, the switch before it included. The cycle is as long as it gets.
+/// juggler's cycle: each occupant stays for its weight times `slice`, the switch before it included. The
+/// cycle is as long as it gets.
 ///
 /// # Errors
 /// If a weight is zero, or a slot is used up by its switch; `slots` is then empty.
@@ -235,7 +243,8 @@ fn weight(rate: Bitrate, largest: Bitrate, alpha: u32) -> u128 {
     scaled.pow(alpha.min(LARGEST_ALPHA))
 }
 
-/// Divides `whole` by weights of at most 2⁸⁰, to the nanosecond; what rounding leaves goes one each to the first that have any weight.
+/// Divides `whole` by weights of at most 2⁸⁰, to the nanosecond; what rounding leaves goes one each to the
+/// first that have any weight.
 fn parts(whole: Duration, weights: &[u128]) -> Vec<Duration> {
     let total: u128 = weights.iter().sum::<u128>().max(1);
     let part = |weight: &u128| Duration::from_nanos((whole.as_nanos() * weight / total) as u64);

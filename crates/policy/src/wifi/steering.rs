@@ -1,13 +1,15 @@
-//! Steering in the engine: what was measured of each channel's access points goes to [`crate::steer`], what it orders to the world.
+//! Steering in the engine: what was measured of each channel's access points goes to [`crate::steer`], what
+//! it orders to the world.
 //!
 //! # Sources
-//! - nsdi15 §5.2: marks on every access point that is clearly worse than the best of its channel; FatVAP, juggler: one at a time.
+//! - nsdi15 §5.2: marks on every access point that is clearly worse than the best of its channel; FatVAP,
+//!   juggler: one at a time.
 //!
 //! # Where we differ, and why
-//! 1. A channel is steered only where frames of one of its access points were measured: from signals alone the difference between
-//!    access points is a guess, and selection knows what to do with guesses.
-//! 2. Nobody can see whether a sender has more to send; connections count as wanting more while anything arrives, and the closed loop
-//!    takes back what brought nothing.
+//! 1. A channel is steered only where frames of one of its access points were measured: from signals alone
+//!    the difference between access points is a guess, and selection knows what to do with guesses.
+//! 2. Nobody can see whether a sender has more to send; connections count as wanting more while anything
+//!    arrives, and the closed loop takes back what brought nothing.
 //! 3. Where no survey tells how busy the air is, it is what our own packets take.
 //!
 //! # Checked by
@@ -149,7 +151,8 @@ impl Channels {
         }
     }
 
-    /// What steering orders takes the place of what was wanted; but what is about to fade, or is not meant for it, is not promoted.
+    /// What steering orders takes the place of what was wanted; but what is about to fade, or is not meant
+    /// for it, is not promoted.
     pub(crate) fn apply(&self, state: &State, wants: &mut [Want]) {
         for want in wants {
             let path = &state.paths[&want.link];

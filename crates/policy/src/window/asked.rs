@@ -1,19 +1,21 @@
 //! What the links can carry, also while the application asks for less.
 //!
-//! Rates are read from what arrives, and forgotten after ten seconds. Where the application asks for little, what arrives is the application's
-//! rate: taken for the links', it makes a window in which the application cannot ask for more at once, and of which the experiments then take away what it
-//! does not use. So while little is asked for, what the links have shown before is believed.
+//! Rates are read from what arrives, and forgotten after ten seconds. Where the application asks for little,
+//! what arrives is the application's rate: taken for the links', it makes a window in which the application
+//! cannot ask for more at once, and of which the experiments then take away what it does not use. So while
+//! little is asked for, what the links have shown before is believed.
 //!
 //! # Sources
-//! - Linux 6.18, `net/ipv4/tcp_bbr.c`, `bbr_update_bw`: a rate sample taken while the application was the limit may raise the estimate, and never
-//!   lowers it.
+//! - Linux 6.18, `net/ipv4/tcp_bbr.c`, `bbr_update_bw`: a rate sample taken while the application was the
+//!   limit may raise the estimate, and never lowers it.
 //! - RFC 7661 §4: so with congestion windows: one that the application does not use is kept for some minutes.
 //!
 //! # Where we differ, and why
-//! 1. A receiver does not see whether the sender had more to send. That little arrives and no queue stands before any busy link says so: a link
-//!    that has become slow has the old rate's window queued before it.
+//! 1. A receiver does not see whether the sender had more to send. That little arrives and no queue stands
+//!    before any busy link says so: a link that has become slow has the old rate's window queued before it.
 //! 2. Never across a change of links: what is gone carries nothing. Nor while a signal sinks.
-//! 3. What is no longer believed is not believed again: otherwise a link that has become slow would be given its old window as soon as the queue is gone.
+//! 3. What is no longer believed is not believed again: otherwise a link that has become slow would be given
+//!    its old window as soon as the queue is gone.
 //!
 //! # Checked by
 //! `window::tests`, also against a fluid model of links and sender.

@@ -1,24 +1,30 @@
 //! Whether slow start is still finding what the links carry, and what the peer may send ahead meanwhile.
 //!
-//! Once the links' rates are known the window follows from them. Until then it must not be what keeps them from showing: in a round trip
-//! slow start makes twice of what is under way. But whatever it is given beyond that it lays before a link whose queue it then
-//! overflows, and what is lost there is missed for a round trip through the full queue.
+//! Once the links' rates are known the window follows from them. Until then it must not be what keeps them
+//! from showing: in a round trip slow start makes twice of what is under way. But whatever it is given beyond
+//! that it lays before a link whose queue it then overflows, and what is lost there is missed for a round
+//! trip through the full queue.
 //!
 //! # Sources
 //! - RFC 5681 §3.1: slow start adds a segment for each that is acknowledged.
 //! - Linux 6.18, `net/ipv4/tcp_bbr.c`: in its startup bbr may have 2.89 products under way, whatever is lost.
 //!
 //! # Where we differ, and why
-//! 1. Half of what is under way beside the usual window is enough, since it is looked at ten times in a tenth of a second: twice the usual window, which
-//!    on links of unlike round trips is four times what is under way, gave a sender without congestion marks more than any queue holds (30 of 30 starts with bbr on
+//! 1. Half of what is under way beside the usual window is enough, since it is looked at ten times in a tenth
+//!    of a second: twice the usual window, which on links of unlike round trips is four times what is under
+//!    way, gave a sender without congestion marks more than any queue holds (30 of 30 starts with bbr on
 //!    `window-equal` had a gap of over 100 ms).
-//! 2. What the links have brought in their last round trip counts, not only the mean of 300 ms: that is a quarter of it while it doubles every 50 ms.
-//! 3. Links begin one after the other, and one that has overflowed its short queue hides that the next still grows: over cables nothing is over before ten
-//!    round trips with all of them, or a second and a half after the beginning.
-//! 4. A slow link that joins can make all wait for it in those moments, so that nothing grows: that is no end of slow start.
+//! 2. What the links have brought in their last round trip counts, not only the mean of 300 ms: that is a
+//!    quarter of it while it doubles every 50 ms.
+//! 3. Links begin one after the other, and one that has overflowed its short queue hides that the next still
+//!    grows: over cables nothing is over before ten round trips with all of them, or a second and a half
+//!    after the beginning.
+//! 4. A slow link that joins can make all wait for it in those moments, so that nothing grows: that is no end
+//!    of slow start.
 //!
 //! # Checked by
-//! `window::tests`; `window-…` in the benchmarks, by the first five seconds and by the longest gap of `window-never-worse`.
+//! `window::tests`; `window-…` in the benchmarks, by the first five seconds and by the longest gap of
+//! `window-never-worse`.
 
 use super::trial::Factor;
 use super::{EVERY_READING, Need};
@@ -28,10 +34,11 @@ use units::{Bitrate, Bytes, Duration, Instant};
 const GROWN_PERCENT: u64 = 125;
 /// How long it may stand still: so many of the longest round trips, or that.
 const STILL: (u32, Duration) = (3, Duration::from_millis(50));
-/// Over cables slow start may stand still for as long as this many of the longest round trips after a link has joined: from ten segments to what it carries.
+/// Over cables slow start may stand still for as long as this many of the longest round trips after a link
+/// has joined: from ten segments to what it carries.
 const ROUNDS_TO_GROW: u32 = 10;
-/// While half of the window waits for earlier bytes no standstill is the links', nor while one that has joined over a cable is young; but not for longer
-/// than this from the beginning.
+/// While half of the window waits for earlier bytes no standstill is the links', nor while one that has
+/// joined over a cable is young; but not for longer than this from the beginning.
 const EXCUSED_FOR: Duration = Duration::from_millis(1_500);
 
 /// Whether slow start is still finding what the links carry.
@@ -74,8 +81,8 @@ impl Growth {
         !need.sinking && !self.is_over()
     }
 
-    /// Whether it is worth a look between those that come anyhow, as it is while links lose (`loses`). Of who receives next to nothing in the beginning nothing
-    /// will grow soon.
+    /// Whether it is worth a look between those that come anyhow, as it is while links lose (`loses`). Of who
+    /// receives next to nothing in the beginning nothing will grow soon.
     pub(super) fn is_due(&self, now: Instant, loses: bool) -> bool {
         let seen = !matches!(self.stage, Stage::Unseen);
         let goes_on = seen || self.began.is_none_or(|began| now - began < EXCUSED_FOR);

@@ -3,44 +3,56 @@
 //! In go rates, round-trip times and out-of-order bytes of one connection. Out comes its window.
 //! `queue::windows` asks and applies it.
 //!
-//! A stock sender assigns megabytes to its subflows that it cannot send yet; whatever is on the wrong one holds up everything
-//! behind it. The receiver's window bounds that: `W = f · Σ rate · longest base RTT` over the links in use, where a round trip of less
-//! than 64 ms counts for a little more than it is.
+//! A stock sender assigns megabytes to its subflows that it cannot send yet; whatever is on the wrong one
+//! holds up everything behind it. The receiver's window bounds that: `W = f · Σ rate · longest base RTT` over
+//! the links in use, where a round trip of less than 64 ms counts for a little more than it is.
 //!
 //! # Sources
 //! - RFC 8684 §3.3.1: the window is of the connection, counted from the data-level acknowledgement.
 //! - RFC 6182 §5.3: the buffer that multipath needs, `Σ rate · max RTT`, and twice that to survive a loss.
-//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: the next bytes go to the subflow whose queue, over its pacing rate, is
-//!   shortest; `tcp_update_pacing_rate`: that rate is congestion window over round-trip time, whether the window is full or not.
+//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: the next bytes go to the subflow whose
+//!   queue, over its pacing rate, is shortest; `tcp_update_pacing_rate`: that rate is congestion window over
+//!   round-trip time, whether the window is full or not.
 //!
 //! # Where we differ, and why
 //! 1. Base round-trip times, never the inflated ones: the queue is what is to be bounded.
-//! 2. The window comes down slowly and goes up at once: too small costs goodput now, too large costs only if a link dies. While it settles it comes down at
-//!    once, too: a slow start would fill whatever room stays. What waited has been read by then, so that the edge of the window hardly moves.
-//! 3. The factor begins at 1.25, not at 2: with twice what is under way, an access point's queue of 200 packets overflows before the first
-//!    cut, and recovery takes a round trip through that full queue. It is then found by experiment ([`trial`]).
-//! 4. While the signal of a link in use sinks, nothing is queued beyond what is under way: it drains ever more slowly, and then not at all.
-//! 5. Short round trips count for more: a subflow that the connection's window keeps from filling its own congestion window looks faster to
-//!    the scheduler than it is, and draws so much of a tight window that the others never grow, nor is seen what they could carry. Two
-//!    links of 30 Mb/s, 20 and 30 ms, carried 46 Mb/s for five seconds with 1.25 products. 16 ms beyond the round trip are
-//!    enough; from 64 ms on, a quarter of it is that.
-//! 6. While slow start still finds more ([`growth`]), it is looked at more often, and half of what is under way has room beside the usual window. It is
-//!    bounded from the first moments on: slow start would otherwise overflow every queue on the way, or, where a modem's buffer takes it
-//!    all, keep a congestion window for good that then holds most of the connection's bytes behind that buffer. What waits for a slow link that has just
-//!    joined has room, too. Over cables it has for five seconds: what slow start loses in a deep queue holds up everything (`window-long`: 0.92 of
-//!    stock's first five seconds without that room, 0.97 with it). Over radio it would keep a modem's buffer full (`fade`: 94 ms).
-//! 7. A cable that loses again and again holds everything up for one and a quarter of its mean round trips each time, and that is known here up to ten milliseconds late: that much more
-//!    may be under way. What waits meanwhile has room, too, and is followed as closely as slow start ([`missed`]).
-//! 8. An application that asks for little does not make the links slow ([`asked`]), nor does a window that gives a link too little
-//!    ([`crate::estimate::carries`]). Rates that were forgotten after ten seconds followed the window down: on `window-bdp` one chance loss on the
-//!    longest link left it 31 of its 47 Mb/s for good.
-//! 9. When a slow link has just become a backup, what the sender had given it is still waited for: what waits has room beside what is under way. And
-//!    the factor begins anew: a window found beside that link was larger for its sake.
-//! 10. A link that brings next to nothing for a moment and lives (bbr's sender looks for the least round trip, [`crate::estimate::trickle`]) keeps what it was
+//! 2. The window comes down slowly and goes up at once: too small costs goodput now, too large costs only if
+//!    a link dies. While it settles it comes down at once, too: a slow start would fill whatever room stays.
+//!    What waited has been read by then, so that the edge of the window hardly moves.
+//! 3. The factor begins at 1.25, not at 2: with twice what is under way, an access point's queue of 200
+//!    packets overflows before the first cut, and recovery takes a round trip through that full queue. It is
+//!    then found by experiment ([`trial`]).
+//! 4. While the signal of a link in use sinks, nothing is queued beyond what is under way: it drains ever
+//!    more slowly, and then not at all.
+//! 5. Short round trips count for more: a subflow that the connection's window keeps from filling its own
+//!    congestion window looks faster to the scheduler than it is, and draws so much of a tight window that
+//!    the others never grow, nor is seen what they could carry. Two links of 30 Mb/s, 20 and 30 ms, carried
+//!    46 Mb/s for five seconds with 1.25 products. 16 ms beyond the round trip are enough; from 64 ms on, a
+//!    quarter of it is that.
+//! 6. While slow start still finds more ([`growth`]), it is looked at more often, and half of what is under
+//!    way has room beside the usual window. It is bounded from the first moments on: slow start would
+//!    otherwise overflow every queue on the way, or, where a modem's buffer takes it all, keep a congestion
+//!    window for good that then holds most of the connection's bytes behind that buffer. What waits for a
+//!    slow link that has just joined has room, too. Over cables it has for five seconds: what slow start
+//!    loses in a deep queue holds up everything (`window-long`: 0.92 of stock's first five seconds without
+//!    that room, 0.97 with it). Over radio it would keep a modem's buffer full (`fade`: 94 ms).
+//! 7. A cable that loses again and again holds everything up for one and a quarter of its mean round trips
+//!    each time, and that is known here up to ten milliseconds late: that much more may be under way. What
+//!    waits meanwhile has room, too, and is followed as closely as slow start ([`missed`]).
+//! 8. An application that asks for little does not make the links slow ([`asked`]), nor does a window that
+//!    gives a link too little ([`crate::estimate::carries`]). Rates that were forgotten after ten seconds
+//!    followed the window down: on `window-bdp` one chance loss on the longest link left it 31 of its 47 Mb/s
+//!    for good.
+//! 9. When a slow link has just become a backup, what the sender had given it is still waited for: what waits
+//!    has room beside what is under way. And the factor begins anew: a window found beside that link was
+//!    larger for its sake.
+//! 10. A link that brings next to nothing for a moment and lives (bbr's sender looks for the least round
+//!     trip, [`crate::estimate::trickle`]) keeps what it was
 //!     given; over cables what waits for that has room for so long, and no longer. Without that a product of window is used up before it is over, and the others stand still.
 //!
 //! # Checked by
-//! `golden/window.csv`; `tests`, also against a fluid model of links and sender; `stall-drop` and `walk` in the benchmarks.
+//! `golden/window.csv`; `tests`, also against a fluid model of links and sender; `stall-drop` and `walk` in
+//! the benchmarks.
 
 mod asked;
 mod growth;
@@ -56,13 +68,15 @@ use missed::Missed;
 use trial::{Factor, Reading, Trial};
 use units::{Bitrate, Bytes, Duration, Instant};
 
-/// Between two looks in slow start: with every reading. They come ten milliseconds apart, and none that comes a little early is to be missed.
+/// Between two looks in slow start: with every reading. They come ten milliseconds apart, and none that comes
+/// a little early is to be missed.
 pub(crate) const EVERY_READING: Duration = Duration::from_millis(9);
 const LEAST: Bytes = Bytes::from_kib(96);
 const MOST: Bytes = Bytes::from_kib(16 * 1024);
 /// A connection that has brought less than this is left alone: the window of a short transfer never matters.
 const WORTH_BOUNDING: Bytes = Bytes::from_kib(32);
-/// So long after its beginning a connection's slow starts over cables overflow queues, and what they lose holds up everything.
+/// So long after its beginning a connection's slow starts over cables overflow queues, and what they lose
+/// holds up everything.
 const SETTLES_FOR: Duration = Duration::from_secs(5);
 /// Beyond the longest round trip, so much has room at least.
 const ROOM: Duration = Duration::from_millis(16);
@@ -72,7 +86,8 @@ const NEARLY_ALL: u64 = 7;
 const OFTEN: u64 = 100;
 /// A queue comes and goes with its sender's congestion window.
 const QUEUED_FOR: Duration = Duration::from_secs(5);
-/// A longest round trip that differs by one part in so many at most is of the same links: the least that was measured sinks for as long as there are packets.
+/// A longest round trip that differs by one part in so many at most is of the same links: the least that was
+/// measured sinks for as long as there are packets.
 const LIKE: u32 = 8;
 /// How often the window may come down, by an eighth each time.
 const STEP: Duration = Duration::from_millis(100);
@@ -238,7 +253,8 @@ impl Window {
 
     /// Makes the window so small that soon little is under way; `None` where there is nothing to gain.
     ///
-    /// What waits for lost bytes is under way no more, and keeps its room: without that nothing could be sent until these have come.
+    /// What waits for lost bytes is under way no more, and keeps its room: without that nothing could be sent
+    /// until these have come.
     pub(crate) fn narrow(&mut self, now: Instant) -> Option<Ahead> {
         let ((rate, rtt), usual) = (self.basis?, self.ahead()?.usual());
         let small = (usual / NARROW).max(LEAST);

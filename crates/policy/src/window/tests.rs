@@ -231,7 +231,8 @@ fn finds_the_smallest_window_that_costs_nothing() {
     );
 }
 
-/// How many hundredths of the second of two minutes the window is under the formula's, where all such cost so many thousandths of goodput.
+/// How many hundredths of the second of two minutes the window is under the formula's, where all such cost so
+/// many thousandths of goodput.
 fn smaller_where_that_costs(thousandths: u64) -> usize {
     let mut fluid = Fluid::new();
     let (need, usual) = (need(90, 50), need(90, 50).target(trial::DEFAULT));
@@ -427,7 +428,8 @@ proptest! {
         let mut fluid = Fluid::new();
         fluid.run(30, need, need.target(enough), 100);
         prop_assert!(fluid.changes.iter().all(|&window| window >= LEAST && window <= MOST));
-        // The descent is over after half a minute. An experiment that fails pauses twice as long as the one before.
+        // The descent is over after half a minute. An experiment that fails pauses twice as long as the one
+        // before.
         let settled = fluid.changes.len();
         fluid.run(120, need, need.target(enough), 100);
         prop_assert!(fluid.changes.len() - settled <= 40, "{:?}", &fluid.changes[settled..]);
@@ -441,7 +443,8 @@ proptest! {
     }
 }
 
-/// A link loses now and then, so that the window must hold far more than the formula says, and stands closed until it does.
+/// A link loses now and then, so that the window must hold far more than the formula says, and stands closed
+/// until it does.
 fn closed_until(fluid: &mut Fluid, seconds: u64, enough: Bytes, open_at: Bytes, percent: u64) {
     for _ in 0..seconds * 5 {
         let held = fluid.window.set.filter(|set| *set < open_at).unwrap_or_default();

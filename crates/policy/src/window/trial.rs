@@ -1,38 +1,48 @@
 //! Finds the smallest window that costs nothing, by small reversible experiments on the live connection.
 //!
-//! The formula's factor is right for no two sets of links: small windows win beside deep buffers, larger ones on long thin
-//! paths, and no sign that a client can see tells the cases apart. So the present factor (A) and a candidate (B) take turns in the order
-//! A B B A, which cancels any steady drift, each measured after it has settled. The candidate stays if it costs less than 2 % of
-//! goodput (a smaller one) or gains more than 3 % (a larger one); a failed one is tried again more rarely each time. A gain that is
-//! not clear after four turns must stand four more, B A A B: over WiFi two turns differ by as much by chance.
+//! The formula's factor is right for no two sets of links: small windows win beside deep buffers, larger ones
+//! on long thin paths, and no sign that a client can see tells the cases apart. So the present factor (A) and
+//! a candidate (B) take turns in the order A B B A, which cancels any steady drift, each measured after it
+//! has settled. The candidate stays if it costs less than 2 % of goodput (a smaller one) or gains more than 3
+//! % (a larger one); a failed one is tried again more rarely each time. A gain that is not clear after four
+//! turns must stand four more, B A A B: over WiFi two turns differ by as much by chance.
 //!
 //! # Sources
-//! - Experiments by hand with fixed windows, before this was written (docs/window.md, "What was tried"): 1, 2 and 4 products each won on some links.
+//! - Experiments by hand with fixed windows, before this was written (docs/window.md, "What was tried"): 1, 2
+//!   and 4 products each won on some links.
 //! - Counterbalanced order (A B B A) as experiments in general have it: a steady drift falls on both alike.
 //!
 //! # Where we differ, and why
-//! 1. From a gradient search: a ratchet of "2 % is nothing" would give the connection away step by step. Every smaller candidate is
-//!    held against the best goodput of the last ten minutes, not only against its neighbour, and what turns do not show is taken back (6).
-//! 2. An application that does not fill its links says nothing about windows: then nothing is tried, and what was begun is
-//!    forgotten.
-//! 3. The first step up is short: an eighth too much fits into most queues, a quarter overflows some. More window brings ever less: after a
-//!    step that gained clearly the next is twice as long; after one that gained little it would only queue, and waits as if it had failed often.
-//! 4. Links that carry what they have shown they can (95 %) are not offered more, and a gain under 3 % is refused: it could only queue, and what overflows is missed for a round
-//!    trip through the full queue. Two turns over WiFi differ by more than a gain must be, and every candidate accepted by chance is the
-//!    next one's starting point.
-//! 5. Without a queue before any link a smaller window has nothing to take away: it is not tried. An application that asks for a third of what the links
-//!    would carry, from the first moment on, looks like links that are full; without this rule it was left a window of no more than that third, and
-//!    when it asked for all, a fifth of what the links carry was all that came, for minutes.
-//! 6. What a smaller window costs when a queue overflows by chance is not seen in turns of a second: the links' congestion windows grow only while they are
-//!    full, and full they are only if the connection's window lets them. So it is taken back, for a minute at least, when for four seconds less
-//!    has come than the links carry.
-//! 7. A window that stands closed, because nearly all of it waits for something that was lost, is no matter of percents: half as much again is
-//!    tried at once, and after two turns again, until the window stands open or brings no more. Losses at random keep a window of 1.25 products
-//!    closed for a fifth of the time; deep buffers and slow links do that, too, but there more brings nothing, and the trial goes back.
-//! 8. Where a link loses at random nothing smaller is tried: turns differ by more than it would cost, and what it costs, a repair that is lost
-//!    again, comes every few seconds. On `window-lossy` with bbr such trials left 0.955 of stock's goodput after two minutes.
-//! 9. A step that stays after one the other way has stayed says that one of the two did by chance: each time that happens the next trial waits twice as long.
-//!    Without that some sets of links in the model went to and fro for good, every 43 s.
+//! 1. From a gradient search: a ratchet of "2 % is nothing" would give the connection away step by step.
+//!    Every smaller candidate is held against the best goodput of the last ten minutes, not only against its
+//!    neighbour, and what turns do not show is taken back (6).
+//! 2. An application that does not fill its links says nothing about windows: then nothing is tried, and what
+//!    was begun is forgotten.
+//! 3. The first step up is short: an eighth too much fits into most queues, a quarter overflows some. More
+//!    window brings ever less: after a step that gained clearly the next is twice as long; after one that
+//!    gained little it would only queue, and waits as if it had failed often.
+//! 4. Links that carry what they have shown they can (95 %) are not offered more, and a gain under 3 % is
+//!    refused: it could only queue, and what overflows is missed for a round trip through the full queue. Two
+//!    turns over WiFi differ by more than a gain must be, and every candidate accepted by chance is the next
+//!    one's starting point.
+//! 5. Without a queue before any link a smaller window has nothing to take away: it is not tried. An
+//!    application that asks for a third of what the links would carry, from the first moment on, looks like
+//!    links that are full; without this rule it was left a window of no more than that third, and when it
+//!    asked for all, a fifth of what the links carry was all that came, for minutes.
+//! 6. What a smaller window costs when a queue overflows by chance is not seen in turns of a second: the
+//!    links' congestion windows grow only while they are full, and full they are only if the connection's
+//!    window lets them. So it is taken back, for a minute at least, when for four seconds less has come than
+//!    the links carry.
+//! 7. A window that stands closed, because nearly all of it waits for something that was lost, is no matter
+//!    of percents: half as much again is tried at once, and after two turns again, until the window stands
+//!    open or brings no more. Losses at random keep a window of 1.25 products closed for a fifth of the time;
+//!    deep buffers and slow links do that, too, but there more brings nothing, and the trial goes back.
+//! 8. Where a link loses at random nothing smaller is tried: turns differ by more than it would cost, and
+//!    what it costs, a repair that is lost again, comes every few seconds. On `window-lossy` with bbr such
+//!    trials left 0.955 of stock's goodput after two minutes.
+//! 9. A step that stays after one the other way has stayed says that one of the two did by chance: each time
+//!    that happens the next trial waits twice as long. Without that some sets of links in the model went to
+//!    and fro for good, every 43 s.
 //!
 //! # Checked by
 //! `window::tests`, against a fluid model of links and sender.
@@ -53,7 +63,8 @@ const MOST: Factor = 128;
 const KEEP: u64 = 980;
 /// Goodput of a larger window must be this many thousandths of the smaller one's.
 const GAIN: u64 = 1_030;
-/// Percent of what the links can carry: with more, a larger window has nothing to gain that could be told from chance.
+/// Percent of what the links can carry: with more, a larger window has nothing to gain that could be told
+/// from chance.
 const FULL: u64 = 95;
 /// A gain of so many thousandths needs no second look, and promises another one.
 const CLEAR: u64 = 1_080;
@@ -61,7 +72,8 @@ const FIRST_PAUSE: Duration = Duration::from_secs(4);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// How long a goodput is held up as what the connection can do.
 const MEMORY: Duration = Duration::from_secs(600);
-/// While nothing is tried it is looked at over such times how much comes, and so many in a row are no accident.
+/// While nothing is tried it is looked at over such times how much comes, and so many in a row are no
+/// accident.
 const LOOKED_AT: Duration = Duration::from_secs(2);
 const SHORT_FOR: u32 = 2;
 /// In which turns the candidate is in force.
@@ -183,7 +195,8 @@ impl Trial {
         }
     }
 
-    /// The factor where what is queued on a link will soon be lost: no experiments, and nothing beyond what is under way.
+    /// The factor where what is queued on a link will soon be lost: no experiments, and nothing beyond what
+    /// is under way.
     pub(super) fn caution(&mut self, now: Instant) -> Factor {
         self.interrupt(now, false);
         self.factor.min(PRODUCT)
@@ -357,7 +370,8 @@ const fn thousandths(rate: Bitrate, of: Bitrate) -> u64 {
     rate.as_bps().saturating_mul(1_000) / if of.as_bps() == 0 { 1 } else { of.as_bps() }
 }
 
-/// When a turn has settled, and when it has been measured for long enough: several of the longest round trips.
+/// When a turn has settled, and when it has been measured for long enough: several of the longest round
+/// trips.
 fn span(now: Instant, reading: Reading) -> (Instant, Instant) {
     let settled = now + reading.rtt * 4 + Duration::from_millis(100);
     (

@@ -25,7 +25,8 @@ impl State {
         self.chosen[family as usize]
     }
 
-    /// A link on which new connections begin, if one is usable: where they were made to, or by the user's routes.
+    /// A link on which new connections begin, if one is usable: where they were made to, or by the user's
+    /// routes.
     pub(crate) fn route(&self) -> Option<LinkId> {
         let is_candidate = |link: &LinkId| self.paths.get(link).is_some_and(Path::is_candidate);
         let by_routes = |family: Family| {

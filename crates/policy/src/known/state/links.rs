@@ -51,7 +51,8 @@ impl State {
             }
             LinkEvent::Received { packets } => {
                 let arrived = core::mem::replace(&mut path.received, packets) < packets;
-                // What an interface counts may be a neighbour's broadcast: it ends a doubt of some milliseconds, and brings no dead link back.
+                // What an interface counts may be a neighbour's broadcast: it ends a doubt of some
+                // milliseconds, and brings no dead link back.
                 let is_dead = matches!(path.health, Health::Dead { .. });
                 if arrived && !is_dead {
                     self.proof_of_life(now, link)

@@ -8,7 +8,8 @@ use units::{Bitrate, Duration, Instant};
 
 /// A subflow has found its rate by then.
 const GROWN_AFTER: Duration = Duration::from_secs(3);
-/// While all others bring this share of what they can, an application asks for more than they have: what a link then brings is what it can.
+/// While all others bring this share of what they can, an application asks for more than they have: what a
+/// link then brings is what it can.
 const FULL_PERCENT: u64 = 80;
 
 impl State {
@@ -27,7 +28,8 @@ impl State {
         }
     }
 
-    /// Brings up to date what every link has shown, and what it is known to carry: the most that any of its subflows has shown.
+    /// Brings up to date what every link has shown, and what it is known to carry: the most that any of its
+    /// subflows has shown.
     pub(crate) fn look_at_rates(&mut self, now: Instant) {
         self.tally(now);
         let joined = || self.paths.values().filter(|path| path.tally.joined);

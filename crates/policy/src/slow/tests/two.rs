@@ -5,7 +5,8 @@ use crate::io::LinkId;
 use crate::slow::{Look, Slow, View};
 use units::{Bitrate, Bytes, Duration, Instant};
 
-/// Links of which each slow one takes a share of what the fast ones bring while it is in use; the fast ones come first.
+/// Links of which each slow one takes a share of what the fast ones bring while it is in use; the fast ones
+/// come first.
 struct Links {
     slow: Slow,
     now: Instant,

@@ -40,7 +40,8 @@ fn said(on: On) -> &'static str {
     }
 }
 
-/// One line of `golden/energy-schedule.csv`: variant, mean association in s, `s:wifi:cell` of each look in Mb/J, what is on.
+/// One line of `golden/energy-schedule.csv`: variant, mean association in s, `s:wifi:cell` of each look in
+/// Mb/J, what is on.
 #[test]
 fn golden_timelines() {
     let golden = include_str!("../../../../../golden/energy-schedule.csv");
@@ -198,8 +199,8 @@ fn knowing_everything_costs_tails_and_damping_saves_them() {
     println!("Mb/J, short gains: omniscient {omniscient:.3}, damped {damped:.3}, simple {simple:.3}");
     // §3.3: "this performed worse than our simple scheduler"; damped, "similar performance".
     assert!(omniscient < simple && (damped / simple - 1.0).abs() < 0.1);
-    // By hand: of 20 s, 3G alone for 15 s and its tail, which outlasts WiFi's 5 s: 20 s of 3G and 5 s of WiFi, 1.07 W each, for
-    // 15·1.24 + 5·1.5 Mb.
+    // By hand: of 20 s, 3G alone for 15 s and its tail, which outlasts WiFi's 5 s: 20 s of 3G and 5 s of
+    // WiFi, 1.07 W each, for 15·1.24 + 5·1.5 Mb.
     assert!((omniscient - 26.1 / 26.75).abs() < 0.001);
     // Damped never leaves 3G, once it is there: 1.24 Mb/s for 1.07 W.
     assert!((damped - 1.24 / 1.07).abs() < 0.002);

@@ -1,13 +1,16 @@
 //! A radio's cycles one after another: who takes part, what each brought, where to scan next.
 //!
 //! # Sources
-//! - nsdi15 §7: the slots of a cycle follow from what was received in the one before; juggler §3.3: the scanning slot.
+//! - nsdi15 §7: the slots of a cycle follow from what was received in the one before; juggler §3.3: the
+//!   scanning slot.
 //!
 //! # Where we differ, and why
-//! 1. What was received is averaged with what was known, half and half, each cycle: one idle slot must not halve a channel.
-//! 2. A network that was never measured counts as the mean of the others, so that its first slot can show what it is worth.
-//! 3. Where not all networks fit into a cycle, those that are ranked last are left out, and said to be: better fewer channels than none. Fixed slots
-//!    are somebody's wish, and stay.
+//! 1. What was received is averaged with what was known, half and half, each cycle: one idle slot must not
+//!    halve a channel.
+//! 2. A network that was never measured counts as the mean of the others, so that its first slot can show
+//!    what it is worth.
+//! 3. Where not all networks fit into a cycle, those that are ranked last are left out, and said to be:
+//!    better fewer channels than none. Fixed slots are somebody's wish, and stay.
 //!
 //! # Checked by
 //! `slot::tests`.
@@ -114,7 +117,8 @@ impl Rotation {
         });
     }
 
-    /// The networks, best first: from the end of this list they are left out where not all fit. One that is not in it goes first of all.
+    /// The networks, best first: from the end of this list they are left out where not all fit. One that is
+    /// not in it goes first of all.
     pub fn rank(&mut self, best_first: &[LinkId]) {
         for member in &mut self.members {
             if let Occupant::Network(link) = member.occupant {
@@ -147,7 +151,8 @@ impl Rotation {
     /// Divides the next cycle, among as many as fit.
     ///
     /// # Errors
-    /// If nothing can be left out any more: nobody is listened to until a fixed slot is removed or the rules change.
+    /// If nothing can be left out any more: nobody is listened to until a fixed slot is removed or the rules
+    /// change.
     pub fn next_cycle(&mut self) -> Result<&[Slot], Refused> {
         self.take_seats();
         self.left_out.clear();

@@ -46,7 +46,8 @@ fn throughput(alpha: u32, rates: [u64; 2]) -> f64 {
 
 #[test]
 fn two_access_points_give_what_the_paper_measured() {
-    // nsdi15 §7: both at 20 Mb/s, then the second at 14 and at 5; α = 2, then α = 0. It has 18 where we have 19: its switches cost a little more.
+    // nsdi15 §7: both at 20 Mb/s, then the second at 14 and at 5; α = 2, then α = 0. It has 18 where we have
+    // 19: its switches cost a little more.
     for (rates, adaptive, equal) in [
         ([20, 20], 18.0, 18.0),
         ([20, 14], 17.5, 16.0),
@@ -250,7 +251,8 @@ fn the_printed_form_leaves_no_room_for_anything() {
     assert_eq!(printed(LONGEST_CYCLE, 2, &[]), []);
 }
 
-/// A row of `golden/slot.csv`: form, cycle and α (or slice), seats as `channel:rate` in link order (`f` before a fixed slot, weights for juggler).
+/// A row of `golden/slot.csv`: form, cycle and α (or slice), seats as `channel:rate` in link order (`f`
+/// before a fixed slot, weights for juggler).
 fn golden(cells: &[&str]) -> Vec<u64> {
     let number = |text: &str| text.parse::<u64>().unwrap();
     let (length, alpha) = (Duration::from_micros(number(cells[1])), number(cells[2]) as u32);
@@ -362,7 +364,8 @@ fn any_rules() -> impl Strategy<Value = Rules> {
         })
 }
 
-/// What switches and least slots need, counted another way: one switch per channel and per further seat, none for a single seat.
+/// What switches and least slots need, counted another way: one switch per channel and per further seat, none
+/// for a single seat.
 fn needed(rules: &Rules, seats: &[Seat]) -> Duration {
     let mut channels: Vec<u16> = seats.iter().map(|seat| seat.channel).collect();
     channels.sort_unstable();

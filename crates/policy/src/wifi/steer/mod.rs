@@ -1,21 +1,25 @@
 //! Which access points of one channel a sender should use, and how it is told.
 //!
-//! Access points of a channel share one air. A packet over a poor one costs several over a good one, and a sender far away
-//! cannot see that. The client can: it says so by MP_PRIO (fast and coarse: a subflow is backup or not) and by marking
-//! arriving packets with congestion experienced (slow and fine). One [`Steering`] looks after one channel; it is told what was
-//! measured every 100 ms or so and answers with the orders that change something, each with the numbers behind it.
+//! Access points of a channel share one air. A packet over a poor one costs several over a good one, and a
+//! sender far away cannot see that. The client can: it says so by MP_PRIO (fast and coarse: a subflow is
+//! backup or not) and by marking arriving packets with congestion experienced (slow and fine). One
+//! [`Steering`] looks after one channel; it is told what was measured every 100 ms or so and answers with the
+//! orders that change something, each with the numbers behind it.
 //!
 //! # Sources
-//! - nsdi15 §5.2 (marking), §6.2.1 (what it must reach); RFC 8684 §3.3.8 (MP_PRIO); RFC 3168 §6.1.3 (what a mark says).
+//! - nsdi15 §5.2 (marking), §6.2.1 (what it must reach); RFC 8684 §3.3.8 (MP_PRIO); RFC 3168 §6.1.3 (what a
+//!   mark says).
 //!
 //! # Where we differ, and why
-//! 1. nsdi15 marks; the default here is [`ClosedLoop`], which watches what an order did and takes it back if it was wrong.
-//!    No open formula gives nsdi15's results in both of its scenarios.
+//! 1. nsdi15 marks; the default here is [`ClosedLoop`], which watches what an order did and takes it back if
+//!    it was wrong. No open formula gives nsdi15's results in both of its scenarios.
 //!
-//! In the engine `wifi/steering.rs` makes the readings and carries the orders out, for the policies `ecn`, one at a time and `slowhand`.
+//! In the engine `wifi/steering.rs` makes the readings and carries the orders out, for the policies `ecn`,
+//! one at a time and `slowhand`.
 //!
 //! # Checked by
-//! `tests/engine_steering.rs`: through the engine. `tests`: golden vectors, properties, and a fluid model of both scenarios of nsdi15 §6.2.1.
+//! `tests/engine_steering.rs`: through the engine. `tests`: golden vectors, properties, and a fluid model of
+//! both scenarios of nsdi15 §6.2.1.
 
 mod closed_loop;
 mod lanes;
@@ -114,7 +118,8 @@ impl Default for Steering {
 }
 
 impl Steering {
-    /// Looks at what was measured; appends the orders that change something, in the order in which they must be carried out.
+    /// Looks at what was measured; appends the orders that change something, in the order in which they must
+    /// be carried out.
     pub fn look(&mut self, now: Instant, reading: &Reading<'_>, steps: &mut Vec<Step>) {
         match self {
             Self::Off => {}

@@ -1,11 +1,13 @@
 //! The baseline: one access point at a time, the others silenced.
 //!
 //! # Sources
-//! - Kandula et al. 2008, "FatVAP: aggregating AP backhaul capacity to maximize throughput", and juggler §3: a radio that
-//!   serves one access point at a time. nsdi15 §3 names them as what is done without interference between subflows.
+//! - Kandula et al. 2008, "FatVAP: aggregating AP backhaul capacity to maximize throughput", and juggler §3:
+//!   a radio that serves one access point at a time. nsdi15 §3 names them as what is done without
+//!   interference between subflows.
 //!
 //! # Where we differ, and why
-//! 1. The others are made backup instead of being put to sleep by power save: on one channel the radio hears them anyway.
+//! 1. The others are made backup instead of being put to sleep by power save: on one channel the radio hears
+//!    them anyway.
 //! 2. The one in use is kept while no other is 20 % better: each change costs a window.
 //!
 //! # Checked by

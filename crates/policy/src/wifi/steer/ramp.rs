@@ -1,13 +1,15 @@
 //! A marking rate that moves towards its target in small steps.
 //!
-//! By the time that marks arrive, a sender may have queued megabytes on the marked subflow. A step in the rate makes it leave
-//! that path faster than it can take the data back, and the good path runs dry behind it.
+//! By the time that marks arrive, a sender may have queued megabytes on the marked subflow. A step in the
+//! rate makes it leave that path faster than it can take the data back, and the good path runs dry behind it.
 //!
 //! # Sources
-//! - Readings on a real kernel (the project's steering notes): × 1.3 per half second does not dry up the good path.
+//! - Readings on a real kernel (the project's steering notes): × 1.3 per half second does not dry up the good
+//!   path.
 //!
 //! # Where we differ, and why
-//! 1. A rate that is to go altogether because its path has become the best goes at once: nothing can dry up then.
+//! 1. A rate that is to go altogether because its path has become the best goes at once: nothing can dry up
+//!    then.
 //!
 //! # Checked by
 //! `steer::tests`.

@@ -1,8 +1,10 @@
-//! How many packets of a poor access point may be marked, so that the sender leaves it and yet knows what it could carry.
+//! How many packets of a poor access point may be marked, so that the sender leaves it and yet knows what it
+//! could carry.
 //!
-//! A coupled sender takes as much in all as TCP would on its best path, and judges a path by `sqrt(k/p)/RTT`. A mark makes its
-//! window smaller, and with it the queue at the access point; as long as the shorter round trip makes up for the marks, the
-//! judgement stays the same. With packet time `T`, round-trip time `R`, base round-trip time `R0` and half a buffer of `a` packets:
+//! A coupled sender takes as much in all as TCP would on its best path, and judges a path by `sqrt(k/p)/RTT`.
+//! A mark makes its window smaller, and with it the queue at the access point; as long as the shorter round
+//! trip makes up for the marks, the judgement stays the same. With packet time `T`, round-trip time `R`, base
+//! round-trip time `R0` and half a buffer of `a` packets:
 //!
 //! | form | marking rate |
 //! |---|---|
@@ -14,14 +16,15 @@
 //!
 //! # Sources
 //! - nsdi15 §5.2, equations 3 to 5, and the cap of 5 % (§5.2, §6.2.1).
-//! - Mathis et al. 1997, "The macroscopic behavior of the TCP congestion avoidance algorithm": `k = 3/2` with an
-//!   acknowledgement per packet.
+//! - Mathis et al. 1997, "The macroscopic behavior of the TCP congestion avoidance algorithm": `k = 3/2` with
+//!   an acknowledgement per packet.
 //!
 //! # Where we differ, and why
-//! 1. nsdi15 says that a buffer holds 200 packets, so `a = 100`, but prints 50; it writes `k = 2` in its text and `k = 1` in
-//!    its derivation; and its equation 5 is not the solution of its equation 4. So each reading is a form of its own.
-//! 2. `base-rtt` solves the same condition for the round trip without queue: the others measure a queue that their own marks
-//!    remove, and then hold the path at the cap.
+//! 1. nsdi15 says that a buffer holds 200 packets, so `a = 100`, but prints 50; it writes `k = 2` in its text
+//!    and `k = 1` in its derivation; and its equation 5 is not the solution of its equation 4. So each
+//!    reading is a form of its own.
+//! 2. `base-rtt` solves the same condition for the round trip without queue: the others measure a queue that
+//!    their own marks remove, and then hold the path at the cap.
 //!
 //! # Checked by
 //! `steer::tests`: golden vectors, the equations in real numbers, bounds and monotonicity.
@@ -160,7 +163,8 @@ fn base_rtt(packet: u64, base: u64, buffer: u16, model: Model) -> Option<Soft> {
     (short > 0).then(|| difference(packet, short, short.saturating_add(queue(packet, buffer)), model))
 }
 
-/// `k·[(T/short)² − (T/long)²]`, as `k·(T/short)²·(long − short)·(long + short)/long²`, which subtracts nothing that was rounded.
+/// `k·[(T/short)² − (T/long)²]`, as `k·(T/short)²·(long − short)·(long + short)/long²`, which subtracts
+/// nothing that was rounded.
 fn difference(packet: u64, short: u64, long: u64, model: Model) -> Soft {
     let loss = Soft::new(packet).over(Soft::new(short));
     let whole = Soft::new(long);

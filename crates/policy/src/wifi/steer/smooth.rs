@@ -1,6 +1,7 @@
 //! An exponentially weighted mean over time, in integers.
 //!
-//! Readings may come at any spacing: each weighs as much as the time since the last one against the time constant.
+//! Readings may come at any spacing: each weighs as much as the time since the last one against the time
+//! constant.
 //!
 //! # Checked by
 //! `steer::tests`.

@@ -10,10 +10,12 @@ use proptest::test_runner::RngSeed;
 use std::vec::Vec;
 use world::{Change, World};
 
-/// The controller begins with 1.25 products, not with the 2 that survive a loss without a halt (RFC 6182 §5.3): all wait for what one link has lost, and
-/// what is sent at once when it has come overflows other queues. In the worst case all congestion windows are halved together, to half of what is
-/// under way when the links are full; then Reno brings three quarters on average, less the halts. (With 2 products and the same model 95 places of
-/// 100 bring 98 % of a stock host's goodput or more, the worst of 300 brings 86; here 95 of 100 bring 88 or more, and the worst 78.)
+/// The controller begins with 1.25 products, not with the 2 that survive a loss without a halt (RFC 6182
+/// §5.3): all wait for what one link has lost, and what is sent at once when it has come overflows other
+/// queues. In the worst case all congestion windows are halved together, to half of what is under way when
+/// the links are full; then Reno brings three quarters on average, less the halts. (With 2 products and the
+/// same model 95 places of 100 bring 98 % of a stock host's goodput or more, the worst of 300 brings 86; here
+/// 95 of 100 bring 88 or more, and the worst 78.)
 const HALVED_TOGETHER: u64 = 70;
 /// Marks halve windows without a halt; short queues overflow before they are marked.
 const MARKED: u64 = 80;
@@ -196,8 +198,9 @@ proptest! {
         prop_assert!(ours >= stock.percent(HALVED_TOGETHER), "{ours} of {stock}");
     }
 
-    /// It cannot stand still. What the links show follows their senders' congestion windows and is forgotten in halves of ten seconds: a reversal in each.
-    /// An experiment is a step and a step back, a reversal each; where all fail they are 4, 8, 16, 32 and 60 s apart, and one may have been on before.
+    /// It cannot stand still. What the links show follows their senders' congestion windows and is forgotten
+    /// in halves of ten seconds: a reversal in each. An experiment is a step and a step back, a reversal
+    /// each; where all fail they are 4, 8, 16, 32 and 60 s apart, and one may have been on before.
     #[test]
     fn a_window_does_not_swing(place in any_place(3)) {
         let mut world = place.world();

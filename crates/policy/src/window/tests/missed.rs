@@ -67,7 +67,8 @@ fn while_a_signal_sinks_the_room_for_what_waits_grows_no_more() {
     assert_eq!(missed(30, losing(2_000)), Bytes::from_kib(2_000));
 }
 
-/// What was lost with a link has come once all has that was assigned before; what waits then waits for something else.
+/// What was lost with a link has come once all has that was assigned before; what waits then waits for
+/// something else.
 #[test]
 fn after_a_link_the_room_for_what_waits_comes_back_though_some_always_waits() {
     let (mut window, mut now) = settled_and_losing();
@@ -131,7 +132,8 @@ fn a_window_is_narrowed_beside_what_waits_and_not_by_it() {
     }
 }
 
-/// What may be so for ten milliseconds: so many KiB wait, so many have come, links are in use, whether one is in doubt or sinks, and whether none loses.
+/// What may be so for ten milliseconds: so many KiB wait, so many have come, links are in use, whether one is
+/// in doubt or sinks, and whether none loses.
 fn any_moment() -> impl Strategy<Value = (u64, u64, usize, [bool; 3])> {
     (0u64..4_000, 0u64..400, 1usize..4, any::<[bool; 3]>())
 }

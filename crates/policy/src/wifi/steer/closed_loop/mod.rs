@@ -1,4 +1,5 @@
-//! The default: the efficient access points first, a poor one only while that brings more, found out by trying.
+//! The default: the efficient access points first, a poor one only while that brings more, found out by
+//! trying.
 //!
 //! | stage | who carries | what ends it |
 //! |---|---|---|
@@ -7,23 +8,27 @@
 //! | shared | and those whose trial was won | a pause has passed, or the efficient ones bring more than before → probe |
 //! | probe | the efficient ones | they bring as much alone as all did → alone; they stop rising → shared, and a longer pause |
 //!
-//! An access point that was promoted to use idle air is *held*: its packets are marked, the more the fuller the air is.
+//! An access point that was promoted to use idle air is *held*: its packets are marked, the more the fuller
+//! the air is.
 //!
 //! # Sources
-//! - The project's steering study: demote above 1.2 times the best packet time; promote when the goodput stays under 0.95 of
-//!   what the other could carry while the air is idle; probe every 10 s, doubling to 60 s, for as long as goodput still rises.
+//! - The project's steering study: demote above 1.2 times the best packet time; promote when the goodput
+//!   stays under 0.95 of what the other could carry while the air is idle; probe every 10 s, doubling to 60
+//!   s, for as long as goodput still rises.
 //! - nsdi15 §5.2: the 20 %, the cap of 5 %, and what scenarios 1 and 2 ask for.
 //!
 //! # Where we differ, and why
-//! 1. What the others could carry is reckoned with the air that strangers leave: in a busy place every access point is slow, and
-//!    promoting a poor one makes it worse.
+//! 1. What the others could carry is reckoned with the air that strangers leave: in a busy place every access
+//!    point is slow, and promoting a poor one makes it worse.
 //! 2. Every promotion is a trial: noise, an idle application or a coupled sender may have led to it.
-//! 3. A probe is won by bringing as much as all did together, not by a formula: true for coupled and uncoupled senders.
+//! 3. A probe is won by bringing as much as all did together, not by a formula: true for coupled and
+//!    uncoupled senders.
 //! 4. A probe comes early when the efficient ones bring more by themselves: their uplink has become free.
 //! 5. Evidence is gathered, not awaited in a row: under noise no second is without an exception.
 //!
 //! # Checked by
-//! `steer::tests`: nsdi15's scenarios in a fluid model, with noise, strangers, changing uplinks and packet times.
+//! `steer::tests`: nsdi15's scenarios in a fluid model, with noise, strangers, changing uplinks and packet
+//! times.
 
 mod stages;
 mod watched;

@@ -41,7 +41,8 @@ const CHANGED_PERCENT: u64 = 30;
 const EQUAL_PERCENT: u64 = 85;
 /// How long a goodput takes to show after a change of who carries.
 const SETTLED_AFTER: Duration = Duration::from_secs(3);
-/// The first pauses between trials, between probes for which nothing speaks, and between those for which something does.
+/// The first pauses between trials, between probes for which nothing speaks, and between those for which
+/// something does.
 const FIRST_TRIAL_PAUSE: Duration = Duration::from_secs(3);
 const FIRST_PROBE_PAUSE: Duration = Duration::from_secs(10);
 const FIRST_HINT_PAUSE: Duration = Duration::from_secs(2);
@@ -138,7 +139,8 @@ impl ClosedLoop {
             .for_each(|watched| watched.promoted = promoted);
     }
 
-    /// Other access points are efficient now: what was found out about the former ones does not hold for them.
+    /// Other access points are efficient now: what was found out about the former ones does not hold for
+    /// them.
     pub(super) fn start_anew(&mut self) {
         self.trials = Pause::new(FIRST_TRIAL_PAUSE);
         self.found = None;
@@ -277,8 +279,8 @@ impl ClosedLoop {
         }
     }
 
-    /// Whether the efficient ones seem to be able to bring more: they bring more than before, or as many packets as those with
-    /// which they share the air, so that it is the air that holds them back.
+    /// Whether the efficient ones seem to be able to bring more: they bring more than before, or as many
+    /// packets as those with which they share the air, so that it is the air that holds them back.
     fn is_hinted(&self, shared: &Shared, slow: u64) -> bool {
         let freed = shared
             .level
@@ -364,7 +366,8 @@ impl ClosedLoop {
     }
 }
 
-/// Whether a goodput that rose from `before` to `after` in `over` reaches the goal within what is left of a probe.
+/// Whether a goodput that rose from `before` to `after` in `over` reaches the goal within what is left of a
+/// probe.
 fn reaches(goal: u64, (before, after): (u64, u64), over: Duration, elapsed: Duration) -> bool {
     let left = PROBE_MOST.saturating_sub(elapsed);
     let missing = u128::from(goal.saturating_sub(after)) * over.as_nanos();

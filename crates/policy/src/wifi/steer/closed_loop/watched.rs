@@ -52,7 +52,8 @@ impl Watched {
         Bitrate::from_bps(scaled(packet.per(self.time()).as_bps(), air))
     }
 
-    /// The share of the air that it takes when as many of its packets are marked as may be: a window of √(3/2 / 5 %), 5.5 packets.
+    /// The share of the air that it takes when as many of its packets are marked as may be: a window of √(3/2
+    /// / 5 %), 5.5 packets.
     pub(super) fn air_when_held(&self) -> Ratio {
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let time = nanos(self.time());
@@ -127,7 +128,8 @@ impl Pause {
 mod tests {
     use super::*;
 
-    /// `golden/left-air.csv`: packet time, round trip without queue, goodput, share of the air; alone, held, taken.
+    /// `golden/left-air.csv`: packet time, round trip without queue, goodput, share of the air; alone, held,
+    /// taken.
     #[test]
     fn golden_vectors_hold() {
         let rows = include_str!("../../../../../../golden/left-air.csv")

@@ -1,12 +1,12 @@
-//! A fluid model of nsdi15 §6.2.1: one sender, two or more subflows over access points that share one air, and TCP flows that
-//! compete for an access point's uplink.
+//! A fluid model of nsdi15 §6.2.1: one sender, two or more subflows over access points that share one air,
+//! and TCP flows that compete for an access point's uplink.
 //!
-//! Windows are TCP's, per subflow, with the increases of [`Controller`]; a loss or a mark halves a window at most once a round
-//! trip. The air is a packet-fair (weighted) queue: what an access point sends costs its packet time. A packet is a packet,
-//! not a number of bytes; time advances by a millisecond.
+//! Windows are TCP's, per subflow, with the increases of [`Controller`]; a loss or a mark halves a window at
+//! most once a round trip. The air is a packet-fair (weighted) queue: what an access point sends costs its
+//! packet time. A packet is a packet, not a number of bytes; time advances by a millisecond.
 //!
-//! What it leaves out: time-outs, delayed acknowledgements, reordering, data that waits on a subflow for which the sender has
-//! already chosen it (an order acts after a round trip and 100 ms instead).
+//! What it leaves out: time-outs, delayed acknowledgements, reordering, data that waits on a subflow for
+//! which the sender has already chosen it (an order acts after a round trip and 100 ms instead).
 
 use crate::cc::{Controller, Flow, Interval};
 use crate::io::LinkId;

@@ -362,8 +362,8 @@ fn looks() -> impl Strategy<Value = Vec<Look>> {
     prop::collection::vec((0u64..5_000, points, 0u32..=1_000_000, any::<bool>()), 1..80)
 }
 
-/// Tells `steering` all this. Nothing is ordered twice, nobody is marked above the cap, every order has its reason; `carries` is asked
-/// after each look how many of so many are not backup.
+/// Tells `steering` all this. Nothing is ordered twice, nobody is marked above the cap, every order has its
+/// reason; `carries` is asked after each look how many of so many are not backup.
 fn obey(
     mut steering: Steering,
     looks: &[Look],

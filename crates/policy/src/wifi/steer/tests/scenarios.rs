@@ -1,4 +1,5 @@
-//! Both scenarios of nsdi15 §6.2.1 and what a client meets beside them, in the fluid model. T2 = 0.5 ms: the optimum is 24 Mb/s.
+//! Both scenarios of nsdi15 §6.2.1 and what a client meets beside them, in the fluid model. T2 = 0.5 ms: the
+//! optimum is 24 Mb/s.
 
 use super::fluid::{PACKET, Point, World};
 use crate::cc::Controller;

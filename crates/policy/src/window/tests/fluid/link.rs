@@ -2,13 +2,17 @@
 //!
 //! # Sources
 //! Linux 6.18:
-//! - `net/ipv4/tcp_input.c`, `tcp_update_pacing_rate`: congestion window over smoothed round trip, twice that in slow start, six fifths later.
-//! - `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: the scheduler takes the mean of that over what was assigned.
-//! - `include/net/tcp.h`, `tcp_is_cwnd_limited`: a congestion window grows while it is full, in slow start while half of it is.
-//! - `net/ipv4/tcp_output.c`, `tcp_cwnd_application_limited`: halfway to what was used, once in a time-out in which it was not full; not while the
-//!   application waits for room in the sender's buffer.
-//! - `net/ipv4/tcp_input.c`, `tcp_fastretrans_alert`: what is lost is noticed when what came after it is acknowledged, then counts no more as under
-//!   way, and is sent before anything new; there is one reduction for all that was under way, and no growth until that is acknowledged.
+//! - `net/ipv4/tcp_input.c`, `tcp_update_pacing_rate`: congestion window over smoothed round trip, twice that
+//!   in slow start, six fifths later.
+//! - `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: the scheduler takes the mean of that over what was
+//!   assigned.
+//! - `include/net/tcp.h`, `tcp_is_cwnd_limited`: a congestion window grows while it is full, in slow start
+//!   while half of it is.
+//! - `net/ipv4/tcp_output.c`, `tcp_cwnd_application_limited`: halfway to what was used, once in a time-out in
+//!   which it was not full; not while the application waits for room in the sender's buffer.
+//! - `net/ipv4/tcp_input.c`, `tcp_fastretrans_alert`: what is lost is noticed when what came after it is
+//!   acknowledged, then counts no more as under way, and is sent before anything new; there is one reduction
+//!   for all that was under way, and no growth until that is acknowledged.
 //! - `net/ipv4/tcp_cong.c`, `tcp_reno_ssthresh`: by half.
 //! - RFC 3168 §6.1.2: a mark counts as a loss, once in a round trip.
 //!

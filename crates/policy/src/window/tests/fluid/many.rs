@@ -1,5 +1,5 @@
-//! The controller over many sets of links at once: what it brings in the median and at worst, where one bar for each set would have to be as low as
-//! the worst needs it.
+//! The controller over many sets of links at once: what it brings in the median and at worst, where one bar
+//! for each set would have to be as low as the worst needs it.
 //!
 //! `cargo test -p policy many -- --nocapture` prints the figures of docs/readings/tried.csv.
 
@@ -64,7 +64,8 @@ fn sets<T: core::fmt::Debug>(count: usize, strategy: impl Strategy<Value = T>) -
         .collect()
 }
 
-/// What comes in the minute after a link has joined, and in the half minute ten seconds after it is gone again.
+/// What comes in the minute after a link has joined, and in the half minute ten seconds after it is gone
+/// again.
 fn comes_and_goes(mut world: World, other: Shape) -> [Bitrate; 2] {
     world.run(30);
     world.join(other);
@@ -100,7 +101,8 @@ const FIXED: [u64; 9] = [2, 3, 4, 5, 6, 8, 10, 12, 16];
 /// As good as the best.
 const NO_LESS: u64 = 980;
 
-/// Ours against the best of all windows that stay: its goodput over the best one's, and its mean over the smallest that is as good as the best.
+/// Ours against the best of all windows that stay: its goodput over the best one's, and its mean over the
+/// smallest that is as good as the best.
 fn against_fixed(place: &Place) -> [u64; 2] {
     let fixed = FIXED.map(|quarters| {
         let world = place.fixed(quarters);
@@ -138,8 +140,9 @@ fn many_sets_of_links_have_as_much_as_with_the_best_window_for_good() {
     }
 }
 
-/// Twice the rate, or twice the round trips: what fits under way has doubled. Experiments may end some steps of an eighth apart, so that one set alone
-/// says little; and the room beyond a short round trip stays what it is.
+/// Twice the rate, or twice the round trips: what fits under way has doubled. Experiments may end some steps
+/// of an eighth apart, so that one set alone says little; and the room beyond a short round trip stays what
+/// it is.
 #[test]
 fn many_windows_double_with_the_rate_and_with_the_round_trip() {
     let mean = |place: &Place| {

@@ -1,15 +1,17 @@
 //! A connection over some links, and a sender that fills them as Linux does.
 //!
 //! # Sources
-//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: the next bytes, as many as the window lets through and up to 64 KiB, go to the
-//!   subflow whose queue, over its pacing rate, is shortest.
-//! - RFC 8684 §3.3.1: the window counts from what has arrived in order over all links, and its right edge does not move back.
+//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: the next bytes, as many as the window lets
+//!   through and up to 64 KiB, go to the subflow whose queue, over its pacing rate, is shortest.
+//! - RFC 8684 §3.3.1: the window counts from what has arrived in order over all links, and its right edge
+//!   does not move back.
 //!
 //! # Where we differ, and why
-//! 1. Steps of a millisecond, blocks of three segments. (Steps of 5 ms make round trips 5 to 10 ms longer than the controller is told, and that
-//!    costs a twentieth of goodput.)
+//! 1. Steps of a millisecond, blocks of three segments. (Steps of 5 ms make round trips 5 to 10 ms longer
+//!    than the controller is told, and that costs a twentieth of goodput.)
 //! 2. No noise of the hosts' own.
-//! 3. No backups ([`crate::slow`]); marks ([`crate::queue::aqm`]) as on a host: where the links are cables, and while one of them is starved.
+//! 3. No backups ([`crate::slow`]); marks ([`crate::queue::aqm`]) as on a host: where the links are cables,
+//!    and while one of them is starved.
 
 use super::super::super::*;
 use super::link::{BLOCK, Link, SEGMENT, Shape};
@@ -129,7 +131,8 @@ impl World {
         self.links.push(Link::new(self.now, shape));
     }
 
-    /// The link that was joined last is gone, and the sender knows it: what has not come is sent again over the first.
+    /// The link that was joined last is gone, and the sender knows it: what has not come is sent again over
+    /// the first.
     pub(super) fn leave(&mut self) {
         let gone = self.links.pop().unwrap();
         self.links[0].again_for(gone);

@@ -5,7 +5,7 @@
 //!
 //! | evidence | raises |
 //! |---|---|
-//! | a program retransmits, and nothing beyond the next hop was heard since | a probe, and if unanswered a suspicion |
+//! | a program retransmits, and nothing beyond the next hop was heard | a probe; a suspicion if unanswered |
 //! | an interface sends and receives next to nothing (UDP) | the same |
 //! | once a minute, one link after the other: a host that has replied before does not reply | a suspicion |
 //!

@@ -17,7 +17,7 @@ use crate::io::LinkId;
 use alloc::vec::Vec;
 use units::Instant;
 
-/// Marks the poor access points of one channel.
+/// Marks packets of the poor access points of one channel.
 #[derive(Debug, Clone)]
 pub struct Marking {
     form: Form,
@@ -26,7 +26,7 @@ pub struct Marking {
 }
 
 impl Marking {
-    /// Marks at the rate of this form.
+    /// Marks at the rate given by this form.
     pub const fn new(form: Form) -> Self {
         Self {
             form,

@@ -43,6 +43,7 @@ fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
             readings::check()?,
             tidy::check()?,
             unreached::check()?,
+            circles::check()?,
         ]),
         "circles" => report(&[circles::check()?]),
         "deps" => report(&[deps::check()?]),

@@ -20,11 +20,11 @@ const WORLDS: &[&str] = &[
     "lab",
     "sim",
     "trace",
-    "cli",
     "host",
     "slowhandd",
     "runs",
     "bench",
+    "cli",
 ];
 /// Those that carry out what it decides.
 const ACTORS: &[&str] = &["linux", "sim"];
@@ -87,7 +87,7 @@ fn listed(page: &str) -> BTreeSet<String> {
 
 /// Every variant, as `Enum::Variant`, and every public module of `policy` that is used by its path, as `policy::module`.
 fn parts() -> anyhow::Result<BTreeSet<String>> {
-    let mut parts = BTreeSet::new();
+    let (mut parts, mut exported) = (BTreeSet::new(), Exported::default());
     for (path, text) in texts(|path| path.starts_with("crates/policy/src/") && path.ends_with(".rs"))? {
         let file = syn::parse_file(&text).with_context(|| path.clone())?;
         for item in &file.items {
@@ -104,10 +104,14 @@ fn parts() -> anyhow::Result<BTreeSet<String>> {
                 {
                     parts.insert(format!("policy::{}", item.ident));
                 }
+                Item::Use(item) if path.ends_with("src/lib.rs") => {
+                    exported.visit_use_tree(&item.tree);
+                }
                 _ => {}
             }
         }
     }
+    parts.extend(exported.0);
     Ok(parts)
 }
 
@@ -203,6 +207,19 @@ impl<'ast> Visit<'ast> for Names<'_> {
 
     fn visit_use_name(&mut self, name: &'ast syn::UseName) {
         self.0.insert(format!("policy::{}", name.ident));
+    }
+}
+
+/// The modules that `pub use` names: they have small letters.
+#[derive(Default)]
+struct Exported(BTreeSet<String>);
+
+impl<'ast> Visit<'ast> for Exported {
+    fn visit_use_name(&mut self, name: &'ast syn::UseName) {
+        let name = name.ident.to_string();
+        if name.starts_with(char::is_lowercase) {
+            self.0.insert(format!("policy::{name}"));
+        }
     }
 }
 

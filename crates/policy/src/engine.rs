@@ -1,4 +1,4 @@
-//! The engine: takes facts in, hands actions out. It only dispatches.
+//! The engine: inputs go in, actions come out. It only dispatches.
 
 use crate::alive::silence;
 use crate::choose::cost;
@@ -22,42 +22,45 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
 
-/// Later than this after the time that it asked for, the engine takes its host for starved.
+/// The engine considers its host starved if it is called this much later than requested.
 const OVERSLEPT: Duration = Duration::from_millis(15);
 
-/// Which strategy decides.
+/// The strategy that decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Policy {
     /// Plain TCP over one link.
     Tcp(LinkId),
     /// One access point at a time, break before make (nsdi15 §6.3).
     Handover,
-    /// The same choice, but the next access point is already associated.
+    /// The same choice, with the next access point already associated.
     HandoverWarm,
-    /// `HandoverWarm` for WiFi with the cellular links joined throughout (cla).
+    /// `HandoverWarm` for WiFi, with the cellular links joined throughout (cla).
     HandoverCell,
-    /// WiFi where there is any, otherwise cellular; one path at a time (mobiarch11 §3.2).
+    /// WiFi where there is any, otherwise cellular. One path at a time (mobiarch11 §3.2).
     WifiFirst,
-    /// Every link joined; the kernel's own path manager and scheduler and nothing else.
+    /// Every link joined, with only the kernel's own path manager and scheduler.
     Mptcp,
-    /// `Mptcp`, and marks on what arrives over access points whose packets cost clearly more air than the best one's (nsdi15 §5.2).
+    /// `Mptcp`, with marks on packets from access points whose packets cost clearly more airtime than the
+    /// best one's (nsdi15 §5.2).
     Ecn(steer::Form),
-    /// Every link joined; of the access points of a channel one is used at a time (FatVAP, juggler).
+    /// Every link joined. Of the access points of a channel, one is used at a time (FatVAP, juggler).
     OneAtATime,
-    /// One path at a time, the best of the ten seconds to come, in a world that knows them (mobiarch11 §3.1).
+    /// One path at a time, the best of the next ten seconds, in a world that foresees them (mobiarch11 §3.1).
     Omniscient,
-    /// Radios on and off by what they move for a joule (mobiarch11 §3.3).
+    /// Radios on and off by their bits per joule (mobiarch11 §3.3).
     Energy(Variant),
-    /// All of ours.
+    /// All of slowhand's functions.
     Slowhand,
-    /// All of ours but what bounds queues: no window, no unsent limit, no marks or caps, no slow links put by, no quick link for little, no renewals.
+    /// All of slowhand's functions except those that limit queues: no window, no unsent limit, no marks or
+    /// pacing caps. Slow links are not demoted, low-traffic connections use all links, and no subflow is
+    /// replaced.
     SlowhandNoWindow,
 }
 
-/// What does not change during a run.
+/// Settings that do not change during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Which strategy decides.
+    /// The strategy that decides.
     pub policy: Policy,
     /// How many subflows the peer lets us add to a connection (a stock Linux server: 2).
     pub peer_subflows: usize,
@@ -86,12 +89,12 @@ pub struct Engine {
     radios: Radios,
     now: Instant,
     next_look: Instant,
-    /// Kept, since it is asked for after every fact and depends on every link.
+    /// Cached, since it is read after every input and depends on every link.
     wake_at: Option<(Instant, &'static str)>,
 }
 
 impl Engine {
-    /// An engine that knows of no link yet.
+    /// An engine without links.
     pub fn new(config: Config) -> Self {
         Self {
             state: State::new(config.peer_subflows),
@@ -106,7 +109,7 @@ impl Engine {
         }
     }
 
-    /// Takes in one fact that happened at `now`, which never runs backwards.
+    /// Handles an input that happened at `now`, which never runs backwards.
     pub fn handle(&mut self, now: Instant, input: Input) {
         debug_assert!(now >= self.now, "time ran backwards: {now} after {}", self.now);
         match input {
@@ -164,7 +167,7 @@ impl Engine {
         change
     }
 
-    /// Lets time pass with nothing to report: everything that was read is told.
+    /// Advances the time without an input. Everything that was read has been reported by then.
     pub fn tick(&mut self, now: Instant) {
         self.wake(now);
         if self.due(now) {
@@ -174,7 +177,7 @@ impl Engine {
         debug_assert_eq!(self.wake_at, self.next_wake());
     }
 
-    /// Time has come this far. Being called long after the time that was asked for is itself a fact.
+    /// Advances the time. A call long after the requested time is itself evidence.
     fn wake(&mut self, now: Instant) {
         let late = self
             .wake_at()
@@ -203,12 +206,12 @@ impl Engine {
         self.wake_at = self.next_wake();
     }
 
-    /// The next thing the world should do.
+    /// The next action for the world to carry out.
     pub fn poll(&mut self) -> Option<Action> {
         self.state.poll()
     }
 
-    /// When to call [`Engine::tick`], and which timer asked.
+    /// When to call [`Engine::tick`], and the timer that requested it.
     pub const fn wake_at(&self) -> Option<(Instant, &'static str)> {
         self.wake_at
     }
@@ -224,7 +227,7 @@ impl Engine {
         [look, own].into_iter().flatten().min()
     }
 
-    /// Whether connections are managed by the kernel's own path manager (`true`) or by this engine.
+    /// Whether the kernel's own path manager (`true`) or this engine manages connections.
     pub const fn uses_kernel_path_manager(&self) -> bool {
         matches!(
             self.strategy,
@@ -232,7 +235,7 @@ impl Engine {
         )
     }
 
-    /// Whether connections should ask for ECN: what this strategy does to a sender, it does by marks.
+    /// Whether connections should negotiate ECN: this strategy controls senders by marks.
     pub fn asks_for_ecn(&self) -> bool {
         match &self.strategy {
             Strategy::Ecn(_) => true,
@@ -241,24 +244,25 @@ impl Engine {
         }
     }
 
-    /// Whether a link is in doubt: then every sample counts, and the world should look twice as often.
+    /// Whether a link is in doubt. Every sample counts then, and the world should poll twice as often.
     pub fn is_in_doubt(&self) -> bool {
         self.doubted().next().is_some()
     }
 
-    /// The links that are in doubt. When the time has come that [`Engine::wake_at`] told, the world tells what their interfaces have received
-    /// ([`LinkEvent::Received`]) before it ticks: a doubt is settled by a look, however seldom subflows are read.
+    /// The links in doubt. When the time of [`Engine::wake_at`] has come, the world reports what their
+    /// interfaces have received ([`LinkEvent::Received`]) before it ticks. So a doubt is decided by a poll,
+    /// however rarely subflows are sampled.
     pub fn doubted(&self) -> impl Iterator<Item = LinkId> {
         let paths = self.state.paths.iter();
         paths.filter_map(|(&link, path)| path.doubt().map(|_| link))
     }
 
-    /// For every link, what it is used for and why.
+    /// The state of every link, and why.
     pub fn explain(&self) -> Vec<Explanation> {
         explain::all(self.now, &self.state)
     }
 
-    /// For every connection whose window is bounded, why it is what it is.
+    /// The reason for the window of every connection whose window is capped.
     pub fn explain_connections(&self) -> Vec<ConnExplanation> {
         explain::connections(&self.state)
     }

@@ -1,16 +1,19 @@
-//! Why each link is used, idle or refused, in words a user reads, and in one word for machines.
+//! Explains why each link is used, idle or refused: a sentence for users, and a word for machines.
 //!
-//! What is decided comes as [`crate::Note`]s, with a [`crate::Verb`] for machines; what is so now is asked for here. The words are stable and
-//! listed in ARCHITECTURE.md ("The words of decisions").
+//! Decisions are reported as [`crate::Note`]s, with a [`crate::Verb`] for machines. This module gives the
+//! present state. The words are stable, and listed in ARCHITECTURE.md ("The words of decisions").
 //!
 //! # Sources
-//! - None: no paper says how a decision is explained. The order of the answers is that of what would have to change first.
+//! - None: no paper says how to explain a decision. The order of the checks is that of what would have to
+//!   change first.
 //!
 //! # Where we differ, and why
-//! 1. One word for each link, although several may be true: a link that may not be used is `refused` also while it has no carrier.
+//! 1. One word per link, although several may apply: a link that may not be used is `refused` even while it
+//!    has no carrier.
 //!
 //! # Checked by
-//! `tests/engine_explains.rs`: every word is said, and documented; `tests/engine_air.rs`, `tests/engine_cost.rs`: the numbers behind them.
+//! `tests/engine_explains.rs`: every word is used and documented; `tests/engine_air.rs`,
+//! `tests/engine_cost.rs`: the numbers behind them.
 
 use crate::choose::{low_traffic, slow_links};
 use crate::estimate::bandwidth::Limit;
@@ -25,21 +28,21 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use units::Instant;
 
-/// One link, explained.
+/// The explanation of one link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
-    /// Which.
+    /// The link.
     pub link: LinkId,
     /// Its name.
     pub name: String,
     /// A stable identifier: one of [`Explanation::STATES`], or the last decision's verb (`use`, `demote`, …).
     pub state: &'static str,
-    /// A sentence.
+    /// The reason as a sentence.
     pub why: String,
 }
 
 impl Explanation {
-    /// The states that are not a decision's.
+    /// The states that do not come from a decision.
     pub const STATES: [&str; 9] = [
         "never",
         "refused",
@@ -53,27 +56,28 @@ impl Explanation {
     ];
 }
 
-/// One connection whose queues are bounded, or that has a slow link as a backup, tries it in use or has lately found it worth that, explained.
+/// The explanation of one connection whose queues are limited, or that has a slow link: as a backup, on trial
+/// in use, or lately better in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnExplanation {
-    /// Which.
+    /// The connection.
     pub conn: ConnId,
-    /// A sentence with the numbers behind its window, if that is bounded.
+    /// The reason for its window with its numbers, if the window is capped.
     pub window: Option<String>,
-    /// A sentence with the numbers behind the limit on what waits unsent, if there is one.
+    /// The reason for the cap on unsent bytes with its numbers, if there is one.
     pub unsent: Option<String>,
     /// Its slow links.
     pub roles: Vec<RoleExplanation>,
 }
 
-/// A slow link of one connection, explained.
+/// The explanation of a slow link of one connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoleExplanation {
-    /// Which.
+    /// The link.
     pub link: LinkId,
-    /// `demote` while it is a backup, `use` while it is tried in use, or has shown in use that it pays.
+    /// `demote` while it is a backup, `use` while it is tried in use or has paid off in use.
     pub verb: Verb,
-    /// A sentence with the numbers behind it.
+    /// The reason as a sentence with its numbers.
     pub why: String,
 }
 
@@ -155,7 +159,7 @@ fn condition(now: Instant, state: &State, link: LinkId, path: &Path) -> (&'stati
     }
 }
 
-/// Where what is decided of a link is not what the connections over it do with it.
+/// The state if the connections over a link do not follow the decision about it.
 fn of_connections(state: &State, link: LinkId, path: &Path) -> Option<(&'static str, String)> {
     path.decided().filter(|note| note.verb == Verb::Use)?;
     low_traffic::word(state, link).or_else(|| slow_links::word(state, link))
@@ -186,7 +190,7 @@ fn decided(path: &Path) -> (&'static str, String) {
     }
 }
 
-/// What is to be said of an estimate that rests on little.
+/// A caveat for an estimate from few samples.
 const fn doubt(delivery: Estimate) -> &'static str {
     if delivery.confidence() < LEAST_FRAMES {
         " (too few to decide by)"

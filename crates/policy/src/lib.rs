@@ -1,10 +1,11 @@
-//! The brain of slowhand. It decides; worlds act. No clock, no I/O, no randomness of its own.
+//! The decision engine of slowhand. It decides, and worlds act. It has no clock, no I/O and no randomness.
 //!
-//! The driver's whole duty, in this order:
+//! A driver does the following, in this order:
 //!
-//! 1. [`Engine::handle`] one input with the time it happened;
-//! 2. [`Engine::poll`] until `None`, carrying out each action;
-//! 3. sleep until [`Engine::wake_at`] or the next input, whichever is first; then [`Engine::tick`] or `handle`.
+//! 1. call [`Engine::handle`] with one input and the time at which it happened;
+//! 2. call [`Engine::poll`] until `None`, and carry out each action;
+//! 3. sleep until [`Engine::wake_at`] or the next input, whichever is first; then [`Engine::tick`] or
+//!    `handle`.
 //!
 //! ```
 //! use policy::{Action, Config, Engine, Family, Input, LinkEvent, LinkId, LinkKind, LinkSpec, Policy, Role};
@@ -23,11 +24,12 @@
 //! The rooms, lowest first. A room uses only rooms of earlier lines:
 //!
 //! 1. `io` (the values of inputs and actions), `cc` (congestion controllers)
-//! 2. `estimate` (measured quantities), `sched` (packet schedulers), `window` and `slow` (the arithmetic of one connection)
+//! 2. `estimate` (measured quantities), `sched` (packet schedulers), `window` and `slow` (the arithmetic of
+//!    one connection)
 //! 3. `known` (all links, connections and subflows)
-//! 4. `alive` (which links live), `choose` (which links to use), `flow` (flows without MPTCP)
-//! 5. `subflow` (joins and ends), `queue` (short queues), `wifi` (shared channels and radios), `explain.rs`
-//! 6. `strategy` (one file for each policy)
+//! 4. `alive` (which links are alive), `choose` (which links to use), `flow` (flows without MPTCP)
+//! 5. `subflow` (joins and closes), `queue` (short queues), `wifi` (shared channels and radios), `explain.rs`
+//! 6. `strategy` (one file per policy)
 //! 7. `engine.rs`
 #![cfg_attr(not(test), no_std)]
 

@@ -1,42 +1,51 @@
 //! Whether links still lead anywhere while no connection of ours shows it.
 //!
-//! A link that dies while no MPTCP connection is open leaves no subflow that falls silent. What is left is what the programs of this host run into,
-//! and a probe now and then.
+//! A link that dies while no MPTCP connection is open leaves no subflow that falls silent. The evidence left
+//! is the traffic of this host's programs, and an occasional probe.
 //!
-//! | what | what it raises |
+//! | evidence | raises |
 //! |---|---|
-//! | a program's SYN or data is retransmitted, and nothing beyond the next hop was heard since | a question, and a suspicion where that has no reply |
-//! | an interface sends and next to nothing comes back (UDP) | the same |
+//! | a program retransmits, and nothing beyond the next hop was heard | a probe; a suspicion if unanswered |
+//! | an interface sends and receives next to nothing (UDP) | the same |
 //! | once a minute, one link after the other: a host that has replied before does not reply | a suspicion |
 //!
-//! A suspicion probes up to five hosts over the suspect, and those that count over other links too. It ends like this:
+//! A suspicion probes up to five hosts over the suspect. Hosts whose silence counts are also probed over
+//! other links. The outcomes are:
 //!
-//! | found | follows |
+//! | found | verdict |
 //! |---|---|
-//! | a host beyond the next hop replies over the suspect, or a program hears one | the link lives |
-//! | none does, and a host for which a program waits, or that replied over it before, replies over another link | the link is dead |
-//! | none does; two hosts that replied over it before, or its next hop, are silent, and another link lives | the link is dead |
-//! | anything else: all links silent together, or a host that nobody reaches | nothing |
+//! | a host beyond the next hop replies over the suspect, or a program hears one | alive |
+//! | no reply, but another link reaches a host that a program waits for or that replied here before | dead |
+//! | no reply from two hosts that replied here before, or from the next hop; another link is alive | dead |
+//! | anything else: all links are silent together, or nobody reaches the host | none |
 //!
 //! # Sources
-//! - RFC 1122 §4.2.3.5: a retransmitted SYN says that the path or the host fails, not which. Hence the same host over another link.
-//! - RFC 792, RFC 4443 §4.2: a host should reply to an echo, and many do not. Hence no silence counts of a host that never replied.
-//! - RFC 8305 §5: one attempt in a quarter of a second while others are open; probes of a suspicion are as far apart.
-//! - RFC 6298 §2.1: the first retransmission of a SYN after 1 s is what most suspicions begin with.
+//! - RFC 1122 §4.2.3.5: a retransmitted SYN shows that the path or the host fails, but not which. Hence the
+//!   same host is probed over another link.
+//! - RFC 792, RFC 4443 §4.2: a host should reply to an echo, and many do not. Hence the silence of a host
+//!   that never replied does not count.
+//! - RFC 8305 §5: one attempt in a quarter of a second while others are open. The probes of a suspicion are
+//!   as far apart.
+//! - RFC 6298 §2.1: the first retransmission of a SYN comes after 1 s. Most suspicions begin with it.
 //!
 //! # Where we differ, and why
-//! 1. A suspicion is no doubt ([`crate::known::doubt`]): the link stays in use, since a program that knocks at closed doors raises one. What the interface receives
-//!    settles it neither way: a LAN is full of neighbours' broadcasts while nothing beyond the router is reached.
-//! 2. A reply of the next hop says that the next hop lives. A router replies, and resolves names from its cache, while its own uplink is dead.
-//! 3. One silent host is no dead link, unless another link reaches it at that moment. Limit: where the only host that this machine knows of is cut off on one
-//!    link, and on that link alone, the link counts as dead although it may reach others.
-//! 4. Without another link to compare with, nothing is asked and nothing follows.
-//! 5. While nothing is wrong one link is asked a minute, in turn, and none that something was heard over in the last minute. Metered links are not, nor modems that new
-//!    connections do not use: a probe keeps an LTE radio awake for 11.6 s ([`crate::estimate::energy`]).
-//! 6. Limit: health is per link. Where IPv4 fails and IPv6 does not, the link lives.
+//! 1. A suspicion is not a doubt ([`crate::known::doubt`]): the link stays in use, since a program that
+//!    connects to closed ports raises one. The interface's receive counter decides nothing here: a LAN is
+//!    full of neighbours' broadcasts even while nothing beyond the router is reachable.
+//! 2. A reply from the next hop proves only that the next hop is alive. A router replies, and resolves names
+//!    from its cache, while its own uplink is dead.
+//! 3. One silent host does not prove a link dead, unless another link reaches it at that moment. Limit: if
+//!    the only host that this machine knows is cut off on one link alone, that link counts as dead although
+//!    it may reach others.
+//! 4. Without another link to compare with, nothing is probed and nothing follows.
+//! 5. While nothing is wrong, one link a minute is probed, in turn, except those over which something was
+//!    heard in the last minute. Metered links are not probed, nor modems that new connections do not use: a
+//!    probe keeps an LTE radio awake for 11.6 s ([`crate::estimate::energy`]).
+//! 6. Limit: health is per link. If IPv4 fails and IPv6 works, the link counts as alive.
 //!
 //! # Checked by
-//! `tests::liveness`; `tests/engine_any_inputs.rs`; `daemon::tests::idle` on a real kernel; `dead-idle` in the benchmarks.
+//! `tests::liveness`; `tests/engine_any_inputs.rs`; `daemon::tests::idle` on a real kernel; `dead-idle` in
+//! the benchmarks.
 
 use super::suspicion::{self, Other, Verdict};
 use crate::io::{HostId, LinkId, LinkKind, Verb};
@@ -48,21 +57,22 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
 
-/// A link that nothing was heard of for this long is asked while nothing is wrong.
+/// A link over which nothing was heard for this long is probed while nothing is wrong.
 const IDLE_PAUSE: Duration = Duration::from_secs(60);
-/// All links together are asked this often while nothing is wrong. With the neighbour discovery of both ends a question is six packets.
+/// Probe interval over all links together while nothing is wrong. Including neighbour discovery at both ends,
+/// a probe is six packets.
 const ASK_EVERY: Duration = Duration::from_secs(60);
-/// That many questions may have been saved up.
+/// The most probes that may accrue.
 const MOST_SAVED: u32 = 2;
-/// How long the reply to one question may take, beyond two round trips.
+/// How long the reply to a probe may take, beyond two round trips.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// What was heard within this time shows that a link lives now.
+/// Anything heard within this time proves that a link is alive now.
 const LATELY: Duration = Duration::from_secs(2);
-/// Questions whose replies may still come.
+/// The most probes whose replies may still arrive.
 const MOST_OPEN: usize = 128;
-/// A dead link is asked at least this often at first; each time half as often.
+/// First retry interval of a dead link. It doubles each time.
 const FIRST_RETRY: Duration = Duration::from_millis(200);
-/// A dead link of which no host is known any more is tried again after so many retries.
+/// A dead link without a known host is tried again after this many retries.
 const HOPELESS: u32 = 8;
 
 impl Liveness {
@@ -74,7 +84,7 @@ impl Liveness {
         self.open.push_back(Question { probe, link, host });
     }
 
-    /// Whether a question may be asked while nothing is wrong; if so, it is spent.
+    /// Whether a probe may be sent while nothing is wrong. If so, it uses one up.
     fn spend(&mut self, now: Instant) -> bool {
         let (mut saved, mut since) = self.saved.unwrap_or((MOST_SAVED, now));
         while saved < MOST_SAVED && now - since >= ASK_EVERY {
@@ -95,7 +105,7 @@ impl Liveness {
     }
 }
 
-/// Asks what is due, and gives up what is proven to be dead.
+/// Sends the probes that are due, and removes links proven dead.
 pub(crate) fn look(now: Instant, state: &mut State) {
     let mut liveness = core::mem::take(&mut state.liveness);
     let links: Vec<LinkId> = state
@@ -122,7 +132,7 @@ impl Liveness {
         }
     }
 
-    /// Nothing was wrong so far.
+    /// Starts a probe or suspicion for a link with no open one.
     fn begin(&mut self, now: Instant, state: &mut State, link: LinkId) {
         if others(state, link).is_empty() {
             return;
@@ -151,7 +161,7 @@ impl Liveness {
         }
     }
 
-    /// Of the links that are due to be asked while nothing is wrong, the one that was asked or heard longest ago.
+    /// Of the links due for a probe while nothing is wrong, the one least recently probed or heard.
     fn longest_unheard(&self, now: Instant, state: &State, links: &[LinkId]) -> Option<LinkId> {
         let last = |link: LinkId| {
             let watch = self.watches.get(&link);
@@ -175,7 +185,7 @@ impl Liveness {
         }
     }
 
-    /// One host was asked, and has not replied so far.
+    /// Waits for the reply of the one host that was probed.
     fn wait(&mut self, now: Instant, state: &mut State, link: LinkId, asked: Asked) {
         let Asked { host, at, replied } = asked;
         if self.was_heard_since(link, at) {
@@ -197,7 +207,7 @@ impl Liveness {
         }
     }
 
-    /// Something was heard; where a program waits for a host all the same, that host is the reason.
+    /// Ends the test, as something was heard. If a program still waits for a host, that host is the cause.
     fn survive(&mut self, now: Instant, link: LinkId) {
         let waiting = self.hosts.unanswered(now, link);
         let Some(watch) = self.watches.get_mut(&link) else {
@@ -215,7 +225,7 @@ impl Liveness {
         let lasts = patience(now, state, link) + suspicion::ROUNDS;
         let suspicion = Suspicion::new(now, link, lasts, &self.hosts, &others(state, link));
         let Some(suspicion) = suspicion else {
-            // Nobody is known whose silence would say anything.
+            // No host is known whose silence would prove anything.
             if let Some(watch) = self.watches.get_mut(&link) {
                 watch.rest(now, OPEN_PAUSE, Vec::new());
             }
@@ -256,7 +266,7 @@ impl Liveness {
         }
     }
 
-    /// Hosts over which a dead link shows whether it is back.
+    /// Hosts that show whether a dead link is back.
     fn to_retry(&self, now: Instant, link: LinkId) -> Vec<HostId> {
         let lost = self.watches.get(&link).map(|watch| watch.lost.clone());
         let mut hosts = lost.unwrap_or_default();
@@ -269,8 +279,8 @@ impl Liveness {
     }
 }
 
-/// Asks a dead link that no connection can ask; whether there was anybody to ask. After `tries` without anybody it counts as alive, since nobody would find
-/// that it is.
+/// Probes a dead link that no connection can probe. Returns whether there was a host to probe. After `tries`
+/// without one the link counts as alive, because its recovery could not be detected.
 pub(crate) fn retry(now: Instant, state: &mut State, link: LinkId, tries: u32) {
     let mut liveness = core::mem::take(&mut state.liveness);
     let hosts = liveness.to_retry(now, link);
@@ -309,7 +319,7 @@ fn may_be_asked(state: &State, link: LinkId) -> bool {
     })
 }
 
-/// Links to compare with, the best first: those that cost nothing by the byte.
+/// Links to compare with, unmetered ones first.
 fn others(state: &State, suspect: LinkId) -> Vec<Other> {
     let sound = |path: &Path| path.is_alive() && path.is_candidate();
     let mut others: Vec<Other> = state

@@ -1,9 +1,9 @@
-//! Which links still lead anywhere.
+//! Which links are alive.
 //!
-//! In go the silence of subflows, hosts that do not reply, and the results of checks.
-//! Out come probes and checks, and a verdict for each link: alive, doubted, dead, or held out.
-//! `silence` watches links that carry data, `reserves` watches backups, `idle` with `suspicion` watches links without
-//! connections, and `portal` finds captive portals.
+//! The inputs are silent subflows, hosts that do not reply, and results of checks. The outputs are probes,
+//! checks, and a verdict for each link: alive, doubted, dead, or held out. `silence` watches links that carry
+//! data, `reserves` watches backups, `idle` with `suspicion` watches links without connections, and `portal`
+//! finds captive portals.
 
 pub(crate) mod idle;
 pub(crate) mod portal;

@@ -1,23 +1,25 @@
-//! Holds out links that lead to a captive portal, or to a next hop and no further.
+//! Holds out links that lead to a captive portal, or only to the next hop.
 //!
-//! The world checks a link by asking a known URL over it ([`crate::Action::Check`]). A link that is held out gets no new connection, no default route and no
-//! join while another link can be used. What it carries already stays.
+//! The world checks a link by requesting a known URL over it ([`crate::Action::Check`]). While another link
+//! is usable, a link that is held out gets no new connection, no default route and no join. Its existing
+//! subflows stay.
 //!
-//! | the check | follows |
+//! | the check | verdict |
 //! |---|---|
-//! | passes | nothing, or the link is taken back |
-//! | gets another reply than the expected one | held out: a portal |
-//! | gets no reply twice in a row, while it passes over another link | held out: the next hop may live, and nothing beyond it |
+//! | passes | none, or the link is used again |
+//! | gets an unexpected reply | held out: a portal |
+//! | gets no reply twice in a row, and passes over another link | held out: nothing beyond the next hop |
 //!
 //! # Sources
-//! - RFC 8952 §2: a captive portal answers in place of the host that was asked for.
+//! - RFC 8952 §2: a captive portal replies in place of the requested host.
 //! - NetworkManager.conf(5), `[connectivity]`: a URI, an expected response, and an interval of 300 s.
 //!
 //! # Where we differ, and why
-//! 1. From NetworkManager: a link that is held out is checked every 30 s, since a user who has logged in waits for it.
-//! 2. A link is never held out alone: with nothing else to use, all links count as open. A URL that has ceased to give the expected response must
-//!    not take a host off the net.
-//! 3. A metered link is checked once, when new connections go over it for the first time, and while it is held out.
+//! 1. From NetworkManager: a link that is held out is checked every 30 s, since a user who has logged in
+//!    waits for it.
+//! 2. A link is never held out if no other is usable: then all links count as open. A URL that no longer
+//!    gives the expected reply must not take a host offline.
+//! 3. A metered link is checked once, when new connections first use it, and while it is held out.
 //!
 //! # Checked by
 //! `tests::portal`; `daemon::tests::portal` on a real kernel.
@@ -30,9 +32,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
 
-/// No result by then is none.
+/// A check without a result after this time has failed.
 const OVERDUE: Duration = Duration::from_secs(30);
-/// A check of another link that passed this long ago still tells that the URL works.
+/// A check that passed over another link this recently proves that the URL works.
 const FRESH: Duration = Duration::from_secs(330);
 
 impl Door {
@@ -42,7 +44,7 @@ impl Door {
 }
 
 impl Portals {
-    /// What speaks against a link.
+    /// The evidence against a link.
     fn held(&self, now: Instant, link: LinkId) -> Option<Held> {
         let door = self.doors.get(&link)?;
         match door.last? {
@@ -69,7 +71,7 @@ impl Portals {
     }
 }
 
-/// Asks for the checks that are due, and holds out or takes back what follows.
+/// Requests the checks that are due, and holds links out or releases them.
 pub(crate) fn look(now: Instant, state: &mut State) {
     let usable = |path: &Path| path.is_usable() && path.is_allowed();
     let due: Vec<LinkId> = state

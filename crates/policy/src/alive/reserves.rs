@@ -1,27 +1,32 @@
-//! Asks reserves that have long been silent whether they are still there, so that none is found dead at the moment when it is needed.
+//! Probes backups that have long been silent, so that a dead one is found before it is needed.
 //!
-//! A backup brings nothing while another link carries, so its silence says nothing, and one that died minutes ago would count as sound: it would be raised
-//! in the place of a link that dies, and words to the peer would be trusted to it. So it is asked, with one packet, every few seconds while its
-//! connection is busy. A question that stays unanswered raises a doubt like any other, and only a doubt's own probes settle that.
+//! A backup receives nothing while another link carries data, so its silence proves nothing. One that died
+//! minutes ago would count as sound: it would replace a link that dies, and signals to the peer would be sent
+//! over it. So it is probed with one packet every few seconds while its connection is busy. An unanswered
+//! probe raises an ordinary doubt, and only the probes of that doubt decide.
 //!
-//! | the connection | a silent reserve is asked after |
+//! | the connection | a silent backup is probed after |
 //! |---|---|
-//! | brought something in the last second | 5 s |
+//! | received something in the last second | 5 s |
 //! | is idle | 1 min |
 //!
 //! # Sources
 //! - RFC 8684 §3.3.8: a backup carries data only where no other subflow can.
-//! - Huang et al. 2012, tables 3 and 4 ([`crate::estimate::energy`]): a packet costs an LTE radio 11.6 s of its tail, one of WiFi 0.24 s.
+//! - Huang et al. 2012, tables 3 and 4 ([`crate::estimate::energy`]): a packet keeps an LTE radio in its tail
+//!   for 11.6 s, and a WiFi radio for 0.24 s.
 //!
 //! # Where we differ, and why
-//! 1. A question by itself is no doubt: the reserve stays sound while it is under way, or a link that dies then would wait for its answer.
-//! 2. There is no hurry: an answer may take [`PATIENCE`], and so may those to a doubt's probes. On a line that a neighbour has filled they
-//!    wait in a queue of which nothing is seen here.
-//! 3. Limit: no reserve that counts as sound is asked over a mobile network, over a metered link, or over WiFi: a question wakes a radio that sleeps, and
-//!    keeps it awake for longer than it takes. (A WiFi link is, if the world tells by [`crate::LinkEvent::Draws`] that its radio has no tail; none does yet.)
-//!    Whether such a reserve is dead is found when it is used. `fade` had gaps of 84 ms (median) where more questions woke a WiFi link. One that was given up is
-//!    asked whether it is back, over any link, every 6.4 s in the end ([`crate::alive::silence`]).
-//! 4. Limit: a peer that answers no echoes is asked by a handshake, and its server has to accept that: hence seconds and minutes, not moments.
+//! 1. A probe by itself is not a doubt: the backup stays sound until the reply is due. Otherwise a link that
+//!    dies then would have to wait for it.
+//! 2. There is no hurry: a reply may take [`PATIENCE`], also to the probes of a doubt. On a line that a
+//!    neighbour has filled, they wait in a queue that this host cannot see.
+//! 3. Limit: no backup that counts as sound is probed over a mobile network, a metered link, or WiFi. A probe
+//!    wakes a sleeping radio and keeps it awake for longer than the probe takes. (A WiFi link is probed if
+//!    the world reports by [`crate::LinkEvent::Draws`] that its radio has no tail. None does yet.) A dead
+//!    backup of this kind is found when it is used. `fade` had gaps of 84 ms (median) where more probes woke
+//!    a WiFi link. A dead link is probed over any medium, at last every 6.4 s ([`crate::alive::silence`]).
+//! 4. Limit: a peer that answers no echoes is probed by a handshake, which its server has to accept. Hence
+//!    the intervals are seconds and minutes.
 //!
 //! # Checked by
 //! `tests::reserves`.
@@ -35,40 +40,40 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
 
-/// A connection that brought something within this time is busy.
+/// A connection that received something within this time is busy.
 const BUSY_WITHIN: Duration = Duration::from_secs(1);
-/// The silence of a busy connection's reserve that is worth a question.
+/// The silence of a busy connection's backup after which it is probed.
 const BUSY_PAUSE: Duration = Duration::from_secs(5);
-/// The same while nothing is to be lost.
+/// The same while no data is at stake.
 const IDLE_PAUSE: Duration = Duration::from_secs(60);
-/// An answer may take so long.
+/// How long a reply may take.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What reserves were asked.
+/// The latest probe of each backup.
 #[derive(Debug, Default)]
 pub(crate) struct Reserves {
     asked: BTreeMap<LinkId, Asked>,
 }
 
-/// The last question over a link.
+/// The latest probe over a link.
 #[derive(Debug, Clone, Copy)]
 struct Asked {
     at: Instant,
-    /// It is still waited for the answer.
+    /// Whether its reply is still awaited.
     open: bool,
 }
 
-/// A link over which a connection has a backup, and nothing else is known to come.
+/// A link over which a connection has a backup, and nothing else that would be heard.
 #[derive(Debug, Clone, Copy)]
 struct Reserve {
     conn: ConnId,
-    /// When something last came over it from a peer.
+    /// When something from a peer last arrived over it.
     heard: Instant,
     is_busy: bool,
 }
 
 impl Reserves {
-    /// Asks those that are due, and doubts those that did not answer.
+    /// Probes the backups that are due, and doubts those that did not reply.
     pub(crate) fn look(&mut self, now: Instant, state: &mut State) {
         let mut links: Vec<LinkId> = backups(state)
             .filter(|link| state.paths.get(link).is_some_and(may_be_asked))
@@ -108,7 +113,7 @@ impl Reserves {
     }
 }
 
-/// Links over which something is a backup; one with many comes many times.
+/// Links with a backup subflow. A link with many appears many times.
 fn backups(state: &State) -> impl Iterator<Item = LinkId> {
     let subflows = state.conns.values().flat_map(|conn| &conn.subflows);
     subflows
@@ -120,7 +125,7 @@ const fn is_backup(subflow: &Subflow) -> bool {
     subflow.backup && subflow.draining.is_none()
 }
 
-/// Whether a question costs no more than its packet.
+/// Whether a probe costs no more than its packet.
 fn may_be_asked(path: &Path) -> bool {
     let sleeps = match path.spec.kind {
         LinkKind::Cable => false,
@@ -152,7 +157,7 @@ fn heard(subflow: &Subflow) -> Instant {
     last.unwrap_or(subflow.since).max(subflow.since)
 }
 
-/// Whether something comes over another link.
+/// Whether data arrives over another link.
 fn is_busy(now: Instant, conn: &Conn, link: LinkId) -> bool {
     let mut others = conn.subflows.iter().filter(|subflow| subflow.link != link);
     others.any(|subflow| {

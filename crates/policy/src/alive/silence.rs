@@ -1,31 +1,36 @@
-//! Which links have silently died: silence raises a doubt, and only probes that stay unanswered settle it.
+//! Which links have silently died. Silence raises a doubt, and only unanswered probes decide it.
 //!
-//! A subflow that brought something and stops is doubted after a few milliseconds if it was busy, later if its traffic was
-//! thin. A doubt costs a few small packets. Anything that arrives over the link ends it: a segment, an answer, any packet that
-//! the interface counts. So an idle, application-limited or slow path is never taken for a dead one: it answers.
+//! A busy subflow that stops is doubted after a few milliseconds, one with little traffic later. A doubt
+//! costs a few small packets. Anything that arrives over the link ends it: a segment, a reply, or any packet
+//! that the interface counts. So an idle, application-limited or slow path is never mistaken for a dead one:
+//! it replies.
 //!
 //! # Sources
-//! - Readings of a link cut silently under a download (the project's kernel notes): arrivals stop within 2 ms of the cut; gaps of a
-//!   healthy busy subflow are up to 35 ms under Reno.
-//! - RFC 8684 §3.3.6 and §3.4.2: the peer learns by REMOVE_ADDR, over any living subflow.
+//! - Measurements of a link cut silently under a download (the project's kernel notes): arrivals stop within
+//!   2 ms of the cut. Gaps of a healthy busy subflow are up to 35 ms under Reno.
+//! - RFC 8684 §3.3.6 and §3.4.2: the peer is notified by REMOVE_ADDR, over any living subflow.
 //!
 //! # Where we differ, and why
-//! 1. No silence alone is proof, however busy the path was: beside much slower links, and on a shared air, a healthy subflow is silent for
-//!    longer than a dead one needs to be found.
-//! 2. Probes leave while the silence is still short, so that asking costs no time.
-//! 3. The time given to an answer is that of an empty queue: were the queue full, what is in it would arrive, or be acknowledged,
-//!    and end the doubt. Only where little came before the silence, the loaded round-trip time is given: then the queue may be another's.
-//! 4. A doubt does not ripen while nobody looks, or this host does not run ([`crate::known::doubt`]).
-//! 5. No arming after slow start: a subflow that is silent between the bursts of its slow start is asked like any other, and answers. What arming would
-//!    prevent, a path given up for a silence alone, never happens: without unanswered probes nothing is given up. Six bursts over links of 20, 30 and
-//!    50 ms cost 20 small packets in all, 9 over one link at most, and no link.
+//! 1. Silence alone is never proof, however busy the path was. Beside much slower links, or in shared air, a
+//!    healthy subflow may be silent for longer than the detection of a dead one may take.
+//! 2. Probes are sent while the silence is still short, so that probing costs no time.
+//! 3. A reply is given the time of an empty queue: if the queue were full, its packets would arrive or be
+//!    acknowledged, and so end the doubt. Only if little arrived before the silence, the loaded round-trip
+//!    time is given, because the queue may be another host's.
+//! 4. A doubt makes no progress while nobody polls or this host does not run ([`crate::known::doubt`]).
+//! 5. No special rule for slow start: a subflow that is silent between the bursts of its slow start is probed
+//!    like any other, and replies. Such a rule would prevent a removal for silence alone, which never
+//!    happens: nothing is removed without unanswered probes. Six bursts over links of 20, 30 and 50 ms cost
+//!    20 small packets in all, at most 9 over one link, and no link was lost.
 //!
-//! 6. A backup that brings nothing is not asked here, since it brings nothing while others carry: [`crate::alive::reserves`] asks it. What we sent over it and is
-//!    not acknowledged is missed as on any other.
-//! 7. A link over which a look has found something is not doubted for what the same look has found of one of its subflows, which may wait for a time-out
-//!    of its own.
-//! 8. Links that are silent together have one cause, which is rarely their death: the peer, its host or what all of them pass stands still for a moment. So
-//!    while no link is known to live, none is given up until the last of them must have answered. Nothing is lost by that, as there is nowhere to go.
+//! 6. A silent backup is not probed here, since it receives nothing while others carry data:
+//!    [`crate::alive::reserves`] probes it. What we sent over it and is not acknowledged is missed as on any
+//!    other.
+//! 7. If a poll has found new data on a link, the same poll raises no doubt for one of its subflows, which
+//!    may wait for a timeout of its own.
+//! 8. Links that fall silent together have one cause, which is rarely their death: the peer, its host or a
+//!    shared part of the path pauses for a moment. So while no link is known to be alive, none is removed
+//!    until the replies of all are overdue. Nothing is lost by waiting, as there is no other link to use.
 //!
 //! # Checked by
 //! `tests::loss`, `tests::looks`; `stall-drop`, `stall-backup` and `wrong-removals` in the benchmarks.
@@ -42,23 +47,26 @@ use units::{Duration, Instant};
 
 /// Segments in the last 300 ms that make a subflow busy.
 const BUSY_SEGMENTS: u64 = 30;
-/// Silence after which a busy subflow is asked.
+/// Silence after which a busy subflow is probed.
 const BUSY_SILENCE: Duration = Duration::from_millis(20);
-/// The same over a cable, where nothing waits for its turn on the air: the first reading of the counters that finds nothing new. With so little for
-/// WiFi, too, `fade` had gaps of 84 ms (median) and 220 ms: each question wakes a link that is kept warm.
+/// The same over a cable, where nothing waits for its turn on the air: the first sample of the counters that
+/// shows nothing new. With as short a limit for WiFi, `fade` had gaps of 84 ms (median) and 220 ms: each
+/// probe wakes a link that is kept as backup.
 const BUSY_CABLE_SILENCE: Duration = Duration::from_millis(8);
-/// Silence after which any other subflow is asked.
+/// Silence after which any other subflow is probed.
 const THIN_SILENCE: Duration = Duration::from_millis(150);
-/// Data under way for this much longer than its round trip should take is a doubt.
+/// Data in flight for this much longer than its round trip should take raises a doubt.
 const ACK_SLACK: Duration = Duration::from_millis(30);
-/// After an answer, the same silence is questioned again only after this, and another one only when it is twice as long.
+/// After a reply, the same silence is probed again only after this time, and another one only when it is
+/// twice as long.
 const CLEARED_FOR: Duration = Duration::from_millis(500);
-/// Data that came within this time tells how long a queue stands.
+/// Data that arrived within this time shows the present queue.
 const LATELY: Duration = Duration::from_secs(1);
-/// What a thin subflow shows as a round trip may have its sender's pauses in it: no more than this is believed.
+/// A cap on the round-trip time of a low-traffic subflow, whose samples may include its sender's pauses.
 const LONGEST_ROUND: Duration = Duration::from_millis(150);
 
-/// Looks at one subflow whose counters were just read; raises a doubt about its link if it should be bringing something, and then says so.
+/// Checks a subflow whose counters were just read. If it should be receiving something, raises a doubt about
+/// its link and returns true.
 pub(crate) fn inspect(now: Instant, state: &mut State, conn_id: ConnId, subflow_id: SubflowId) -> bool {
     let Some(conn) = state.conns.get(&conn_id) else {
         return false;
@@ -81,8 +89,8 @@ pub(crate) fn inspect(now: Instant, state: &mut State, conn_id: ConnId, subflow_
     doubt(now, state, link, conn_id, silence, loaded)
 }
 
-/// Raises a doubt about a link that has been silent for so long, and asks it; not if something is known of it already. An answer is given at least this `loaded`
-/// round trip.
+/// Raises a doubt about a link that has been silent for `silence`, and probes it, unless a doubt is open or
+/// the link is known dead. A reply is given at least the `loaded` round-trip time.
 pub(crate) fn doubt(
     now: Instant,
     state: &mut State,
@@ -106,8 +114,8 @@ pub(crate) fn doubt(
     true
 }
 
-/// The round trip that what comes over a link has shown lately, with every queue: by the subflow that shows least, since one that brings little echoes time
-/// stamps of long ago.
+/// The recent round-trip time of data over a link, with every queue. The least of its subflows counts, since
+/// a slow one echoes old timestamps.
 fn arriving_rtt(now: Instant, state: &State, link: LinkId) -> Duration {
     let over = state.conns.values().flat_map(|conn| conn.over(link));
     let lately = over.filter(|subflow| subflow.arrivals.silence(now) < LATELY);
@@ -116,7 +124,7 @@ fn arriving_rtt(now: Instant, state: &State, link: LinkId) -> Duration {
     least.unwrap_or_default().min(LONGEST_ROUND)
 }
 
-/// How long this subflow has been silent, if that is worth a question.
+/// How long this subflow has been silent, if that is worth a probe.
 fn suspicious(now: Instant, conn: &Conn, subflow: &Subflow, kind: LinkKind) -> Option<Duration> {
     let cleared = subflow.cleared.filter(|&at| now - at < CLEARED_FOR);
     let worth = |silence: Duration, limit: Duration| match cleared {
@@ -133,7 +141,7 @@ fn suspicious(now: Instant, conn: &Conn, subflow: &Subflow, kind: LinkKind) -> O
     })
 }
 
-/// The silence after which a subflow is asked.
+/// The silence after which a subflow is probed.
 const fn quiet_for(busy: bool, kind: LinkKind) -> Duration {
     match (busy, kind) {
         (true, LinkKind::Cable) => BUSY_CABLE_SILENCE,
@@ -142,7 +150,7 @@ const fn quiet_for(busy: bool, kind: LinkKind) -> Duration {
     }
 }
 
-/// Whether much came before the silence, be it data or acknowledgements of ours.
+/// Whether much arrived before the silence: data, or acknowledgements of ours.
 fn is_busy(now: Instant, subflow: &Subflow) -> bool {
     subflow.arrivals.recent_segments(now) >= BUSY_SEGMENTS
 }
@@ -151,11 +159,11 @@ fn ack_limit(subflow: &Subflow) -> Duration {
     subflow.sample.srtt.max(subflow.sample.min_rtt) * 5 / 4 + ACK_SLACK
 }
 
-/// Silence of a subflow from which data was coming.
+/// The silence of a subflow from which data was arriving.
 fn missing_data(now: Instant, conn: &Conn, subflow: &Subflow) -> Option<Duration> {
     let last = subflow.arrivals.last()?;
     let silence = now - last;
-    // One question per silence, unless the connection goes on elsewhere while this part of it is missing.
+    // One probe per silence, unless other subflows continue while the data of this one is missing.
     let asked = subflow.cleared.is_some_and(|at| at > last);
     let others = conn
         .subflows
@@ -164,7 +172,7 @@ fn missing_data(now: Instant, conn: &Conn, subflow: &Subflow) -> Option<Duration
     (!subflow.sample.backup && (!asked || others)).then_some(silence)
 }
 
-/// The world did not call for so long: answers may lie unread.
+/// Handles a world that called `late`: replies may lie unread.
 pub(crate) fn overslept(now: Instant, state: &mut State, late: Duration) {
     if late >= STOPPED {
         state.liveness.begin_anew();
@@ -172,7 +180,7 @@ pub(crate) fn overslept(now: Instant, state: &mut State, late: Duration) {
     doubts(state).for_each(|doubt| doubt.stood_still(now, late));
 }
 
-/// This host was suspended, in which time stood still.
+/// Handles a suspension of this host, during which time stood still.
 pub(crate) fn resumed(now: Instant, state: &mut State) {
     state.liveness.begin_anew();
     doubts(state).for_each(|doubt| doubt.begin_anew(now));
@@ -188,8 +196,8 @@ fn doubts(state: &mut State) -> impl Iterator<Item = &mut Doubt> {
         })
 }
 
-/// Settles the doubts that are proven. Only once everything is told that has been read: links that died together are given up together, and an answer counts
-/// wherever it stands among what was read.
+/// Decides the doubts that are proven. It runs only after everything that was read is reported. So links that
+/// died together are removed together, and a reply counts wherever it stands in what was read.
 pub(crate) fn settle(now: Instant, state: &mut State) {
     let held = is_held(state);
     for (link, doubt) in doubted(state, |doubt| doubt.is_proven() && !held) {
@@ -198,7 +206,7 @@ pub(crate) fn settle(now: Instant, state: &mut State) {
     doubts(state).for_each(|doubt| doubt.pass(now));
 }
 
-/// Whether what is proven has to wait for the others: no link is known to live, and not all of them must have answered yet.
+/// Whether proven doubts must wait: no link is known to be alive, and some replies are not yet overdue.
 fn is_held(state: &State) -> bool {
     let paths = || state.paths.values();
     let mut usable = paths().filter(|path| path.is_usable() && path.is_allowed());
@@ -248,7 +256,7 @@ fn condemn(now: Instant, state: &mut State, link: LinkId, doubt: Doubt) {
     state.note(Some(link), None, Verb::Remove, why);
 }
 
-/// Asks the dead links whose time has come whether they are back, each more rarely the longer it has been dead.
+/// Probes the dead links that are due, each more rarely the longer it has been dead.
 pub(crate) fn retry(now: Instant, state: &mut State) {
     let mut due = Vec::new();
     for (&link, path) in state.paths.iter_mut().filter(|(_, path)| path.is_usable()) {

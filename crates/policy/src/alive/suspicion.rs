@@ -1,4 +1,4 @@
-//! One suspicion: which hosts are probed over which links, and what their replies amount to.
+//! One suspicion: which hosts are probed over which links, and what their replies prove.
 //!
 //! # Sources
 //! - None of its own: [`crate::alive::idle`] has them, and the table of verdicts.
@@ -15,17 +15,17 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
 
-/// From one round of probes to the next.
+/// Interval between rounds of probes.
 const ROUND: Duration = Duration::from_millis(250);
-/// So many rounds.
+/// The most rounds.
 const MOST_ROUNDS: u32 = 4;
-/// From the first round to the last.
+/// Time from the first round to the last.
 pub(super) const ROUNDS: Duration = Duration::from_millis(750);
-/// Hosts of each kind that are probed.
+/// Hosts of each kind to probe.
 const OF_EACH: usize = 2;
-/// Links to compare with.
+/// The most links to compare with.
 const MOST_OTHERS: usize = 3;
-/// Where there are others, metered links are compared with only from this round on, and while none of those has replied.
+/// First round in which metered links are compared with, if there are others and none of those has replied.
 const METERED_FROM: u32 = 2;
 
 /// A link to compare with.
@@ -35,21 +35,21 @@ pub(super) struct Other {
     pub(super) link: LinkId,
 }
 
-/// What a suspicion has come to.
+/// The outcome of a suspicion.
 #[derive(Debug)]
 pub(super) enum Verdict {
-    /// Replies may still come.
+    /// Replies may still arrive.
     Open,
     /// The link is dead.
     Dead {
-        /// By what.
+        /// The proof.
         why: Proof,
     },
-    /// Nobody knows.
+    /// Undecided.
     Nothing,
 }
 
-/// What makes a link dead.
+/// The proof that a link is dead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Proof {
     silent: usize,
@@ -61,7 +61,7 @@ pub(super) struct Proof {
 }
 
 impl Proof {
-    /// A sentence.
+    /// The proof as a sentence.
     pub(super) fn told(self, state: &State) -> String {
         let name = state.paths.get(&self.elsewhere);
         let name = name.map_or("another link", |path| path.spec.name.as_str());
@@ -86,7 +86,7 @@ impl Proof {
 }
 
 impl Suspicion {
-    /// `None` where nobody is known whose silence would say anything.
+    /// Starts a suspicion. `None` if no host is known whose silence would prove anything.
     pub(super) fn new(
         now: Instant,
         link: LinkId,
@@ -138,7 +138,7 @@ impl Suspicion {
         })
     }
 
-    /// The probes that are due: over which link, whom, and how.
+    /// The probes that are due: over which link, to whom, and how.
     pub(super) fn round(
         &mut self,
         now: Instant,
@@ -176,7 +176,7 @@ impl Suspicion {
         probes
     }
 
-    /// What it has come to by now.
+    /// The outcome so far.
     pub(super) fn verdict(&self, now: Instant) -> Verdict {
         let count = |counts: Counts| {
             self.targets

@@ -1,16 +1,17 @@
-//! Gives a link without a known signal that has carried nothing yet a place for a few seconds, where all places are taken.
+//! Gives an untested link without a known signal a place for a few seconds, where all places are taken.
 //!
-//! A peer has few places, links without a signal are ranked by what they have shown, and a link without a place shows nothing: the fastest one would
-//! stay outside for ever. It is tried once for each address that it gets, in the place of the least of those that have one; then what both
-//! have shown decides.
+//! A peer has few places. Links without a signal are ranked by the goodput they have shown, and a link
+//! without a place shows none, so the fastest one could stay outside forever. It is tried once for each
+//! address that it gets, in place of the worst link that has a place. Then the goodput of both decides.
 //!
 //! # Sources
 //! - Linux 6.18, `net/mptcp/pm.c`: a stock peer takes two added subflows (`subflows` limit).
 //!
 //! # Where we differ, and why
-//! 1. From bandits and probing schedules: one trial per address, never another one. A place that changes hands costs a drain and a slow start,
-//!    and what a link showed is remembered.
-//! 2. No trial without demand, and none while a link is in doubt or about to be too weak: it would show nothing, or cost what is needed now.
+//! 1. From bandits and probing schedules: one trial per address, and never another. Moving a place costs a
+//!    drain and a slow start, and the goodput that a link has shown is remembered.
+//! 2. No trial takes place without demand, or while a link is in doubt or about to be too weak. It would show
+//!    nothing, or cost what is needed now.
 //!
 //! # Checked by
 //! `tests::slots`.
@@ -25,15 +26,15 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Bitrate, Duration, Instant};
 
-/// The links in use must have been in demand for so long.
+/// How long the links in use must have been in demand.
 const BUSY_FOR: Duration = Duration::from_secs(5);
-/// Links that bring less than this share of what they can are not in demand.
+/// Links that carry less than this share of their known capacity are not in demand.
 const BUSY_PERCENT: u64 = 40;
-/// From one trial to the next.
+/// Time between trials.
 const PAUSE: Duration = Duration::from_secs(30);
-/// How long a link shows what it carries once it is joined.
+/// How long a joined link is measured.
 const SHOWS: Duration = Duration::from_secs(4);
-/// A trial that has come to nothing by then is over.
+/// A trial without a result ends after this time.
 const LIMIT: Duration = Duration::from_secs(8);
 
 /// Which link is being tried, and which have been.
@@ -42,9 +43,9 @@ pub(crate) struct Audition {
     trial: Option<Trial>,
     /// Since when the links in use have been in demand.
     busy: Option<Instant>,
-    /// Not before.
+    /// Earliest time of the next trial.
     next: Instant,
-    /// Links that had their chance, and since when they had the address that they had it with.
+    /// Links that were tried, and since when they had the address they were tried with.
     tried: BTreeMap<LinkId, Instant>,
 }
 
@@ -56,7 +57,7 @@ struct Trial {
 }
 
 impl Audition {
-    /// Puts the link that is being tried, or is to be, before all others.
+    /// Puts the link under trial, or the next one to try, before all others.
     pub(crate) fn look(&mut self, now: Instant, state: &mut State, wants: &mut Vec<Want>) {
         let busy = are_busy(state);
         self.busy = self.busy.filter(|_| busy).or(busy.then_some(now));
@@ -73,7 +74,7 @@ impl Audition {
         }
     }
 
-    /// Ends a trial that has shown what there is to see, or that is in the way.
+    /// Ends a trial that is complete or in the way.
     fn go_on(&mut self, now: Instant, state: &State) {
         let Some(trial) = &mut self.trial else { return };
         let path = state.paths.get(&trial.link).filter(|path| may_be_tried(path));
@@ -113,7 +114,8 @@ impl Audition {
         state.note(Some(link), None, Verb::Use, why);
     }
 
-    /// Whether this link has shown nothing, had no chance with the address that it has, and finds every place taken.
+    /// Whether this link has shown nothing, was not tried with its present address, and finds every place
+    /// taken.
     fn is_due(&self, state: &State, link: LinkId) -> bool {
         let Some(path) = state.paths.get(&link).filter(|path| may_be_tried(path)) else {
             return false;
@@ -123,7 +125,7 @@ impl Audition {
     }
 }
 
-/// Whether much of what the joined links are known to carry is asked of them.
+/// Whether the joined links carry a large part of their known capacity.
 fn are_busy(state: &State) -> bool {
     let joined = || state.paths.values().filter(|path| path.tally.joined);
     let worth: Bitrate = joined().map(|path| path.worth).sum();
@@ -131,7 +133,7 @@ fn are_busy(state: &State) -> bool {
     brings > Bitrate::ZERO && brings >= worth.percent(BUSY_PERCENT)
 }
 
-/// A link without a known signal that may be used like any other.
+/// Whether it is a link without a known signal that may be used like any other.
 fn may_be_tried(path: &Path) -> bool {
     path.is_alive()
         && path.is_allowed()
@@ -146,7 +148,7 @@ fn has_no_place(state: &State, link: LinkId) -> bool {
     full.any(|conn| conn.over(link).next().is_none())
 }
 
-/// A link that something goes over is dead, gone, or about to be too weak.
+/// Whether a link that carries traffic is dead, gone, or about to be too weak.
 fn is_unsettled(state: &State) -> bool {
     let mut joined = state.paths.values().filter(|path| path.tally.joined);
     joined.any(|path| !path.is_candidate() || is_sinking(path))

@@ -1,11 +1,12 @@
-//! What a link may be used for: trust and money.
+//! Which links may be used, by trust and cost.
 //!
-//! Open or unknown networks are used only if the user allows their kind. A metered link is used until its cap is reached, and again
-//! when the world says that a new metering period has begun. A link that may not be used is not associated with and gets no subflow;
-//! what it carried is ended, also if nothing else is left: a cap that is passed by the last connection is no cap.
+//! Open or unknown networks are used only if the user allows their kind. A metered link is used until its cap
+//! is reached, and again once the world reports a new metering period. A forbidden link is not associated
+//! with and gets no subflow. Its subflows are closed, even if nothing else is left: otherwise the last
+//! connection could exceed the cap.
 //!
-//! A cap is passed by what arrives between two readings of the counter, and by what is under way then: a user who is billed for every byte
-//! sets it a little lower.
+//! Traffic that arrives between two samples of the counter, or is in flight then, may exceed a cap. A user
+//! who pays for every byte sets it a little lower.
 //!
 //! # Checked by
 //! `tests/engine_cost.rs`.
@@ -18,7 +19,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use units::Instant;
 
-/// Judges anew which links may be used, and says what changed.
+/// Decides again which links may be used, and reports what changed.
 pub(crate) fn judge(state: &mut State, allowed: Allowed) -> Change {
     let mut changed = Vec::new();
     for (&link, path) in &mut state.paths {
@@ -33,7 +34,7 @@ pub(crate) fn judge(state: &mut State, allowed: Allowed) -> Change {
     Change::Shape
 }
 
-/// Ends what links carry that may not be used any more.
+/// Closes what forbidden links carry.
 pub(crate) fn evict(now: Instant, state: &mut State) {
     if !state.paths.values().any(|path| path.cost.refused.is_some()) {
         return;
@@ -60,7 +61,7 @@ pub(crate) fn evict(now: Instant, state: &mut State) {
     }
 }
 
-/// Says that a link is refused, or may be used again, and leaves one that is refused.
+/// Reports that a link is refused or may be used again, and leaves a refused one.
 fn announce(state: &mut State, link: LinkId) {
     let refused = state.paths.get(&link).and_then(|path| path.cost.refused);
     match refused {

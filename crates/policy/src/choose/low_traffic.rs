@@ -1,20 +1,23 @@
-//! A connection that carries little goes over the quickest link only; the others are its backups.
+//! Low-traffic connections use the lowest-latency link. The others are their backups.
 //!
-//! A connection that asks for a few kilobytes now and then gains nothing from a second link, and waits for the slowest one that its sender
-//! happens to choose. Once it moves more than 96 KiB in a second, it gets all of them.
+//! A connection that requests a few kilobytes now and then gains nothing from a second link. It would wait
+//! for the slowest link that its sender happens to choose. Once it moves more than 96 KiB in a second, it
+//! uses all links.
 //!
 //! # Sources
-//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: the subflow whose queue is shortest is chosen; where nothing is queued that
-//!   is any of them, whatever its round trip.
+//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: the subflow with the shortest queue is
+//!   chosen. If nothing is queued, any of them may be chosen, whatever its round-trip time.
 //! - RFC 8684 §3.3.8: MP_PRIO changes roles on a live connection.
 //!
 //! # Where we differ, and why
-//! 1. What counts is the round trip with the queue of the moment, smoothed: a link that is quick while nothing fills it is not quick.
-//! 2. What has come and waits for earlier bytes has moved, too, and while much of it waits nothing is little: a download whose sender waits for a time-out
-//!    brings nothing in order for a second.
+//! 1. The criterion is the round-trip time including the present queue, smoothed: a link that is quick only
+//!    while idle does not count as quick.
+//! 2. Out-of-order bytes count as moved, and while there are many of them traffic is not low: a download
+//!    whose sender waits for a timeout receives nothing in order for a second.
 //!
-//! 3. Limit: a download over links of which none carries 0.8 Mb/s moves as little as one that asks for little, and keeps to the quickest of them, with
-//!    its queue of the moment. A client sees no difference that it could trust: what paces a subflow this slowly may be the link or the application.
+//! 3. Limit: a download over links that each carry less than 0.8 Mb/s moves as little as a low-traffic
+//!    connection. It keeps to the quickest link, including its present queue. A client has no reliable sign
+//!    of the difference: either the link or the application may pace so slow a subflow.
 //!
 //! # Checked by
 //! `known::traffic::tests`; `window-request` in the benchmarks.
@@ -28,10 +31,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
 
-/// So begins each sentence about such a connection's link.
+/// The start of each sentence about such a connection's link.
 pub const LITTLE_MOVES: &str = "little moves";
 
-/// What this connection wants while it carries little: one link in use, the others as backups.
+/// What this connection wants while its traffic is low: one link in use, the others as backups.
 pub(crate) fn on_quickest(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) -> Option<Vec<Want>> {
     let conn = state.conns.get(&id)?;
     let mut thin = conn.thin;
@@ -58,7 +61,7 @@ pub(crate) fn on_quickest(now: Instant, state: &mut State, id: ConnId, wants: &[
     Some(wants)
 }
 
-/// Once for each change, of each link that it is about; which of them still is so is asked for in [`word`].
+/// Reports each change once for each link concerned. [`word`] says which of them still hold.
 fn say_chosen(state: &mut State, id: ConnId, over: LinkId, wants: &[Want]) {
     let Some(chosen) = state.paths.get(&over) else {
         return;
@@ -83,7 +86,7 @@ fn say_chosen(state: &mut State, id: ConnId, over: LinkId, wants: &[Want]) {
     about.for_each(|note| state.push(Action::Note(note)));
 }
 
-/// Why the quickest link is used, and why another one is a backup.
+/// Why the quickest link is used, and why another is a backup.
 fn sentences(chosen: &Path) -> (String, String) {
     let (name, delay) = (&chosen.spec.name, chosen.delay().as_millis());
     (
@@ -94,7 +97,7 @@ fn sentences(chosen: &Path) -> (String, String) {
     )
 }
 
-/// How a link stands that would be used, where everything that goes over it belongs to connections that carry little.
+/// The state of a link that would otherwise be in use, if all connections over it have low traffic.
 pub(crate) fn word(state: &State, link: LinkId) -> Option<(&'static str, String)> {
     let mut over = None;
     for conn in state.conns.values().filter(|conn| conn.has(link)) {

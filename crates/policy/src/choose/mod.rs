@@ -1,8 +1,8 @@
-//! Which links to use, which to keep as backups, and on which new connections begin.
+//! Which links to use, which to keep as backups, and on which new connections start.
 //!
-//! In go the links as they are known. Out comes a list of wanted links, best first.
-//! `rank` makes it. `overflow` and `audition` amend it for all connections, `low_traffic` and `slow_links` for one.
-//! `cost` refuses links that the user does not want to pay for or does not trust. `routes` sets default routes.
+//! The input is the known links. The output is a list of wanted links, best first. `rank` makes it.
+//! `overflow` and `audition` change it for all connections, `low_traffic` and `slow_links` for one. `cost`
+//! refuses links that the user does not want to pay for or does not trust. `routes` sets default routes.
 
 pub(crate) mod audition;
 pub(crate) mod cost;

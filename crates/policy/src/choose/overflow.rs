@@ -1,12 +1,12 @@
-//! A secondary link joins in when the primaries are full, and falls silent again when they are not.
+//! Secondary links carry data while the primaries are full, and are demoted when they are not.
 //!
 //! # Sources
-//! - The project's contract: secondaries carry data when the primaries' goodput has been ≥ 90 % of their capacity for 1 s, and are
-//!   silent again after 5 s under 70 %.
+//! - The project's contract: secondaries carry data once the primaries' goodput has been ≥ 90 % of their
+//!   capacity for 1 s. They are demoted after 5 s under 70 %.
 //!
 //! # Where we differ, and why
-//! 1. Capacity is the best 300 ms mean of the last ten seconds (for WiFi, the goodput that the signal promises if that is more): a
-//!    client cannot see more of a link than it has carried.
+//! 1. Capacity is the best 300 ms mean of the last ten seconds, or for WiFi the goodput expected from the
+//!    signal if that is more. A client sees no more of a link than it has carried.
 //!
 //! # Checked by
 //! `tests`.
@@ -62,7 +62,7 @@ impl Overflow {
     }
 }
 
-/// What the primaries carry now, and what they can.
+/// The present goodput of the primaries, and their capacity.
 fn load(now: Instant, state: &State) -> (Bitrate, Bitrate) {
     let primary = |link| {
         state

@@ -1,25 +1,27 @@
-//! Which links a connection should use, which it should keep warm, in which order.
+//! Which links a connection uses, which it keeps as backups, and in which order.
 //!
 //! A rank is a value: links are compared field by field, and the order of the fields is the policy.
 //!
 //! # Sources
-//! - nsdi15 §6.2.1, figure 6c: more than three or four access points of one channel slow each other down; the client should use
-//!   the few best. §4: on one air, each packet of a poor access point costs the good one several.
+//! - nsdi15 §6.2.1, figure 6c: more than three or four access points of one channel slow each other down, so
+//!   the client should use the few best. §4: in shared air, each packet of a poor access point costs the good
+//!   one several.
 //! - mobiarch11 §2.1: make before break.
 //!
 //! # Where we differ, and why
-//! 1. One access point of a channel is used, the others are kept joined as backup: two of one channel share one air, so the
-//!    second adds nothing while the first is good, and MP_PRIO exchanges them without a pause.
-//! 2. An access point is judged by the signal it will have, not by the one it has.
-//! 3. Every channel with a good access point is used. Only where one radio has to listen to more of them than fit into its cycle, those that
-//!    promise most are taken ([`best_first`]).
+//! 1. One access point of a channel is used, and the others stay joined as backups. Two of one channel share
+//!    the air, so the second adds nothing while the first is good. MP_PRIO swaps them without a pause.
+//! 2. An access point is ranked by the signal it will have, not by its present one.
+//! 3. Every channel with a good access point is used. Only if one radio serves more of them than fit into its
+//!    cycle, the most promising are chosen ([`best_first`]).
 //!
-//! 4. Links of which no signal is known (cables, modems, access points whose beacons nobody reports) are ranked by what they are known to carry. One
-//!    that has shown nothing yet is given a chance (`audition.rs`).
-//! 5. An access point whose channel is not known has an air of its own: nothing shows that it shares one.
+//! 4. Links without a known signal (cables, modems, access points whose beacons nobody reports) are ranked by
+//!    the goodput they are known to carry. An untested one gets a trial (`audition.rs`).
+//! 5. An access point of unknown channel counts as alone on its channel: nothing shows that it shares one.
 //!
 //! # Checked by
-//! `tests`; `tests/engine_select.rs`: channels, modems, tariffs; `tests/engine_properties.rs`: never flaps; `walk` in the benchmarks.
+//! `tests`; `tests/engine_select.rs`: channels, modems, tariffs; `tests/engine_properties.rs`: never flaps;
+//! `walk` in the benchmarks.
 
 use crate::estimate::signal::{EDGE, expected_goodput};
 use crate::io::{LinkId, LinkKind, Role};
@@ -30,20 +32,21 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use units::{Bitrate, Db, Duration, Instant};
 
-/// How far ahead an access point is judged: a join and the drain of what was under way.
+/// How far ahead an access point is ranked: the time of a join and of draining what was in flight.
 const AHEAD: Duration = Duration::from_millis(700);
-/// A better access point must stay better for this long.
+/// How long a better access point must stay better.
 const CONVINCED_AFTER: Duration = Duration::from_millis(250);
-/// What a signal may be wrong by. Two access points that are equally loud near a step of the rate table would otherwise take turns.
+/// Error margin of a signal. Without it, two equally loud access points near a step of the rate table would
+/// alternate.
 const DOUBT: Db = Db::from_centi(200);
-/// The same of a signal [`SOON`]: what its slope may be wrong by is added.
+/// Error margin of a signal [`SOON`]: includes the error of its slope.
 const DOUBT_AHEAD: Db = Db::from_centi(400);
-/// Above [`EDGE`]: under this, a WiFi link is not worth a packet if there is another way.
+/// Margin above [`EDGE`] below which a WiFi link is not worth using if there is another.
 const FADING_ABOVE_EDGE: Db = Db::from_centi(350);
-/// How far ahead a fading link is foreseen.
+/// How far ahead fading is predicted.
 const SOON: Duration = Duration::from_secs(1);
 
-/// What should be done with a link; lower is better.
+/// How a link should be used. Lower is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Use {
     /// Joined and used.
@@ -52,7 +55,7 @@ pub(crate) enum Use {
     Warm,
 }
 
-/// Where a link stands among the others; the least is the best.
+/// The rank of a link. Lower is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     purpose: Use,
@@ -63,7 +66,7 @@ struct Rank {
     link: LinkId,
 }
 
-/// What a link counts among others: one that has a place counts a tenth more than one that has none.
+/// The goodput by which a link is ranked. One that has a place counts a tenth more.
 fn standing(path: &Path) -> Bitrate {
     match path.tally.joined {
         _ if path.is_heard() => prospect(path),
@@ -72,7 +75,7 @@ fn standing(path: &Path) -> Bitrate {
     }
 }
 
-/// A link that a connection should have, and as what.
+/// A link that a connection should have, and in which use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Want {
     pub(crate) link: LinkId,
@@ -83,7 +86,7 @@ pub(crate) struct Want {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Medium {
     Channel(u16),
-    /// Of one access point alone, whose channel is not known.
+    /// The air of one access point whose channel is unknown.
     Own(LinkId),
 }
 
@@ -93,11 +96,11 @@ impl Medium {
     }
 }
 
-/// The access point in use on each medium, and who challenges it.
+/// The access point in use on each medium, and its challenger.
 #[derive(Debug, Default)]
 pub(crate) struct Selection {
     best: BTreeMap<Medium, Holder>,
-    /// Links that were about to be too weak and are not clearly better since.
+    /// Links that were about to be too weak, and are not clearly better yet.
     fading: BTreeSet<LinkId>,
 }
 
@@ -182,7 +185,7 @@ impl Selection {
     }
 }
 
-/// Where a network stands among those that share a radio; the least is the best.
+/// The position of a network among those that share a radio. Lower is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Turn {
     metered: bool,
@@ -210,7 +213,7 @@ pub(crate) fn best_first(
     turns.iter().map(|turn| turn.link).collect()
 }
 
-/// What a WiFi link promises: goodput first; among equals, the stronger signal.
+/// The merit of a WiFi link: goodput first. Among equals, the stronger signal.
 fn merit(path: &Path) -> (Bitrate, Option<units::Dbm>) {
     (prospect(path), path.signal_ahead(AHEAD))
 }
@@ -239,8 +242,8 @@ impl Holder {
     }
 }
 
-/// A tenth more goodput, and that still if its signal were a little weaker; or the same from a signal that is 6 dB stronger while the old one
-/// is no longer strong.
+/// Whether it has a tenth more goodput, even with a slightly weaker signal. Alternatively, the same goodput
+/// from a signal that is 6 dB stronger, while the old one is not strong.
 fn is_clearly_better(path: &Path, held: &Path) -> bool {
     let (new, old) = (prospect_below(path, DOUBT), prospect(held));
     let stronger = match (path.signal_ahead(AHEAD), held.signal_ahead(AHEAD)) {
@@ -255,7 +258,7 @@ pub(crate) fn prospect(path: &Path) -> Bitrate {
     prospect_below(path, Db::from_db(0))
 }
 
-/// The same, with so much less signal than it is said to have.
+/// The same, if its signal were weaker by `doubt`.
 fn prospect_below(path: &Path, doubt: Db) -> Bitrate {
     match path.signal_ahead(AHEAD) {
         Some(signal) => expected_goodput(signal - doubt).min(path.expected().max(Bitrate::from_bps(1))),
@@ -263,7 +266,7 @@ fn prospect_below(path: &Path, doubt: Db) -> Bitrate {
     }
 }
 
-/// The most that a subflow has brought lately, or for WiFi what a known signal promises.
+/// The best recent goodput of a subflow, or for WiFi what a known signal promises.
 pub(crate) fn shown(now: Instant, subflow: &Subflow, path: &Path) -> Bitrate {
     let promised = if path.is_heard() {
         prospect(path)
@@ -273,12 +276,12 @@ pub(crate) fn shown(now: Instant, subflow: &Subflow, path: &Path) -> Bitrate {
     subflow.arrivals.best_rate(now).max(promised)
 }
 
-/// A WiFi link whose signal is about to be too weak, or is already.
+/// Whether a WiFi link's signal is too weak, or about to be.
 pub(crate) fn is_fading(path: &Path) -> bool {
     is_weak_in(path, SOON, Db::from_db(0))
 }
 
-/// A WiFi link that will be fading soon, if its signal goes on as it does.
+/// Whether a WiFi link will be fading soon at its present slope.
 pub(crate) fn is_sinking(path: &Path) -> bool {
     is_weak_in(path, Duration::from_secs(4), Db::from_db(0))
 }
@@ -288,7 +291,7 @@ fn is_weak_in(path: &Path, time: Duration, doubt: Db) -> bool {
     path.signal_ahead(time).is_some_and(weak)
 }
 
-/// A WiFi link over which nothing gets through any more.
+/// Whether nothing gets through over a WiFi link any longer.
 pub(crate) fn is_faded(path: &Path) -> bool {
     path.is_wifi() && path.signal.mean().is_some_and(|signal| signal < EDGE)
 }

@@ -1,15 +1,18 @@
-//! On which link new connections begin, in each family.
+//! On which link new connections start, in each family.
 //!
-//! The user's own order of routes is the beginning. It is left only on evidence: while a link that it would take is dead, held out, fading or
-//! not meant for that. It is taken up again once its links have been good for a while.
+//! The default is the user's own order of routes. It is overridden only on evidence: while a link that it
+//! would choose is dead, held out, fading, or has another role. It is restored once its links have been good
+//! for a while.
 //!
 //! # Sources
-//! - mobiarch11 §2.1 (the first path of a connection), RFC 8684 §3 (a stock peer never gives the place of a first subflow to another).
+//! - mobiarch11 §2.1 (the first path of a connection). RFC 8684 §3 (a stock peer never gives the place of a
+//!   first subflow to another).
 //!
 //! # Where we differ, and why
-//! 1. Among links that the user's routes rank equally, the one that is likely to stay longest comes first, since the first subflow's place is
-//!    never given to another: cables before modems before access points.
-//! 2. A better link takes over only by the user's ranking, not by kind: connections should not be spread over links without need.
+//! 1. Among links that the user's routes rank equally, the one likely to stay longest comes first, because
+//!    the place of a first subflow is never freed. The order is cables, modems, access points.
+//! 2. A better link takes over only by the user's ranking, not by kind: connections should not be spread over
+//!    links without need.
 //!
 //! # Checked by
 //! `tests::routes`; `crates/cli/tests/hosts`.
@@ -21,21 +24,21 @@ use crate::known::state::State;
 use alloc::collections::BTreeMap;
 use units::{Duration, Instant};
 
-/// How long a link must have been good before new connections go back to it.
+/// How long a link must have been good before new connections return to it.
 const RETURN_AFTER: Duration = Duration::from_secs(5);
-/// How long a link with a carrier may take until it is usable: it has the user's route before it has ours.
+/// How long a link with a carrier may take to become usable: it has the user's route before it has ours.
 const COMING_FOR: Duration = Duration::from_secs(1);
 
 /// Since when each link has been good for new connections.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
     good: BTreeMap<LinkId, Instant>,
-    /// Since when each has a carrier and is not usable.
+    /// Since when each link has a carrier without being usable.
     coming: BTreeMap<LinkId, Instant>,
 }
 
 impl Routes {
-    /// Decides for both families. `wants` are the links that are worth having.
+    /// Decides for both families. `wants` are the links worth having.
     pub(crate) fn look(&mut self, now: Instant, state: &mut State, wants: &[Want]) {
         self.judge(now, state, wants);
         for family in Family::ALL {
@@ -63,7 +66,8 @@ impl Routes {
         }
     }
 
-    /// The link for new connections, or `None` for the user's own order; nothing where it should stay as it is.
+    /// The link for new connections, or `Some(None)` for the user's own order. `None` if nothing should
+    /// change.
     fn choose(&self, now: Instant, state: &State, family: Family) -> Option<Option<LinkId>> {
         let current = state.chosen(family);
         let is_settled = |link: &LinkId| {
@@ -71,7 +75,7 @@ impl Routes {
                 .get(link)
                 .is_some_and(|&since| now - since >= RETURN_AFTER)
         };
-        // What is about to be usable is no reason to leave the user's order.
+        // A link about to be usable is no reason to leave the user's order.
         let is_coming = |link: &LinkId| {
             self.coming
                 .get(link)
@@ -98,12 +102,12 @@ impl Routes {
             return Some(best.or(Some(current)));
         }
         let best = good().min_by_key(|&link| (rank(link), steadiness(&state.paths[&link]), link));
-        // While none is good, no other order is better than the present one.
+        // While no link is good, no other order is better than the present one.
         best.map(Some)
     }
 }
 
-/// The links that the user's routes would take: several if the best metric is on several.
+/// The links that the user's routes would choose: several if the best metric is on several.
 fn first_choices(state: &State, family: Family) -> alloc::vec::Vec<LinkId> {
     let ranked = || {
         state

@@ -1,6 +1,6 @@
 //! Which links are so slow that a connection is better off with them as backups.
 //!
-//! [`Slow`](crate::slow::Slow) decides; here it is shown the connection, and what it decides is asked for.
+//! [`Slow`](crate::slow::Slow) decides. This module feeds it the connection, and requests what it decides.
 //!
 //! # Checked by
 //! `tests::slow`, `tests::bounds`; `window-thin` and `window-mixes` in the benchmarks.
@@ -15,7 +15,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use units::Instant;
 
-/// What this connection wants, if that is not what all want: links of its own that are slow are better backups, as long as another is in use.
+/// What this connection wants, if that differs from what all want: slow links become backups, as long as
+/// another is in use.
 pub(crate) fn without_slow(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) -> Option<Vec<Want>> {
     watch_slow(now, state, id, wants);
     let slow = &state.conns.get(&id)?.slow;
@@ -71,7 +72,7 @@ fn watch_slow(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) {
         .and_then(|conn| conn.slow.look(now, &look));
     if let Some(changed) = changed {
         let verb = if changed.in_use { Verb::Use } else { Verb::Demote };
-        // Of this connection, not of the link: what is so of the link is asked for in [`word`].
+        // A note of this connection, not of the link: [`word`] reports the state of the link.
         state.push(Action::Note(Note {
             link: Some(changed.link),
             conn: Some(id),
@@ -81,7 +82,8 @@ fn watch_slow(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) {
     }
 }
 
-/// How a link stands that would be used, where each connection over it keeps it as a backup because it is slow, or tries it in use.
+/// The state of a link that would otherwise be in use, if each connection over it keeps it as a backup
+/// because it is slow, or tries it in use.
 pub(crate) fn word(state: &State, link: LinkId) -> Option<(&'static str, String)> {
     let mut over = state.conns.values().filter(|conn| conn.has(link));
     let (verb, why) = over.next()?.slow.word(link)?;

@@ -1,12 +1,13 @@
-//! Flows that cannot use several links: each is given one when it begins.
+//! Assigns each flow that cannot use several links to one link when it starts.
 //!
 //! # Sources
-//! - juggler §3.1 (a flow stays on the network on which it began: the application's choice, else the one now active), §6.2.3 (peers
-//!   evenly over the networks).
+//! - juggler §3.1 (a flow stays on the network on which it started: the application's choice, otherwise the
+//!   active one), §6.2.3 (peers are spread evenly over the networks).
 //!
 //! # Where we differ, and why
-//! 1. A flow for which there is no network is held, up to [`MOST_HELD`] of them; juggler holds packets and does not say how many.
-//! 2. When a network loses its address its flows are ended at once: their other ends know them by that address.
+//! 1. If there is no network for a flow, it is held, up to [`MOST_HELD`] flows. juggler holds packets and
+//!    does not say how many.
+//! 2. When a network loses its address, its flows are ended at once: their peers know them by that address.
 //!
 //! # Checked by
 //! `tests/engine_flows.rs`; [`crate::flow`]'s own tests.
@@ -20,7 +21,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// More flows do not wait for a network: they are ended.
+/// The most flows that wait for a network. Further ones are ended.
 const MOST_HELD: usize = 1_024;
 
 /// Flows and their networks.
@@ -28,7 +29,7 @@ const MOST_HELD: usize = 1_024;
 pub(crate) struct Assignments {
     pins: Pins,
     peers: Peers,
-    /// The peers of the flows that have one.
+    /// The peer of each flow that has one.
     peer_of: BTreeMap<FlowId, PeerId>,
     held: Vec<(FlowId, Wish)>,
     /// Links with an address, in order.
@@ -37,7 +38,7 @@ pub(crate) struct Assignments {
 }
 
 impl Assignments {
-    /// Something happened to a flow.
+    /// Handles an event of a flow.
     pub(crate) fn about(&mut self, state: &mut State, flow: FlowId, event: FlowEvent) {
         match event {
             FlowEvent::Began(wish) => {
@@ -52,7 +53,7 @@ impl Assignments {
         }
     }
 
-    /// A peer is gone with its last flow.
+    /// Drops a peer with its last flow.
     fn leave_peer(&mut self, flow: FlowId) {
         if let Some(peer) = self.peer_of.remove(&flow)
             && !self.peer_of.values().any(|other| *other == peer)
@@ -61,7 +62,7 @@ impl Assignments {
         }
     }
 
-    /// Links came, went, or changed: flows of those that went are ended, flows that waited are assigned.
+    /// Updates the links: ends the flows of links that are gone, and assigns waiting flows.
     pub(crate) fn settle(&mut self, state: &mut State) {
         if self.pins.is_empty() && self.held.is_empty() {
             return;
@@ -83,7 +84,7 @@ impl Assignments {
         }
     }
 
-    /// Compares the links with those of the last time.
+    /// Compares the links with the earlier ones.
     fn refresh(&mut self, state: &State) {
         let has_address = |path: &Path| path.is_usable() && path.is_allowed();
         let Self {
@@ -109,7 +110,7 @@ impl Assignments {
         }
     }
 
-    /// The link of a flow's peer, for as many flows as there are pins.
+    /// The link of a flow's peer. A peer has at most as many flows as there are pins.
     fn place(&mut self, flow: FlowId, peer: PeerId) -> Option<LinkId> {
         if self.peer_of.len() < MOST {
             self.peer_of.insert(flow, peer);
@@ -143,7 +144,7 @@ impl Assignments {
     }
 }
 
-/// Why a flow goes over this link.
+/// Why a flow is assigned to this link.
 fn granted(flow: FlowId, wish: Wish, link: LinkId) -> String {
     let because = match wish {
         Wish::Active => "as new connections do",

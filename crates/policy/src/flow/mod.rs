@@ -1,22 +1,24 @@
-//! Which network a flow, a block or a peer goes over, where one connection cannot use several paths.
+//! Chooses the network of a flow, block or peer, where one connection cannot use several paths.
 //!
-//! In go flows, blocks and peers, and the links that are up. Out comes the link of each.
-//! `assign` passes those of flows and peers to the world.
+//! The inputs are flows, blocks and peers, and the links that are up. The output is the link of each.
+//! `assign` reports those of flows and peers to the world.
 //!
-//! A peer without MPTCP sees each flow come from one address. Then the choice is made once for each flow ([`Pins`]), and an application
-//! that opens several can spread its work: blocks of a file by their deadlines ([`Stripe`]), peers of a swarm evenly ([`Peers`]).
+//! A peer without MPTCP sees each flow come from one address. So the choice is made once per flow ([`Pins`]).
+//! An application that opens several flows can spread its work: blocks of a file by their deadlines
+//! ([`Stripe`]), peers of a swarm evenly ([`Peers`]).
 //!
-//! Flows and peers pass through the engine ([`crate::FlowEvent`], [`crate::Action::Assign`]); a [`Stripe`] is asked for every block, so the
-//! application that fetches them owns it.
+//! Flows and peers pass through the engine ([`crate::FlowEvent`], [`crate::Action::Assign`]). A [`Stripe`] is
+//! called for every block, so the application that fetches the blocks owns it.
 //!
 //! # Sources
 //! - juggler §3.1 (flows), §6.2.2 (striping), §6.2.3 (peers).
 //!
 //! # Where we differ, and why
-//! 1. Each file says it of its own part; none of them moves a flow that has begun.
+//! 1. Each file states its own. None of them moves a flow that has started.
 //!
 //! # Checked by
-//! `tests`: golden vectors, properties, and juggler's video over links of constant rate; `tests/engine_flows.rs`: through the engine.
+//! `tests`: golden vectors, properties, and juggler's video over links of constant rate;
+//! `tests/engine_flows.rs`: through the engine.
 
 pub(crate) mod assign;
 mod peers;

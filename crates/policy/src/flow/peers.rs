@@ -1,11 +1,11 @@
-//! Each peer of a swarm over one link, as many over each.
+//! Spreads the peers of a swarm evenly over links, each peer over one link.
 //!
 //! # Sources
 //! - juggler §6.2.3: data is striped by assigning peers to access points evenly.
 //!
 //! # Where we differ, and why
-//! 1. When a link goes, its peers are spread over the others; when one comes, only new peers use it: a peer's connection does not
-//!    survive a change of address, and breaking it costs more than the imbalance.
+//! 1. When a link goes, its peers are spread over the others. When one comes, only new peers use it: a peer's
+//!    connection does not survive a change of address, and breaking it costs more than the imbalance.
 //!
 //! # Checked by
 //! `flow::tests`.
@@ -13,7 +13,7 @@
 use crate::io::{LinkId, PeerId};
 use alloc::vec::Vec;
 
-/// Peers and links.
+/// Peers and their links.
 #[derive(Debug, Clone, Default)]
 pub struct Peers {
     links: Vec<LinkId>,
@@ -21,7 +21,7 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// Over these links.
+    /// No peers yet, over these links.
     pub fn over(links: &[LinkId]) -> Self {
         let mut links = links.to_vec();
         links.sort_unstable();
@@ -32,7 +32,8 @@ impl Peers {
         }
     }
 
-    /// The link of this peer; the one with the fewest peers, the first of equals, if it is new. `None` while there is no link.
+    /// The link of this peer. A new peer gets the link with the fewest peers, and the first among equals.
+    /// `None` while there is no link.
     pub fn link(&mut self, peer: PeerId) -> Option<LinkId> {
         let known = self.assigned.iter().position(|(known, _)| *known == peer);
         let at = known.unwrap_or_else(|| {
@@ -49,7 +50,7 @@ impl Peers {
         self.links.iter().copied().min_by_key(|&link| self.count(link))
     }
 
-    /// How many peers a link has.
+    /// The number of peers on a link.
     pub fn count(&self, link: LinkId) -> usize {
         self.assigned
             .iter()
@@ -57,19 +58,19 @@ impl Peers {
             .count()
     }
 
-    /// The peer is gone.
+    /// Removes a peer.
     pub fn left(&mut self, peer: PeerId) {
         self.assigned.retain(|(known, _)| *known != peer);
     }
 
-    /// Another link can be used.
+    /// Adds a link.
     pub fn came(&mut self, link: LinkId) {
         if let Err(at) = self.links.binary_search(&link) {
             self.links.insert(at, link);
         }
     }
 
-    /// A link is gone: its peers are spread over the others.
+    /// Removes a link, and spreads its peers over the others.
     pub fn went(&mut self, link: LinkId) {
         self.links.retain(|known| *known != link);
         for at in 0..self.assigned.len() {

@@ -1,12 +1,12 @@
-//! Flows stay on the network on which they began.
+//! Keeps each flow on the network on which it started.
 //!
 //! # Sources
-//! - juggler §3.1: the application's choice, else the network now active on the radio; §3.4: none before it is configured. A flow never
-//!   moves, since its other end knows it by its address.
+//! - juggler §3.1: the application's choice, otherwise the network now active on the radio. §3.4: none before
+//!   it is configured. A flow never moves, since its peer knows it by its address.
 //!
 //! # Where we differ, and why
-//! 1. A wish for a network that is not configured (the paper is silent) is not granted later: the flow begins on the active one,
-//!    as an application that wishes for nothing would get it.
+//! 1. If the requested network is not configured (the paper is silent), the request is not granted later. The
+//!    flow starts on the active one, as without a request.
 //!
 //! # Checked by
 //! `flow::tests`.
@@ -16,15 +16,15 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// More flows than any host has open; a bound for memory.
+/// More flows than any host has open: limits memory.
 pub const MOST: usize = 65_536;
 
 /// Why a flow was not assigned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AssignError {
-    /// Neither the wished-for network nor the active one is configured.
+    /// Neither the requested network nor the active one is configured.
     NoNetwork,
-    /// The flow's network is gone, and the flow with it.
+    /// The flow's network is gone, and so is the flow.
     Gone,
     /// 65,536 flows are open.
     TooMany,
@@ -45,7 +45,7 @@ impl core::error::Error for AssignError {}
 /// The flows and their networks.
 #[derive(Debug, Clone, Default)]
 pub struct Pins {
-    /// `None`: its network is gone.
+    /// `None` if its network is gone.
     flows: BTreeMap<FlowId, Option<LinkId>>,
 }
 
@@ -57,11 +57,11 @@ impl Pins {
         }
     }
 
-    /// The network of a packet of this flow; chosen now if this is its first: the wished-for one, else the active one, if it is
-    /// among the configured.
+    /// The network for a packet of this flow. The first packet chooses it: the requested network, otherwise
+    /// the active one, if it is configured.
     ///
     /// # Errors
-    /// See [`AssignError`]; nothing was chosen then.
+    /// See [`AssignError`]. Nothing is chosen then.
     pub fn network(
         &mut self,
         flow: FlowId,
@@ -84,12 +84,12 @@ impl Pins {
         Ok(network)
     }
 
-    /// The flow is closed.
+    /// Removes a closed flow.
     pub fn closed(&mut self, flow: FlowId) {
         self.flows.remove(&flow);
     }
 
-    /// The network is gone: its flows will not be moved. They are appended to `lost`.
+    /// Removes a network. Its flows are not moved, but appended to `lost`.
     pub fn gone(&mut self, network: LinkId, lost: &mut Vec<FlowId>) {
         let pinned = |(_, pinned): &(&FlowId, &mut Option<LinkId>)| **pinned == Some(network);
         lost.extend(self.flows.iter_mut().filter(pinned).map(|(flow, pinned)| {
@@ -103,7 +103,7 @@ impl Pins {
         self.flows.is_empty()
     }
 
-    /// How many flows are on this network.
+    /// The number of flows on this network.
     pub fn count(&self, network: LinkId) -> usize {
         self.flows
             .values()

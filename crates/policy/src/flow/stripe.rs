@@ -1,18 +1,19 @@
-//! The blocks of a file that is used from its beginning, over several links at once.
+//! Stripes the blocks of a file that is used from its start over several links.
 //!
-//! Each link fetches one block at a time. The earliest block that nobody has fetched is due first, so a link takes that one, unless
-//! it is slow: then others would have long passed it by when it is done.
+//! Each link fetches one block at a time. The earliest block that nobody has fetched is due first, so a link
+//! takes that one, unless it is slow. The others would be far past that block when a slow link has fetched
+//! it.
 //!
 //! # Sources
-//! - juggler §6.2.2: earliest deadline first; *delta*, the earliest unfetched block less the block that the link fetched before, is
-//!   as large as the number of links if they are equally fast; if it is larger, the link takes the block that is delta after the
-//!   earliest.
+//! - juggler §6.2.2: earliest deadline first. *delta* is the earliest unfetched block minus the block that
+//!   the link fetched before. It equals the number of links if they are equally fast. If it is larger, the
+//!   link takes the block that is delta after the earliest.
 //!
 //! # Where we differ, and why
-//! 1. juggler has two links and says "two"; any number here.
-//! 2. Delta overshoots: the block that it leads to is far ahead, so that the next delta is small and the slow link takes the
-//!    very next block, which is then late; every second choice of the slow link is wrong. [`Skip::Finish`] passes over as many blocks
-//!    as the others will fetch meanwhile, by the block times measured.
+//! 1. juggler has two links and says "two". Here there may be any number.
+//! 2. Delta overshoots: the block that it leads to is far ahead. So the next delta is small, and the slow
+//!    link takes the very next block, which is then late. Every second choice of the slow link is wrong.
+//!    [`Skip::Finish`] skips as many blocks as the others will fetch meanwhile, by measured block times.
 //!
 //! # Checked by
 //! `flow::tests`: golden vectors, and juggler's video over links of constant rate.
@@ -24,11 +25,11 @@ use units::{Duration, Instant};
 /// How a slow link is kept from the block that is due first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Skip {
-    /// Not at all: plain earliest deadline first.
+    /// No skipping: plain earliest deadline first.
     None,
     /// By juggler's delta.
     Delta,
-    /// By what the others will fetch while it fetches one.
+    /// By what the others will fetch while it fetches one block.
     #[default]
     Finish,
 }
@@ -41,11 +42,11 @@ struct Lane {
     block_time: Option<Duration>,
 }
 
-/// The blocks and who fetches them.
+/// The blocks, and which links fetch them.
 #[derive(Debug, Clone)]
 pub struct Stripe {
     skip: Skip,
-    /// Whether a block is fetched or being fetched.
+    /// Whether a block is fetched, or being fetched.
     taken: Vec<bool>,
     /// No block before this one is free.
     earliest: usize,
@@ -53,7 +54,7 @@ pub struct Stripe {
 }
 
 impl Stripe {
-    /// So many blocks over these links.
+    /// This many blocks over these links.
     pub fn new(blocks: usize, links: &[LinkId], skip: Skip) -> Self {
         let mut stripe = Self {
             skip,
@@ -65,7 +66,7 @@ impl Stripe {
         stripe
     }
 
-    /// Another link can be used.
+    /// Adds a link.
     pub fn came(&mut self, link: LinkId) {
         if self.lane(link).is_none() {
             self.lanes.push(Lane {
@@ -77,7 +78,7 @@ impl Stripe {
         }
     }
 
-    /// A link is gone: what it was fetching is free again.
+    /// Removes a link. The block that it was fetching is free again.
     pub fn went(&mut self, link: LinkId) {
         if let Some(at) = self.lane(link) {
             let lane = self.lanes.remove(at);
@@ -92,8 +93,8 @@ impl Stripe {
         self.lanes.iter().position(|lane| lane.link == link)
     }
 
-    /// The block that this link should fetch now; what it was fetching has arrived. `None` if none is left, or if the link is not
-    /// known.
+    /// The next block for this link to fetch. The one that it was fetching has arrived. `None` if none is
+    /// left, or the link is unknown.
     pub fn next(&mut self, now: Instant, link: LinkId) -> Option<usize> {
         let at = self.lane(link)?;
         self.finish(now, at);
@@ -115,7 +116,7 @@ impl Stripe {
         }
     }
 
-    /// The first free block from here on, or the last one before.
+    /// The first free block from here on, otherwise the last one before.
     fn free_from(&self, wanted: usize) -> Option<usize> {
         let wanted = wanted.min(self.taken.len());
         let (before, after) = self.taken.split_at(wanted);
@@ -142,7 +143,7 @@ impl Stripe {
         if delta > self.lanes.len() { delta } else { 0 }
     }
 
-    /// How many blocks the other links fetch in the time in which this one fetches one.
+    /// How many blocks the other links fetch while this one fetches one.
     fn fetched_meanwhile(&self, at: usize) -> usize {
         let Some(own) = self.lanes[at].block_time else {
             return 0;
@@ -151,7 +152,7 @@ impl Stripe {
         let fetched = others
             .filter_map(|(_, other)| own.as_nanos().checked_div(other.block_time?.as_nanos()))
             .fold(0u128, |sum, more| sum.saturating_add(more));
-        // Equally fast links fetch one each meanwhile, and take turns without passing anything over.
+        // Equally fast links fetch one each meanwhile, and take turns without skipping.
         let equal = self.lanes.len() as u128 - 1;
         usize::try_from(fetched.saturating_sub(equal)).unwrap_or(usize::MAX)
     }

@@ -9,14 +9,14 @@ const A: LinkId = LinkId(0);
 const B: LinkId = LinkId(1);
 
 #[test]
-fn a_flow_stays_where_it_began() {
+fn a_flow_stays_on_its_first_network() {
     let mut pins = Pins::new();
     let both = [A, B];
     assert_eq!(pins.network(FlowId(1), None, Some(A), &both), Ok(A));
     assert_eq!(pins.network(FlowId(1), None, Some(B), &both), Ok(A));
     assert_eq!(pins.network(FlowId(1), Some(B), Some(B), &both), Ok(A));
     assert_eq!(pins.network(FlowId(2), Some(B), Some(A), &both), Ok(B));
-    // The wish is for one that has no address yet.
+    // The application requests one that has no address yet.
     assert_eq!(pins.network(FlowId(3), Some(B), Some(A), &[A]), Ok(A));
     assert_eq!((pins.count(A), pins.count(B)), (2, 1));
 }
@@ -75,7 +75,8 @@ fn peers_are_spread_evenly() {
     assert_eq!(peers.link(PeerId(1)), Some(A));
 }
 
-/// One line of `golden/flow.csv`: the way of skipping, blocks, `link@ms` of each request, the block that each gets.
+/// One line of `golden/flow.csv`: the way of skipping, blocks, `link@ms` of each request, and the block that
+/// each gets.
 #[test]
 fn golden_stripes() {
     let golden = include_str!("../../../../golden/flow.csv");
@@ -106,7 +107,7 @@ fn golden_stripes() {
 }
 
 #[test]
-fn what_a_lost_link_was_fetching_is_fetched_by_another() {
+fn the_block_of_a_lost_link_is_fetched_by_another() {
     let mut stripe = Stripe::new(3, &[A, B], Skip::Finish);
     let at = Instant::from_millis;
     assert_eq!((stripe.next(at(0), A), stripe.next(at(0), B)), (Some(0), Some(1)));
@@ -118,7 +119,7 @@ fn what_a_lost_link_was_fetching_is_fetched_by_another() {
     assert_eq!((stripe.next(at(20), A), stripe.next(at(20), B)), (Some(2), None));
 }
 
-/// When each of juggler's 640 blocks of 16 KB arrives over links of so many KB/s.
+/// When each of juggler's 640 blocks of 16 KB arrives over links with these rates in KB/s.
 fn video(rates_kb: &[u64], skip: Skip) -> Vec<Duration> {
     let links: Vec<LinkId> = (0..rates_kb.len() as u16).map(LinkId).collect();
     let mut stripe = Stripe::new(640, &links, skip);
@@ -141,8 +142,8 @@ fn video(rates_kb: &[u64], skip: Skip) -> Vec<Duration> {
     arrived
 }
 
-/// Juggler's reckoning: eight blocks are buffered before playing begins, and again whenever a block is late. The time in which
-/// nothing plays, in seconds.
+/// Juggler's computation: eight blocks are buffered before playback starts, and again whenever a block is
+/// late. Returns the seconds without playback.
 fn gap(arrived: &[Duration]) -> f64 {
     let block = Bitrate::from_kbps(400).time_for(Bytes::from_kib(16)).unwrap();
     let buffered = |from: usize| arrived[from..arrived.len().min(from + 8)].iter().max().copied();
@@ -159,7 +160,8 @@ fn gap(arrived: &[Duration]) -> f64 {
     gap.as_secs_f64()
 }
 
-/// How far behind a single link of the same total rate the latest block is, in seconds, once the speeds are known.
+/// How far the latest block is behind a single link of the same total rate, in seconds, once the speeds are
+/// known.
 fn behind(rates_kb: &[u64], skip: Skip) -> f64 {
     let arrived = video(rates_kb, skip);
     let total = Bitrate::from_kbps(rates_kb.iter().sum::<u64>() * 8);
@@ -180,11 +182,12 @@ fn jugglers_video_has_the_order_of_its_figure_5() {
 }
 
 #[test]
-fn passing_over_what_the_others_fetch_keeps_a_slow_link_from_being_late() {
+fn skipping_what_the_others_fetch_keeps_a_slow_link_in_time() {
     for rates in [[20, 30], [10, 40], [5, 45], [2, 48], [10, 70], [2, 100]] {
         let [plain, delta, finish] = [Skip::None, Skip::Delta, Skip::Finish].map(|skip| behind(&rates, skip));
         println!("{rates:?}: earliest first {plain:.2} s late, delta {delta:.2}, finish {finish:.2}");
-        // To the letter, delta is right every second time only, and the latest block is as late as without it.
+        // Taken literally, delta is right only every second time, and the latest block is as late as without
+        // it.
         assert!(delta >= plain, "{rates:?}");
         assert!(finish <= plain && finish < 0.7, "{rates:?}");
     }

@@ -1,4 +1,4 @@
-//! What a world must carry out.
+//! Actions: what a world must carry out.
 
 use super::ids::{ConnId, FlowId, HostId, LinkId, RadioId, SubflowId};
 use super::links::Family;
@@ -7,102 +7,110 @@ use super::radios::Slot;
 use alloc::vec::Vec;
 use units::{Bitrate, Bytes, Duration, Ratio};
 
-/// Something that the world must carry out now. Actions come in the order in which they must reach the peer.
+/// An action for the world to carry out now. Actions come in the order in which they must reach the peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// Associate with this access point and get an address (no effect where there is nothing to associate).
+    /// Associate with this access point and get an address. No effect where there is nothing to associate.
     Associate(LinkId),
-    /// Leave this access point.
+    /// Disassociate from this access point.
     Leave(LinkId),
-    /// New connections of this family begin on this link; `None`: where the user's own routes lead, as at the beginning.
+    /// Start new connections of this family on this link. `None`: follow the user's own routes, which is the
+    /// default.
     DefaultRoute(Family, Option<LinkId>),
     /// Let the kernel's own path manager use the link's address (`true`), or stop it.
     Endpoint(LinkId, bool),
     /// Add a subflow to this connection over this link.
     Join {
-        /// To which.
+        /// The connection.
         conn: ConnId,
-        /// Over which.
+        /// The link.
         link: LinkId,
-        /// Whether as backup.
+        /// Whether to join as backup.
         backup: bool,
     },
-    /// Tell both ends that a subflow is backup, or is not any more (MP_PRIO: only a path that still delivers carries it).
+    /// Tell both ends whether a subflow is backup (MP_PRIO, which only a path that still delivers carries).
     SetBackup {
-        /// Which.
+        /// The subflow.
         subflow: SubflowId,
-        /// Backup or not.
+        /// Whether it is backup.
         backup: bool,
     },
-    /// End this host's half of a subflow, without a word to the peer.
+    /// Close this host's end of a subflow without notifying the peer.
     Destroy(SubflowId),
-    /// Tell the peer over a living path that the address of this subflow is gone (RM_ADDR): it gives up its half and sends again
-    /// elsewhere what was under way.
+    /// Send RM_ADDR for the address of this subflow over a living path. The peer closes its end and reinjects
+    /// what was in flight.
     Withdraw(SubflowId),
-    /// Find out whether this link still reaches the peer of this connection.
+    /// Probe whether this link still reaches the peer of this connection.
     Probe {
-        /// Which link.
+        /// The link.
         link: LinkId,
-        /// Towards whom.
+        /// The connection whose peer is probed.
         conn: ConnId,
-        /// The name that the answer will carry.
+        /// The identifier that the reply will carry.
         probe: u32,
     },
-    /// Find out whether this link still reaches this host.
+    /// Probe whether this link still reaches this host.
     Ask {
-        /// Which link.
+        /// The link.
         link: LinkId,
-        /// Which host.
+        /// The host.
         host: HostId,
-        /// The name that the answer will carry.
+        /// The identifier that the reply will carry.
         probe: u32,
-        /// Only by packets that cost the host nothing: no TCP handshake.
+        /// Send only packets that cost the host nothing: no TCP handshake.
         gently: bool,
     },
     /// Check whether this link leads to the Internet, or to a captive portal.
     Check(LinkId),
-    /// Bound how far ahead the peer may send (`None`: as the kernel likes). A [`crate::Verb::Window`] note before it says why, where that is worth a word.
+    /// Cap the connection's receive window (`None`: as the kernel decides). A [`crate::Verb::Window`] note
+    /// before it says why, where that is worth reporting.
     Window(ConnId, Option<Ahead>),
-    /// Bound what this host assigns to the connection's subflows before it can be sent (`None`: as the kernel likes).
+    /// Cap the bytes that this host assigns to the connection's subflows and has not sent (`None`: as the
+    /// kernel decides).
     Unsent(ConnId, Option<Bytes>),
-    /// Let a subflow that paces send no faster than this, for so long. On one that does not it does nothing: its controller hears marks.
+    /// Cap the rate of a subflow that paces, for this long. No effect on one that does not pace: its
+    /// congestion controller reacts to marks.
     CapPacing {
-        /// Which.
+        /// The subflow.
         subflow: SubflowId,
-        /// Payload, as the kernel paces it.
+        /// The rate of payload, as the kernel paces it.
         rate: Bitrate,
-        /// For how long from now on.
+        /// How long the cap lasts from now on.
         lasts: Duration,
     },
-    /// Set CE on this share of the ECN-capable packets that arrive over this link from now on, before TCP sees them.
+    /// Set CE on this share of the ECN-capable packets that arrive over this link, before TCP sees them.
     Mark(LinkId, Ratio),
-    /// The same of what this host sends over this link, after TCP has let go of it: an upload's queue is kept short so.
+    /// Set CE on this share of the packets that this host sends over this link, after TCP has sent them. This
+    /// keeps an upload's queue short.
     MarkSent(LinkId, Ratio),
-    /// How a WiFi link's signal goes, for the congestion controller of whoever sends over it (cla). Without one there is nothing to do.
+    /// Outlook of a WiFi link's signal, for the congestion controller of whoever sends over it (cla). No
+    /// effect without such a controller.
     Outlook(LinkId, Outlook),
-    /// Let a radio listen like this, again and again, until told otherwise. Empty: it need not.
+    /// Let a radio repeat this cycle of slots until further notice. Empty: the radio need not listen to
+    /// anything.
     Slots(RadioId, Vec<Slot>),
-    /// This flow goes over this link, and will not go over another.
+    /// Carry this flow over this link. A flow never moves to another link.
     Assign(FlowId, LinkId),
-    /// No network has an address for this flow: keep its first packet until it is assigned.
+    /// No network has an address for this flow: hold its first packet until it is assigned.
     Hold(FlowId),
-    /// The network on which this flow began is gone: end it, so that the application opens another.
+    /// End this flow, because its network is gone. The application then opens another.
     EndFlow(FlowId),
-    /// For the record and for the user: what was decided, and why.
+    /// A decision and its reason, for the trace and the user.
     Note(Note),
 }
 
-/// How far ahead a peer may send.
+/// The receive window of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ahead {
-    /// The connection's window.
+    /// The whole window.
     pub window: Bytes,
-    /// So much of it is only for what waits for lost bytes at this moment, and goes when these have come.
+    /// The part of it that is reserved for out-of-order bytes behind a loss. It ends when the lost bytes have
+    /// arrived.
     pub missed: Bytes,
 }
 
 impl Ahead {
-    /// The window without that.
+    /// The window without the part reserved for losses.
     pub const fn usual(self) -> Bytes {
         self.window.saturating_sub(self.missed)
     }
@@ -117,15 +125,15 @@ impl From<Bytes> for Ahead {
     }
 }
 
-/// How a signal goes, in cla's terms.
+/// How a signal develops, in cla's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outlook {
-    /// `MI`, −1,000,000 to 1,000,000: negative when the signal sinks.
+    /// `MI`, −1,000,000 to 1,000,000: negative when the signal falls.
     pub mobility_ppm: i32,
-    /// `Q`: how good it is beside the next candidate, half if they are alike.
+    /// `Q`: quality relative to the next candidate. Half if both are alike.
     pub quality: Ratio,
-    /// Whether it sinks and another is as good.
+    /// Whether the signal falls while another link is as good.
     pub fading: bool,
-    /// Until the signal is too weak, if it goes on like this; `None` if it does not sink.
+    /// Time until the signal is too weak, at the present slope. `None` if it does not fall.
     pub handoff_in: Option<Duration>,
 }

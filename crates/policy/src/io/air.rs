@@ -1,60 +1,62 @@
-//! What monitor interfaces and drivers report of a WiFi link and of its channel.
+//! What monitor interfaces and drivers report of a WiFi link and its channel.
 
 use units::wifi::Standard;
 use units::wifi::ht::{Band, Guard, Width};
 use units::{Bitrate, Bytes, Duration, MacAddr, SeqNum};
 
-/// A frame that was received with a sound check sum.
+/// A frame received with a valid checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
-    /// To whom.
+    /// The receiver of the frame.
     pub receiver: Receiver,
-    /// The traffic identifier of QoS data, 0..16; `None` for what shares the transmitter's one counter.
+    /// The traffic identifier (TID) of QoS data, 0..16. `None` for frames numbered by the transmitter's one
+    /// shared counter.
     pub tid: Option<u8>,
     /// Sequence number.
     pub number: SeqNum,
     /// The retry bit.
     pub retry: bool,
-    /// The rate at which it was sent.
+    /// The rate at which the frame was sent.
     pub rate: Bitrate,
-    /// Length of the MPDU.
+    /// Length of the MPDU, in bytes.
     pub bytes: u16,
-    /// The aggregate it came in (radiotap's A-MPDU reference number); `None` if it came alone.
+    /// The aggregate that contained it (radiotap's A-MPDU reference number). `None` if it was sent alone.
     pub aggregate: Option<u32>,
 }
 
-/// To whom a frame was sent.
+/// The receiver of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receiver {
     /// This client.
     Us,
     /// Another station.
     Other(MacAddr),
-    /// A group; never acknowledged.
+    /// A group address. Such frames are never acknowledged.
     Group,
 }
 
 /// Counters since the start of the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sight {
-    /// Received over this link.
+    /// Bytes received over this link.
     pub received: Bytes,
-    /// How long the channel was busy: the survey of the driver, or the frames and acknowledgements heard, whoever sent them.
+    /// Time for which the channel was busy: from the driver's survey, or from all frames and acknowledgements
+    /// heard.
     pub busy: Duration,
-    /// Exchanges heard on the channel (a frame or an aggregate and its acknowledgement).
+    /// Exchanges heard on the channel: a frame or an aggregate, and its acknowledgement.
     pub exchanges: u64,
 }
 
-/// How an access point sends.
+/// The PHY that an access point uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phy {
     /// 802.11 a, b or g.
     Legacy(Standard),
     /// 802.11n.
     Ht {
-        /// Where.
+        /// The band.
         band: Band,
-        /// How wide its channel is.
+        /// Its channel width.
         width: Width,
         /// Its guard interval.
         guard: Guard,

@@ -1,4 +1,4 @@
-//! Connections: what can happen to them, and their counters.
+//! Connection events and counters.
 
 use super::ids::LinkId;
 use units::Bytes;
@@ -8,33 +8,34 @@ use units::Bytes;
 pub enum ConnEvent {
     /// It was established.
     Opened,
-    /// It is no more.
+    /// It was closed.
     Closed,
-    /// Its counters now.
+    /// Its current counters.
     Sample(ConnSample),
-    /// A subflow that was asked for over this link could not be made, or was refused by the peer.
+    /// A requested subflow over this link could not be established, or the peer refused it.
     JoinFailed {
-        /// Over which link.
+        /// The link.
         link: LinkId,
-        /// Why.
+        /// The reason.
         reason: JoinFailure,
     },
 }
 
-/// Why a subflow did not come to be.
+/// Why a join failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum JoinFailure {
-    /// The peer takes no more subflows (established, then closed by it within two round trips).
+    /// The peer accepts no more subflows (it closed an established one within two round trips).
     Refused,
-    /// No answer.
+    /// No reply.
     Timeout,
-    /// This host's kernel said no.
+    /// This host's kernel refused.
     Local,
-    /// The user's routes lead to the peer by a network of its own, such as a tunnel or an inner network, and not over this link.
+    /// The user's routes lead to the peer over a network of its own, such as a tunnel or an internal network,
+    /// and not over this link.
     Elsewhere,
     /// The link has no address of the peer's family.
     NoAddress,
-    /// It was asked for at the wrong moment: the connection or the link was changing just then. Nobody has refused it.
+    /// The connection or the link was changing at that moment. Nobody refused the join.
     Untimely,
 }
 
@@ -43,10 +44,10 @@ pub enum JoinFailure {
 pub struct ConnSample {
     /// Payload bytes received in order at the data level.
     pub bytes_received: Bytes,
-    /// Payload bytes of ours that the peer acknowledged at the data level.
+    /// Payload bytes sent that the peer acknowledged at the data level.
     pub bytes_acked: Bytes,
-    /// Payload bytes of ours that the application has written and the peer has not acknowledged.
+    /// Payload bytes that the application has written and the peer has not acknowledged.
     pub backlog: Bytes,
-    /// Payload bytes that came and wait for earlier ones.
+    /// Out-of-order bytes: payload received and not yet readable.
     pub held: Bytes,
 }

@@ -1,23 +1,23 @@
-//! Flows that one network carries from beginning to end.
+//! Flows that one network carries from start to end.
 
 use super::ids::{LinkId, PeerId};
 
 /// What can happen to a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlowEvent {
-    /// Its first packet waits for an answer: [`crate::Action::Assign`] or [`crate::Action::Hold`].
+    /// Its first packet is held until [`crate::Action::Assign`] or [`crate::Action::Hold`] arrives.
     Began(Wish),
     /// It is over.
     Ended,
 }
 
-/// Where the application wants a flow to go.
+/// Which link the application requests for a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish {
-    /// Wherever new connections go.
+    /// The link on which new connections start.
     Active,
-    /// Over this link, if it has an address now.
+    /// This link, if it has an address now.
     Network(LinkId),
-    /// To one of many peers, which are to be spread evenly over all links.
+    /// A link for one of many peers, which are to be spread evenly over all links.
     Peer(PeerId),
 }

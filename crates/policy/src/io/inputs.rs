@@ -1,4 +1,4 @@
-//! Everything that a world can report.
+//! Inputs: everything that a world can report.
 
 use super::connections::ConnEvent;
 use super::flows::FlowEvent;
@@ -7,7 +7,7 @@ use super::links::{LinkEvent, Trust};
 use super::radios::RadioEvent;
 use super::subflows::SubflowEvent;
 
-/// One fact about the world. A bad or late fact (about a link or subflow that is gone) is ignored.
+/// One fact about the world. Invalid facts, and late ones about a link or subflow that is gone, are ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
     /// About a link.
@@ -20,8 +20,9 @@ pub enum Input {
     Radio(RadioId, RadioEvent),
     /// About a flow that cannot use several links.
     Flow(FlowId, FlowEvent),
-    /// Whether the user lets us use networks of this kind. At the beginning: known ones only.
+    /// Whether the user allows networks of this kind. At the start, only known ones are allowed.
     Allow(Trust, bool),
-    /// This host was suspended and is awake again. The engine's time stood still meanwhile, and what was asked before may have been answered to nobody.
+    /// This host was suspended and is awake again. The engine's time stood still meanwhile, so replies to
+    /// earlier probes may have been lost.
     Resumed,
 }

@@ -1,4 +1,4 @@
-//! Links: what they are, what the user wants of them, and what can happen to them.
+//! Links: their kinds, the roles that the user gives them, and their events.
 
 use super::air::{Frame, Phy, Sight};
 use super::ids::HostId;
@@ -6,142 +6,147 @@ use super::power;
 use alloc::string::String;
 use units::{Bytes, Dbm, Duration};
 
-/// What a link is made of: decides how patient the brain is, and what it can be asked.
+/// The technology of a link: decides how long the engine waits and what it can request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkKind {
     /// An 802.11 association with one access point.
     Wifi,
     /// A modem.
     Cellular,
-    /// A cable or anything that behaves like one.
+    /// A cable, or anything that behaves like one.
     Cable,
 }
 
-/// What the user wants of a link.
+/// The role that the user gives a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Role {
     /// Joined and used.
     #[default]
     Primary,
-    /// Joined as backup; carries data while the primaries are full.
+    /// Joined as backup. Carries data while the primaries are full.
     Secondary,
-    /// Joined as backup; used only when no primary or secondary delivers.
+    /// Joined as backup. Used only when no primary or secondary delivers.
     Backup,
-    /// Never touched.
+    /// Never used.
     Never,
 }
 
 /// What is known of a link when it appears.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkSpec {
-    /// The name that users know it by.
+    /// The name under which users know it.
     pub name: String,
-    /// What it is made of.
+    /// Its technology.
     pub kind: LinkKind,
-    /// What the user wants of it.
+    /// The user's role for it.
     pub role: Role,
-    /// WiFi: the channel; links of one channel share one air. Without it a link has an air of its own.
+    /// WiFi: the channel. Links of one channel share its airtime. Without a channel, a link has a medium of
+    /// its own.
     pub channel: Option<u16>,
 }
 
 /// What can happen to a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkEvent {
-    /// It can be seen (an access point in range, a modem, a cable); not necessarily usable yet. Said again, it is declared to be something else
-    /// from now on.
+    /// It is present (an access point in range, a modem, a cable), but not necessarily usable yet. A repeat
+    /// replaces its specification.
     Appeared(LinkSpec),
-    /// It will not come back under this number.
+    /// It is gone, and will not return under this number.
     Gone,
     /// Its carrier came (associated, plugged in) or went.
     Carrier(bool),
-    /// It has an address and a gateway now, or has lost them. Said again, it has another address.
+    /// Whether it has an address and a gateway. A repeat means that the address changed.
     Usable(bool),
-    /// How the user's default routes of this family rank it. Until told, [`Uplink::Declared`].
+    /// How the user's default routes of this family rank it. The default is [`Uplink::Declared`].
     Uplink(Family, Uplink),
-    /// A beacon was heard; the client need not be associated.
+    /// A beacon was heard. The client need not be associated.
     Beacon(Dbm),
-    /// Packets that the interface has received so far, of any kind: any increase is a proof of life, and none is what settles a doubt.
+    /// Packets that the interface has received so far, of any kind. An increase proves that the link is
+    /// alive. Without an increase, a doubt is decided.
     Received {
         /// The interface's counter.
         packets: u64,
     },
-    /// A probe that the brain asked for was answered after this long.
+    /// A probe that the engine requested was answered.
     ProbeAnswered {
-        /// Which one.
+        /// The probe.
         probe: u32,
-        /// From sending to the answer.
+        /// From sending to the reply.
         rtt: Duration,
     },
-    /// A probe could not be sent, so that no answer to it proves nothing.
+    /// A probe could not be sent, so that a missing reply proves nothing.
     ProbeFailed {
-        /// Which one.
+        /// The probe.
         probe: u32,
     },
-    /// About a host that programs of this host reach over the link, or that resolves names for it.
+    /// An event of a host that programs of this host reach over the link, or that resolves names for it.
     Host(HostId, HostEvent),
     /// Packets that the interface has sent and received so far, without probes and their replies.
     Traffic {
-        /// The interface's counter, less the probes.
+        /// The interface's counter, without probes.
         sent: u64,
-        /// The interface's counter, less the replies.
+        /// The interface's counter, without replies to probes.
         received: u64,
     },
-    /// The world can check whether the link leads to the Internet ([`crate::Action::Check`]), and now is a good time.
+    /// The world can check whether the link leads to the Internet ([`crate::Action::Check`]), and a check is
+    /// useful now.
     Checkable,
-    /// What a check found.
+    /// The result of a check.
     Checked(Checked),
-    /// WiFi: a frame of its access point's was heard well, whoever it was for (a monitor interface). Taken in at once; what follows
-    /// from it is decided at the next look, so a world may tell many before it ticks.
+    /// WiFi: a frame of its access point was received with a good signal by a monitor interface, whoever its
+    /// receiver was. It is recorded at once and used at the next tick, so a world may report many before it
+    /// ticks.
     Frame(Frame),
-    /// WiFi: how its access point sends. Until told, as its channel suggests.
+    /// WiFi: the PHY of its access point. The default follows from its channel.
     Phy(Phy),
-    /// WiFi: counters of the link and of its channel, as a driver's survey has them.
+    /// WiFi: counters of the link and its channel, from a driver's survey.
     Survey(Sight),
-    /// WiFi: the radio has been on another channel; what was sent meanwhile does not count as lost.
+    /// WiFi: the radio was on another channel. Frames sent meanwhile do not count as lost.
     Away,
-    /// Whose network it is. Until told, one that the user knows.
+    /// Whose network it is. The default is one that the user knows.
     Trust(Trust),
-    /// What its use costs. Until told, nothing.
+    /// What its use costs. The default is nothing.
     Tariff(Tariff),
-    /// A metering period begins now, and this much of it is used already (the engine has no calendar).
+    /// A metering period starts now, and this much of it is used already. The engine has no calendar.
     Period {
-        /// By whomever.
+        /// By whichever program or host.
         used: Bytes,
     },
-    /// Bytes that the interface has carried so far, both ways: what a metered link is billed for.
+    /// Bytes that the interface has carried so far, in both directions. A metered link is billed for these.
     Carried(Bytes),
-    /// What its radio draws. Until told, what Huang et al. measured for its kind.
+    /// What its radio draws. The default is what Huang et al. measured for its kind.
     Draws(power::Radio),
-    /// What it would carry in the ten seconds that begin now if it were used: only a simulated or recorded world knows.
+    /// What it would carry in the next ten seconds if it were used. Only a simulated or recorded world knows
+    /// this.
     Foreseen(Bytes),
 }
 
-/// What can happen to a host, as the sockets of programs show it.
+/// What can happen to a host, as the sockets of programs show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostEvent {
     /// It resolves names for the link.
     Resolves {
-        /// Whether it is the link's own next hop: its reply says nothing of what lies beyond.
+        /// Whether it is the link's next hop: its reply proves nothing about what lies beyond.
         near: bool,
     },
-    /// It lies beyond the next hop, and segments of it have arrived over the link.
+    /// It lies beyond the next hop, and segments from it arrived over the link.
     Heard,
     /// It lies beyond the next hop, and a program waits for its reply although the kernel has retransmitted.
     Unanswered,
 }
 
-/// What a check of a link found.
+/// The result of a check of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Checked {
     /// The expected reply: the link leads to the Internet.
     Passed,
-    /// Another reply: a captive portal stands in the way.
+    /// Another reply: a captive portal intercepts the check.
     Portal,
     /// No reply.
     Failed,
 }
 
-/// A version of IP. Routes, and so the link on which new connections begin, may differ between the two.
+/// A version of IP. Routes may differ between the two, and so may the link on which new connections start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Family {
     /// IPv4.
@@ -155,27 +160,27 @@ impl Family {
     pub const ALL: [Self; 2] = [Self::V4, Self::V6];
 }
 
-/// How the user's own default routes rank a link in one family. The least is the one that the kernel takes by itself.
+/// How the user's own default routes rank a link in one family. The kernel chooses the least by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Uplink {
-    /// A default route of this metric leads over it.
+    /// A default route with this metric leads over it.
     Metric(u32),
-    /// None does, but its gateway is known from elsewhere, as from slowhand's configuration.
+    /// It has no default route, but its gateway is known from elsewhere, such as slowhand's configuration.
     #[default]
     Declared,
-    /// Nothing leads out over it: new connections must not begin there.
+    /// Nothing leads out over it: new connections must not start there.
     None,
 }
 
 /// Whose network a link leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Trust {
-    /// The user has configured it, or owns it.
+    /// The user has configured it or owns it.
     #[default]
     Known,
-    /// Anybody may join it, and anybody may listen.
+    /// Anybody may join it and anybody may listen.
     Open,
-    /// It has a key, but the user has never named it.
+    /// It has a key, but is not in the user's configuration.
     Unknown,
 }
 
@@ -187,7 +192,7 @@ pub enum Tariff {
     Flat,
     /// By the byte, up to the cap in each metering period.
     Metered {
-        /// `None`: no cap, but the user would rather use another.
+        /// `None`: no cap, but other links are preferred.
         cap: Option<Bytes>,
     },
 }

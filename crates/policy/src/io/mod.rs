@@ -1,15 +1,19 @@
-//! What the brain is told and what it asks for. After the README, read this folder.
+//! Inputs and actions of the engine. After the README, read this folder.
 //!
-//! Values only: an [`Input`] goes in, an [`Action`] comes out. Each file holds the values of one theme.
+//! It holds values only: an [`Input`] goes in, an [`Action`] comes out. Each file holds the values of one
+//! theme.
 //!
-//! A *link* is a way out of the host: one association with an access point, one modem, one cable. A *connection* is an MPTCP
-//! connection of some application. A *subflow* is one connection's share of one link. A *radio* is what several links may have to share
-//! in turns. A *flow* is what one network carries from beginning to end, where a peer does not speak MPTCP. Worlds name them by small
-//! numbers.
+//! A *link* is a way out of the host: one association with an access point, one modem, one cable. A
+//! *connection* is an MPTCP connection of an application. A *subflow* is one connection's part over one link.
+//! A *radio* may have to serve several links in turns. A *flow* stays on one network from start to end, where
+//! a peer does not speak MPTCP. Worlds identify them by small numbers.
 //!
-//! Two kinds of question do not pass here, because a data plane asks them per packet: which packet is to be marked
-//! ([`crate::mark`]), which subflow or block is next ([`crate::sched`], [`crate::flow::Stripe`]), how a window grows ([`crate::cc`]).
-//! Those are objects that a world's data plane owns; what they are told comes from actions.
+//! Three questions do not pass here, because a data plane asks them per packet:
+//! - which packet to mark ([`crate::mark`])
+//! - which subflow or block is next ([`crate::sched`], [`crate::flow::Stripe`])
+//! - how a window grows ([`crate::cc`])
+//!
+//! A world's data plane owns the objects that answer them. Actions set their parameters.
 
 pub(crate) mod actions;
 pub(crate) mod air;

@@ -1,55 +1,55 @@
-//! Decisions, for the trace and for people.
+//! Notes: decisions, for the trace and for users.
 
 use super::ids::{ConnId, LinkId};
 use alloc::string::String;
 
-/// A decision, in a word for machines and a sentence for people.
+/// A decision: an identifier for machines and a sentence for users.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// About which link, if about one.
+    /// The link that it is about, if any.
     pub link: Option<LinkId>,
-    /// About which connection, if about one.
+    /// The connection that it is about, if any.
     pub conn: Option<ConnId>,
     /// A stable identifier.
     pub verb: Verb,
-    /// A sentence with the numbers behind it.
+    /// A sentence that gives the reason, with its numbers.
     pub why: String,
 }
 
-/// What was decided.
+/// The kind of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verb {
-    /// A link is used from now on.
+    /// A link is in use from now on.
     Use,
-    /// A link is kept as backup from now on.
+    /// A link is a backup from now on.
     Demote,
-    /// A link fell silent, and is asked whether it is alive.
+    /// A link is silent, and is probed.
     Suspect,
-    /// A link that was given up answers again.
+    /// A dead link replies again.
     Clear,
-    /// What a link carries is drained to others, because its loss was seen coming.
+    /// A link is drained to others, because it is about to be lost.
     Retire,
-    /// A link is given up because it is dead.
+    /// A link is dead.
     Remove,
-    /// A link is tried again.
+    /// A dead link is tried again.
     Retry,
     /// A subflow is replaced by another one over the same link.
     Renew,
-    /// A link is left alone.
+    /// A link is not used.
     Refuse,
     /// A connection's window was set.
     Window,
-    /// What waits unsent on a connection's subflows was bounded.
+    /// The unsent bytes on a connection's subflows were capped.
     Unsent,
-    /// An upload's slow start was held back.
+    /// An upload's slow start was slowed down.
     Pace,
     /// The share of a link's packets that are marked changed.
     Mark,
-    /// A signal began to sink towards a hand-off, or ceased to.
+    /// A signal began to fall towards a handoff, or stopped falling.
     Fade,
-    /// A radio's time was divided anew, or cannot be.
+    /// A radio's time was divided again, or cannot be divided.
     Slots,
-    /// A flow was given a network.
+    /// A flow was assigned to a network.
     Assign,
 }
 

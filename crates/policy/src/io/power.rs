@@ -1,29 +1,29 @@
-//! What the radio of a link draws from the battery.
+//! The power that the radio of a link draws from the battery.
 
 use units::Duration;
 
-/// The power of a radio in its states.
+/// The power of a radio in each of its states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Radio {
-    /// Doing nothing, in milliwatts.
+    /// When idle, in milliwatts.
     pub idle_mw: u32,
-    /// Before the first bit.
+    /// The promotion phase, which precedes the first bit.
     pub promotion: Phase,
-    /// Active at rate zero, in milliwatts.
+    /// When active at rate zero, in milliwatts.
     pub active_mw: u32,
-    /// For each Mb/s received, in milliwatts.
+    /// Per Mb/s received, in milliwatts.
     pub down_mw_per_mbps: u32,
-    /// For each Mb/s sent, in milliwatts.
+    /// Per Mb/s sent, in milliwatts.
     pub up_mw_per_mbps: u32,
-    /// After the last bit.
+    /// The tail phase, which follows the last bit.
     pub tail: Phase,
 }
 
-/// A state that lasts a while at a power.
+/// A state with a fixed power and duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phase {
-    /// In milliwatts.
+    /// Its power, in milliwatts.
     pub mw: u32,
-    /// How long.
+    /// Its duration.
     pub lasts: Duration,
 }

@@ -1,4 +1,4 @@
-//! Radios that several links share in turns, and how their time is divided.
+//! Radios that several links share in turns, and the division of their time.
 
 use super::ids::LinkId;
 use units::{Bytes, Duration};
@@ -6,90 +6,91 @@ use units::{Bytes, Duration};
 /// What can happen to a radio whose links take turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RadioEvent {
-    /// It is there, and its time is divided like this.
+    /// It is present, and its time is divided like this.
     Appeared(Division),
     /// It is gone, and so is its plan.
     Gone,
-    /// It has to listen to this link's access point too, on the link's channel.
+    /// It must also listen to this link's access point, on the link's channel.
     Serves {
-        /// Which.
+        /// The link.
         link: LinkId,
-        /// How many slices, where cycles are divided by weight.
+        /// The number of slices, where cycles are divided by weight.
         weight: u32,
     },
-    /// It has to listen to peers without an access point too, on the link's channel.
+    /// It must also listen to peers without an access point, on the link's channel.
     AdHoc {
-        /// Which.
+        /// The link.
         link: LinkId,
-        /// For so long in each cycle.
+        /// The time spent on them in each cycle.
         stays: Duration,
     },
-    /// It need not listen to this link any more.
+    /// It need not listen to this link any longer.
     Leaves(LinkId),
-    /// It looks for access points for so long in each cycle, on channels 1, 6 and 11 in turn; not at all if zero.
+    /// It scans for access points for this long in each cycle, on channels 1, 6 and 11 in turn. Zero: it does
+    /// not scan.
     Scan(Duration),
-    /// This much came over the link in its slot of the cycle that ends.
+    /// Bytes received over the link in its slot of the cycle that ends.
     Brought(LinkId, Bytes),
-    /// A cycle is over: from what it brought follows the next.
+    /// A cycle is over. The next one follows from what each slot received.
     CycleEnded,
 }
 
 /// How a radio's time is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Division {
-    /// By what each slot brought (nsdi15 §7).
+    /// By what each slot received (nsdi15 §7).
     Adaptive(Rules),
     /// By whole multiples of a slice (juggler §3.3).
     Weighted {
-        /// What the radio can do.
+        /// The limits of the radio.
         radio: Radio,
-        /// One of weight 1.
+        /// The duration of one slice, which is a slot of weight 1.
         slice: Duration,
     },
 }
 
-/// For whom the radio listens.
+/// For whom the radio listens in a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Occupant {
-    /// An access point, or all that are used on one channel.
+    /// An access point, or all those in use on one channel.
     Network(LinkId),
     /// Peers without an access point.
     AdHoc(LinkId),
-    /// Whoever sends beacons.
+    /// Any access point that sends beacons.
     Scan,
 }
 
-/// A part of a cycle: first the radio switches, then it stays.
+/// A part of a cycle: the radio switches first, and then listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
-    /// Who.
+    /// For whom it listens.
     pub occupant: Occupant,
-    /// Where.
+    /// The channel.
     pub channel: u16,
-    /// How long the radio is deaf before.
+    /// The time for which the radio is deaf before the slot.
     pub switch: Duration,
-    /// How long it listens.
+    /// The time for which it listens.
     pub stays: Duration,
 }
 
-/// What a radio can do.
+/// The limits of a radio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Radio {
-    /// Deaf while it changes channel.
+    /// The time for which it is deaf when it changes channel.
     pub switch: Duration,
-    /// Deaf while it changes network on one channel.
+    /// The time for which it is deaf when it changes network on one channel.
     pub same_channel: Duration,
-    /// No slot is shorter.
+    /// The shortest slot.
     pub least: Duration,
 }
 
 /// How an adaptive cycle is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// C, at most [`crate::slot::LONGEST_CYCLE`].
+    /// C: the duration of a cycle, at most [`crate::slot::LONGEST_CYCLE`].
     pub cycle: Duration,
     /// How strongly good channels are preferred: 0 (equal slots) to [`crate::slot::LARGEST_ALPHA`].
     pub alpha: u32,
-    /// The radio.
+    /// The limits of the radio.
     pub radio: Radio,
 }

@@ -1,4 +1,4 @@
-//! Subflows: what can happen to them, and their counters.
+//! Subflow events and counters.
 
 use super::ids::{ConnId, LinkId};
 use units::{Bytes, Duration};
@@ -8,18 +8,18 @@ use units::{Bytes, Duration};
 pub enum SubflowEvent {
     /// It was established.
     Established {
-        /// Whose.
+        /// Its connection.
         conn: ConnId,
-        /// Over which link.
+        /// Its link.
         link: LinkId,
-        /// Whether it is the connection's first one.
+        /// Whether it is the connection's first subflow.
         initial: bool,
         /// Whether it is backup.
         backup: bool,
     },
-    /// It is no more.
+    /// It was closed.
     Closed,
-    /// Its counters now.
+    /// Its current counters.
     Sample(SubflowSample),
 }
 
@@ -36,27 +36,29 @@ pub struct SubflowSample {
     pub unacked: u32,
     /// Bytes assigned to this subflow and not yet sent.
     pub unsent: Bytes,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmits: u64,
-    /// Since the last acknowledgement arrived.
+    /// Time since the last acknowledgement arrived.
     pub last_ack: Duration,
-    /// Smoothed round-trip time; zero if none was measured.
+    /// Smoothed round-trip time. Zero if none was measured.
     pub srtt: Duration,
-    /// Least round-trip time; zero if none was measured.
+    /// Minimum round-trip time. Zero if none was measured.
     pub min_rtt: Duration,
-    /// Round-trip time as the peer's data shows it, with the queue that it meets on its way here; zero if none was measured.
-    /// From small segments the kernel takes none, and tells the time of a whole window instead, which is not believed (`estimate::segments`).
+    /// Round-trip time measured on the peer's data, including the queue on its way here. Zero if none was
+    /// measured. The kernel takes no sample from small segments, and reports the time of a whole window
+    /// instead. That figure is not used (`estimate::segments`).
     pub data_rtt: Duration,
     /// Segments that arrived out of order.
     pub disordered: u64,
     /// Congestion window in segments.
     pub cwnd: u32,
-    /// Whether it is backup now.
+    /// Whether it is backup.
     pub backup: bool,
 }
 
 impl SubflowSample {
-    /// Times that no network shows, from a broken counter, cut down to what sums can bear.
+    /// Caps times that no network shows, and that only a broken counter reports, so that sums cannot
+    /// overflow.
     pub(crate) fn plausible(self) -> Self {
         Self {
             last_ack: self.last_ack.min(LONGEST),
@@ -68,5 +70,5 @@ impl SubflowSample {
     }
 }
 
-/// Longer than any round trip or silence that means anything.
+/// An upper limit for any meaningful round trip or silence.
 pub(crate) const LONGEST: Duration = Duration::from_secs(3_600);

@@ -1,13 +1,14 @@
-//! What is known of a WiFi link's air: what its access point's frames and the channel's counters say, put together.
+//! State of a WiFi link's air, from its access point's frames and the channel's counters.
 //!
 //! # Sources
-//! - nsdi15 §5.1, §5.2: loss of a first attempt and rate give the air that a delivered packet takes; that is what access points of a
-//!   channel are compared by.
+//! - nsdi15 §5.1, §5.2: the loss of first attempts and the rate give the airtime of a delivered packet. The
+//!   access points of a channel are compared by it.
 //!
 //! # Where we differ, and why
-//! 1. A number that rests on fewer than [`LEAST_FRAMES`] frames is not believed: at 50 the loss is known to about 7 % (one σ). The last one
-//!    that was is kept for [`KEPT_FOR`].
-//! 2. Where nothing was measured (an access point that is kept silent sends nothing), the signal says which rate it would have.
+//! 1. A figure from fewer than [`LEAST_FRAMES`] frames is not used: with 50 frames, the loss is known to
+//!    about 7 % (one σ). The last valid one is kept for [`KEPT_FOR`].
+//! 2. Where nothing was measured, because an access point that is kept silent sends nothing, the rate is
+//!    estimated from the signal.
 //!
 //! # Checked by
 //! `tests/engine_air.rs`.
@@ -19,11 +20,11 @@ use crate::estimate::phy::Phy;
 use crate::estimate::signal;
 use units::{Bitrate, Bytes, Dbm, Duration, Instant, Ratio};
 
-/// Fewer frames in the window say too little.
+/// The fewest frames in the window for a valid figure.
 pub(crate) const LEAST_FRAMES: u32 = 50;
-/// How long a packet time that was measured is believed after the frames have ceased.
+/// How long a measured packet time stays valid after the last frames.
 const KEPT_FOR: Duration = Duration::from_secs(5);
-/// Access points are compared by packets of this size.
+/// Access points are compared by packets of this size, in bytes.
 const PACKET: u32 = 1_500;
 
 /// The estimators of one WiFi link.
@@ -42,20 +43,20 @@ struct Measured {
     packet_time: Duration,
 }
 
-/// What they said at the last look.
+/// The state as of the last update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct View {
-    /// Of the frames of the last half second.
+    /// Delivery ratio over the frames of the last half second.
     pub(crate) delivery: Estimate,
     /// Mean rate of those frames.
     pub(crate) rate: Bitrate,
-    /// Air that one delivered packet takes, if enough frames say so.
+    /// Airtime of one delivered packet, if enough frames were heard.
     pub(crate) packet_time: Option<Duration>,
-    /// What holds the link back.
+    /// What limits the link.
     pub(crate) limit: Option<Limit>,
-    /// Share of the channel's air that is taken; `None` where nobody counts.
+    /// Share of the channel's airtime that is busy. `None` where nobody counts it.
     pub(crate) taken: Option<Ratio>,
-    /// What the link could carry in the air that is left.
+    /// What the link could carry in the remaining airtime.
     pub(crate) room: Bitrate,
 }
 
@@ -77,13 +78,13 @@ impl Air {
         }
     }
 
-    /// Runs for every frame.
+    /// Records a frame. Runs for every frame.
     #[inline]
     pub(crate) fn hear(&mut self, now: Instant, frame: &Frame) {
         self.delivery.hear(now, frame);
     }
 
-    /// The radio has been elsewhere: what was sent meanwhile is not lost.
+    /// Records that the radio was elsewhere: what was sent meanwhile is not lost.
     pub(crate) fn away(&mut self) {
         self.delivery.away();
     }
@@ -97,7 +98,7 @@ impl Air {
         self.view.room = self.bandwidth.room(packet, airtime);
     }
 
-    /// Brings the view up to date.
+    /// Updates the view.
     pub(crate) fn look(&mut self, now: Instant) {
         self.view.delivery = self.delivery.estimate(now);
         let fresh = self.packet_time(now);
@@ -121,7 +122,7 @@ impl Air {
     }
 }
 
-/// The packet time to expect at this signal where none was measured.
+/// The packet time to expect at this signal, where none was measured.
 pub(crate) fn expected_packet_time(phy: Phy, signal: Dbm) -> Option<Duration> {
     let rate = signal::sure_rate(signal)?;
     phy.exchange(rate, PACKET, 1_000)

@@ -1,4 +1,4 @@
-//! Everything known about one connection and its subflows.
+//! State of one connection and its subflows.
 
 use crate::estimate::acked::Acked;
 use crate::estimate::arrivals::Arrivals;
@@ -16,44 +16,44 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Bitrate, Bytes, Duration, Instant};
 
-/// Payload of a full segment on Ethernet with time stamps and a DSS option.
+/// Payload of a full segment on Ethernet with timestamps and a DSS option.
 const SEGMENT: u64 = 1_448;
-/// While a place may be free, a peer that has refused a join six times is asked every half a minute.
+/// Limit of the backoff: while a place may be free, a peer that refused six joins is retried every 30 s.
 const MOST_DOUBLINGS: u32 = 6;
-/// While none can be, it is asked so rarely: only its limit may have changed.
+/// Retry interval while no place can be free: only the peer's limit may have changed.
 const RARELY: Duration = Duration::from_secs(120);
-/// The word that frees a place may be so long on its way.
+/// Time allowed for RM_ADDR to reach the peer.
 const FREED_FOR: Duration = Duration::from_secs(5);
 
 /// A connection.
 #[derive(Debug)]
 pub(crate) struct Conn {
-    /// Its first subflow has been reported: until then nothing can be added to it.
+    /// Whether its first subflow was reported. Nothing can be added to it until then.
     pub(crate) begun: bool,
     pub(crate) subflows: Vec<Subflow>,
     pub(crate) joining: Vec<Joining>,
-    /// Subflows that the peer was told to give up, lately.
+    /// Subflows lately withdrawn with RM_ADDR.
     pub(crate) withdrawn: Vec<Withdrawn>,
     /// Links over which the last join failed.
     pub(crate) failed: Vec<Failed>,
-    /// When the peer was last told that one of its places is free, or gave one back.
+    /// When the peer was last notified that one of its places is free, or freed one itself.
     freed: Option<Instant>,
-    /// How many subflows the peer lets us add.
+    /// The number of subflows that the peer lets us add.
     pub(crate) peer_subflows: usize,
     pub(crate) sample: ConnSample,
     pub(crate) window: Window,
-    /// Why the window is what it is.
+    /// The reason for the present window.
     pub(crate) why: Option<String>,
-    /// Why what waits unsent is bounded, while it is.
+    /// The reason for the cap on unsent bytes, while there is one.
     pub(crate) unsent_why: Option<String>,
     pub(crate) slow: Slow,
     pub(crate) thin: Thin,
     pub(crate) renewals: Renewals,
-    /// When something last came in order.
+    /// When data last arrived in order.
     pub(crate) advanced: Instant,
 }
 
-/// A subflow that was asked for.
+/// A requested join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Joining {
     pub(crate) link: LinkId,
@@ -65,14 +65,14 @@ pub(crate) struct Joining {
 pub(crate) struct Failed {
     pub(crate) link: LinkId,
     at: Instant,
-    /// For this long no join is tried; longer where the peer refused it and no place can be free.
+    /// No join is tried for this long. Longer where the peer refused it and no place can be free.
     pause: Duration,
     reason: JoinFailure,
-    /// How often in a row for this reason.
+    /// Failures in a row for this reason.
     times: u32,
 }
 
-/// How long no join is tried after the first failure, and what is said of it.
+/// How long no join is tried after the first failure, and the sentence about it.
 const fn consequence(reason: JoinFailure) -> (Duration, &'static str) {
     match reason {
         JoinFailure::Refused => (Duration::from_millis(500), "the peer takes no more subflows"),
@@ -90,25 +90,26 @@ const fn consequence(reason: JoinFailure) -> (Duration, &'static str) {
     }
 }
 
-/// A subflow of which the peer was told that it is gone.
+/// A subflow withdrawn with RM_ADDR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Withdrawn {
     pub(crate) subflow: SubflowId,
     pub(crate) link: LinkId,
     pub(crate) at: Instant,
     pub(crate) repeated: bool,
-    /// What may have come over it without the peer having heard of that: it is sent again, too. Nothing of a backup.
+    /// Bytes that may have arrived over it unknown to the peer, which therefore reinjects them, too. Zero for
+    /// a backup.
     pub(crate) unheard: Bytes,
 }
 
-/// One connection's share of one link.
+/// One connection's part over one link.
 #[derive(Debug)]
 pub(crate) struct Subflow {
     pub(crate) id: SubflowId,
     pub(crate) link: LinkId,
     pub(crate) initial: bool,
     pub(crate) since: Instant,
-    /// What was last asked for.
+    /// The backup flag last requested.
     pub(crate) backup: bool,
     pub(crate) arrivals: Arrivals,
     pub(crate) acked: Acked,
@@ -116,12 +117,12 @@ pub(crate) struct Subflow {
     pub(crate) losses: Losses,
     pub(crate) trickle: Trickle,
     pub(crate) segments: Segments,
-    /// Since when something is under way and nothing was acknowledged.
+    /// Since when data is in flight and nothing was acknowledged.
     pub(crate) waiting: Option<Instant>,
     pub(crate) sample: SubflowSample,
-    /// Whether its slow start was held back; that is done once.
+    /// Whether its slow start was slowed down. That happens once.
     pub(crate) held_back: bool,
-    /// Since when it only drains; it is ended when nothing comes any more.
+    /// Since when it drains. It is closed once nothing arrives any longer.
     pub(crate) draining: Option<Instant>,
     /// When a probe over its link was last answered.
     pub(crate) cleared: Option<Instant>,
@@ -148,7 +149,7 @@ impl Conn {
         }
     }
 
-    /// Takes in what was read of it.
+    /// Updates its counters.
     pub(crate) fn read(&mut self, now: Instant, sample: ConnSample) {
         if sample.bytes_received > self.sample.bytes_received {
             self.advanced = now;
@@ -169,13 +170,13 @@ impl Conn {
         self.over(link).any(|subflow| subflow.draining.is_none())
     }
 
-    /// Added subflows that take one of the peer's places.
+    /// Number of added subflows that occupy one of the peer's places.
     pub(crate) fn places_taken(&self) -> usize {
         self.joining.len() + self.subflows.iter().filter(|subflow| !subflow.initial).count()
     }
 
-    /// Whether a join over this link may be tried now. What the peer has refused is not tried again until a place may be free, unless
-    /// nothing else is left to the connection.
+    /// Whether a join over this link may be tried now. If the peer refused it, it is not retried until a
+    /// place may be free, unless the connection has nothing else left.
     pub(crate) fn may_join(&self, now: Instant, link: LinkId, stranded: bool) -> bool {
         let hopeful = stranded || self.freed.is_some_and(|freed| now - freed < FREED_FOR);
         let waits = |failed: &Failed| match failed.reason {
@@ -186,9 +187,11 @@ impl Conn {
         failed.all(|failed| now - failed.at >= waits(failed))
     }
 
-    /// A join over this link failed, and is not tried for a while; twice as long each time that the peer refuses it again or the moment is wrong again, unless that was
-    /// long ago. What is to be said of it, if anything: a refusal is none while our own word that frees a place may be on its way, nor is the first of the kernel's,
-    /// which may not have told us yet why.
+    /// Records that a join over this link failed, and returns the sentence to report, if any.
+    ///
+    /// The pause before the next attempt doubles each time that the peer refuses it again or the moment is
+    /// wrong again, unless the last failure was long ago. Two failures are not reported: a refusal while our
+    /// RM_ADDR may still be on its way, and the kernel's first one, whose reason may still be unknown.
     pub(crate) fn join_failed(
         &mut self,
         now: Instant,
@@ -222,7 +225,8 @@ impl Conn {
         is_worth_saying.then_some(why)
     }
 
-    /// The peer has a place again, or will have as soon as it hears of it: what it refused may be tried at once.
+    /// The peer has a place again, or will have one once RM_ADDR arrives: refused joins may be retried at
+    /// once.
     pub(crate) fn place_freed(&mut self, now: Instant) {
         self.freed = Some(now);
         self.failed.retain(|failed| failed.reason != JoinFailure::Refused);
@@ -230,7 +234,7 @@ impl Conn {
 }
 
 impl Subflow {
-    /// Takes in the counters as read at `now`; whether anything arrived.
+    /// Updates its counters as read at `now`. Returns whether anything arrived.
     pub(crate) fn read(&mut self, now: Instant, mut sample: SubflowSample) -> bool {
         let acknowledged = sample.bytes_acked > self.sample.bytes_acked;
         self.waiting = match self.waiting {
@@ -255,7 +259,7 @@ impl Subflow {
         self.arrivals.read(now, sample.segs_in, sample.bytes_received)
     }
 
-    /// What this host sends over it, as the kernel counts: what is under way in a round trip.
+    /// The rate at which this host sends over it, as the kernel computes it: bytes in flight per round trip.
     pub(crate) fn sends(&self) -> Bitrate {
         let under_way = Bytes::new(u64::from(self.sample.unacked) * SEGMENT);
         match self.sample.srtt {
@@ -264,7 +268,7 @@ impl Subflow {
         }
     }
 
-    /// The round-trip time with whatever queue this host's own data has built.
+    /// The round-trip time, including any queue built by this host's own data.
     pub(crate) fn loaded_rtt(&self) -> Duration {
         if self.sample.unacked > 0 {
             self.sample.srtt
@@ -274,7 +278,7 @@ impl Subflow {
     }
 }
 
-/// Whether a queue of half a base round trip stands before it, as of the last data.
+/// Whether its queue is at least half a base round trip, as of the last data.
 pub(crate) fn is_queued(subflow: &Subflow, path: &Path) -> bool {
     subflow.sample.data_rtt >= path.rtt() * 3 / 2
 }

@@ -1,4 +1,4 @@
-//! What is known of a link's cost, and what the user allows.
+//! What a link costs, and what the user allows.
 //!
 //! [`crate::choose::cost`] acts on it.
 //!
@@ -11,16 +11,16 @@ use alloc::format;
 use alloc::string::String;
 use units::Bytes;
 
-/// What is known of a link's cost.
+/// The cost of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Cost {
     pub(crate) trust: Trust,
     pub(crate) tariff: Tariff,
-    /// In this metering period.
+    /// Bytes used in this metering period.
     used: Bytes,
-    /// What the interface had carried when that was last brought up to date.
+    /// The interface's counter when `used` was last updated.
     carried: Option<Bytes>,
-    /// Why it may not be used.
+    /// Why the link may not be used.
     pub(crate) refused: Option<Refused>,
 }
 
@@ -49,7 +49,7 @@ impl Trust {
 }
 
 impl Allowed {
-    /// Known networks are always allowed: a role says if one is not wanted.
+    /// Known networks are always allowed: the user excludes one by its role.
     pub(crate) const fn set(&mut self, trust: Trust, allowed: bool) -> Change {
         match trust {
             Trust::Known => {}
@@ -77,13 +77,13 @@ impl Cost {
         self.used = used;
     }
 
-    /// A counter that fell began anew.
+    /// Updates the bytes used. A counter that fell has restarted.
     pub(crate) fn carried(&mut self, total: Bytes) {
         let before = self.carried.replace(total).unwrap_or(total);
         self.used += total - before;
     }
 
-    /// Judges anew; whether that changed.
+    /// Decides again whether the link may be used. Returns whether that changed.
     pub(crate) fn judge(&mut self, allowed: Allowed) -> bool {
         let refused = self.refusal(allowed);
         let changed = refused.is_some() != self.refused.is_some();

@@ -1,14 +1,15 @@
-//! An open question to a link: what was asked, how long answers may take, and when their absence is proof.
+//! A doubt about a link: its probes, how long replies may take, and when their absence is proof.
 //!
 //! # Sources
-//! - None of its own: what makes a link doubtful is in [`crate::alive::silence`], what its answers prove, too.
+//! - None of its own. [`crate::alive::silence`] says what makes a link doubtful and what replies prove.
 //!
 //! # Where we differ, and why
-//! 1. Silence is what a look has found, not the time since the last look. The counters of many subflows are read every 100 ms at most, and meanwhile a
-//!    full link brings packets that nobody has seen: no verdict without a look at the link that is no older than it. So that this costs no time, the
-//!    world looks whenever a doubt's time has come ([`crate::Engine::doubted`]).
-//! 2. Time in which this host did not run does not count: what has come may lie unread. If it stood still for longer, everything is asked again: what
-//!    was sent to it meanwhile may be lost.
+//! 1. Silence is what a poll has found, not the time since the last poll. The counters of many subflows are
+//!    read every 100 ms at most, and a full link receives packets in between. So a verdict needs a poll of
+//!    the link at or after its time. To lose no time, the world polls as soon as a doubt's time is over
+//!    ([`crate::Engine::doubted`]).
+//! 2. Time in which this host did not run does not count: data may have arrived unread. If it stopped for
+//!    longer, every probe is sent again, as replies sent meanwhile may be lost.
 //!
 //! # Checked by
 //! `tests::looks`.
@@ -16,38 +17,38 @@
 use crate::io::ConnId;
 use units::{Duration, Instant};
 
-/// Between the probes of one doubt.
+/// Interval between the probes of one doubt.
 const PROBE_EVERY: Duration = Duration::from_millis(12);
-/// The probes that must stay unanswered: one may be lost on a lossy path.
+/// Probes that must stay unanswered: one may be lost on a lossy path.
 const LEAST_PROBES: u32 = 3;
-/// A world that calls so much too late stood still; one that calls sooner was busy with other things.
+/// A world whose call is this late was stopped. One that is less late was busy.
 pub(crate) const STOPPED: Duration = Duration::from_millis(200);
 
-/// An open question to a link.
+/// An open doubt about a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Doubt {
-    /// When the first probe left; later by as long as this host did not run since.
+    /// When the first probe was sent, delayed by any time in which this host did not run.
     pub(crate) since: Instant,
     /// How long the link had been silent by then.
     pub(crate) silence: Duration,
-    /// Towards whose peer.
+    /// The connection whose peer is probed.
     pub(crate) conn: ConnId,
-    /// How many probes are out.
+    /// Number of probes sent.
     pub(crate) probes: u32,
-    /// When the next one leaves.
+    /// When the next one is due.
     next_probe: Instant,
     /// How long they may stay unanswered.
     wait: Duration,
-    /// When that is over.
+    /// When that time is over.
     verdict: Instant,
-    /// The last look at what has come over the link.
+    /// When the link's counters were last polled.
     seen: Instant,
-    /// It is over, and only a look is missing.
+    /// The time is over, and only a poll is missing.
     overdue: bool,
 }
 
 impl Doubt {
-    /// A link has been silent for so long.
+    /// Opens a doubt about a link that has been silent for `silence`.
     pub(crate) fn new(now: Instant, conn: ConnId, silence: Duration, wait: Duration) -> Self {
         Self {
             since: now,
@@ -62,13 +63,13 @@ impl Doubt {
         }
     }
 
-    /// A look has found that nothing has come; whether that is proof.
+    /// Records a poll that found nothing new. Returns whether that is proof.
     pub(crate) fn looked(&mut self, now: Instant) -> bool {
         self.seen = now;
         self.is_proven()
     }
 
-    /// Whether enough was asked, for long enough, and in vain as far as anybody has looked.
+    /// Whether enough probes stayed unanswered for long enough, as of the last poll.
     pub(crate) fn is_proven(&self) -> bool {
         self.is_asked() && self.seen >= self.verdict
     }
@@ -82,7 +83,7 @@ impl Doubt {
         now >= self.next_probe
     }
 
-    /// A probe leaves.
+    /// Records that a probe was sent.
     pub(crate) fn asks(&mut self, now: Instant) {
         self.probes += 1;
         self.next_probe = if self.is_asked() {
@@ -92,12 +93,12 @@ impl Doubt {
         };
     }
 
-    /// Time has come this far.
+    /// Advances the time.
     pub(crate) fn pass(&mut self, now: Instant) {
         self.overdue = now >= self.verdict;
     }
 
-    /// This host has not run for so long.
+    /// Records that this host was stopped for `late`.
     pub(crate) fn stood_still(&mut self, now: Instant, late: Duration) {
         if late >= STOPPED {
             return self.begin_anew(now);
@@ -107,12 +108,12 @@ impl Doubt {
         self.overdue = false;
     }
 
-    /// Whatever was asked is asked again.
+    /// Starts the probes again.
     pub(crate) fn begin_anew(&mut self, now: Instant) {
         *self = Self::new(now, self.conn, self.silence, self.wait);
     }
 
-    /// When there is something to ask, or to settle; `held`: what is proven is not settled yet.
+    /// When to probe or decide next. `held`: a proven doubt is not decided yet.
     pub(crate) fn wake_at(&self, held: bool) -> Instant {
         if self.is_proven() && !held || self.is_asked() && !self.overdue {
             self.verdict.min(self.next_probe)

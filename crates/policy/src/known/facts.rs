@@ -1,4 +1,4 @@
-//! What a world may tell of a link beyond its state and its beacons: its air, its cost, its power, its future.
+//! What a world may report of a link beyond its state and beacons: its air, cost, power and future.
 //!
 //! # Checked by
 //! `tests/engine_air.rs`, `tests/engine_cost.rs`, `tests/engine_baselines.rs`.
@@ -9,7 +9,7 @@ use crate::known::path::Path;
 use units::Instant;
 
 impl Path {
-    /// Takes in one fact.
+    /// Records one fact.
     pub(crate) fn told(&mut self, now: Instant, event: LinkEvent) -> Change {
         match event {
             LinkEvent::Trust(trust) => {
@@ -39,7 +39,7 @@ impl Path {
         match event {
             LinkEvent::Phy(phy) if self.phy != Some(phy) => {
                 self.phy = Some(phy);
-                // Made anew, with the memory and the rules of this standard.
+                // Created again, with the memory and the rules of this standard.
                 self.air = None;
             }
             LinkEvent::Survey(sight) => {

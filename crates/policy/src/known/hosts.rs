@@ -1,10 +1,11 @@
-//! Which hosts are known over which link, and which of them are worth a probe.
+//! Which hosts are known over each link, and which of them are worth a probe.
 //!
 //! # Sources
-//! - None: what a reply proves is in [`crate::alive::idle`].
+//! - None. [`crate::alive::idle`] says what a reply proves.
 //!
 //! # Where we differ, and why
-//! 1. A host counts as silent only over a link over which it has replied before: many hosts never reply to a probe, so their silence says nothing.
+//! 1. A host counts as silent only over a link over which it has replied before. Many hosts never reply to a
+//!    probe, so their silence proves nothing.
 //!
 //! # Checked by
 //! `tests::liveness`.
@@ -15,25 +16,25 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use units::{Duration, Instant};
 
-/// Hosts that are remembered for one link.
+/// The most hosts remembered per link.
 const MOST_HOSTS: usize = 16;
-/// Probes without a reply, after which a host that never replied to one is not probed while nothing is wrong.
+/// Unanswered probes after which a host that never replied is not probed while nothing is wrong.
 const MOST_TRIES: u8 = 2;
-/// The world repeats that a host is unanswered at least this often while it is.
+/// The world reports an unanswered host again at least this often.
 const FRESH: Duration = Duration::from_secs(3);
-/// A reply that is older says nothing of what the link reaches now.
+/// A reply older than this proves nothing about what the link reaches now.
 const REMEMBERED: Duration = Duration::from_secs(1_800);
 
 /// What is known of one host over one link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Standing {
-    /// When it last replied to a probe, or a program heard of it.
+    /// When it last replied to a probe, or a program received something from it.
     heard: Option<Instant>,
     /// When it last replied to a probe.
     replied: Option<Instant>,
-    /// Since when programs wait for it, and when the world last said so.
+    /// Since when programs wait for it, and when the world last reported that.
     waiting: Option<(Instant, Instant)>,
-    /// Probes that it left without a reply since it last replied.
+    /// Unanswered probes since its last reply.
     tries: u8,
     resolves: bool,
     near: bool,
@@ -49,14 +50,14 @@ impl Standing {
     }
 }
 
-/// All of them.
+/// All hosts, by link.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
     known: BTreeMap<(LinkId, HostId), Standing>,
 }
 
 impl Hosts {
-    /// Takes in what the world says of a host.
+    /// Records a host's event.
     pub(crate) fn told(&mut self, now: Instant, link: LinkId, host: HostId, event: HostEvent) {
         let standing = self.known.entry((link, host)).or_default();
         match event {
@@ -73,7 +74,7 @@ impl Hosts {
         self.bound(link);
     }
 
-    /// It has replied to a probe; whether its reply says that something beyond the next hop is reached.
+    /// Records a reply to a probe. Returns whether it proves that the link reaches beyond the next hop.
     pub(crate) fn replied(&mut self, now: Instant, link: LinkId, host: HostId) -> bool {
         let standing = self.known.entry((link, host)).or_default();
         (standing.heard, standing.replied, standing.tries) = (Some(now), Some(now), 0);
@@ -82,14 +83,14 @@ impl Hosts {
         is_far
     }
 
-    /// A probe had no reply in time.
+    /// Records that a probe had no reply in time.
     pub(crate) fn missed(&mut self, link: LinkId, host: HostId) {
         if let Some(standing) = self.known.get_mut(&(link, host)) {
             standing.tries = standing.tries.saturating_add(1);
         }
     }
 
-    /// The link leads to another network now, or is gone.
+    /// Drops the hosts of a link that leads to another network, or is gone.
     pub(crate) fn forget(&mut self, link: LinkId) {
         self.known.retain(|(of, _), _| *of != link);
     }
@@ -119,13 +120,13 @@ impl Hosts {
             .is_some_and(|standing| standing.near)
     }
 
-    /// Whether it has replied over this link, or was heard there, not too long ago.
+    /// Whether it has replied or was heard over this link within [`REMEMBERED`].
     pub(crate) fn was_heard(&self, now: Instant, link: LinkId, host: HostId) -> bool {
         let heard = self.known.get(&(link, host)).and_then(|standing| standing.heard);
         heard.is_some_and(|at| now - at < REMEMBERED)
     }
 
-    /// The host beyond the next hop that has most lately replied to a probe over this link.
+    /// The host beyond the next hop with the latest reply to a probe over this link.
     pub(crate) fn surest(&self, link: LinkId) -> Option<HostId> {
         let far = self.over(link).filter(|(_, standing)| !standing.near);
         let replied = far.filter(|(_, standing)| standing.has_replied());
@@ -134,7 +135,8 @@ impl Hosts {
             .map(|(host, _)| host)
     }
 
-    /// The host to probe while nothing is wrong: one that replies, beyond the next hop rather than the next hop itself; or one that may reply.
+    /// The host to probe while nothing is wrong: one that replies, preferably beyond the next hop, or else
+    /// one that may reply.
     pub(crate) fn easiest(&self, link: LinkId) -> Option<HostId> {
         let willing = |standing: &Standing| standing.has_replied() || standing.tries < MOST_TRIES;
         let known = self.over(link).filter(|(_, standing)| willing(standing));
@@ -147,7 +149,7 @@ impl Hosts {
             .map(|(host, _)| host)
     }
 
-    /// Hosts for which programs wait over this link, the latest first, and since when.
+    /// Hosts for which programs wait over this link, the latest first, and since when they wait.
     pub(crate) fn unanswered(&self, now: Instant, link: LinkId) -> Vec<(HostId, Instant)> {
         let waiting = self.over(link).filter_map(|(host, standing)| {
             let (since, told) = standing.waiting?;
@@ -158,7 +160,7 @@ impl Hosts {
         waiting
     }
 
-    /// Hosts that have been heard over this link, the latest first; those that reply to probes before the others.
+    /// Hosts heard over this link, the latest first. Those that reply to probes precede the others.
     pub(crate) fn heard(&self, now: Instant, link: LinkId) -> Vec<HostId> {
         let lately = |standing: &Standing| standing.heard.is_some_and(|at| now - at < REMEMBERED);
         let mut heard: Vec<(HostId, &Standing)> =

@@ -1,9 +1,9 @@
-//! Everything the engine knows: links, connections with their subflows, and the state that holds both.
+//! The engine's state: links, connections with their subflows, and the table that holds both.
 //!
-//! In go inputs. Out come numbers: what was measured has gone through `estimate`.
-//! `state` takes inputs in, and its verbs queue actions, which are the only way to act.
-//! `path` is one link, with its `air`, `cost`, `doubt`, `portals`, `hosts`, `suspicion` and `watches`.
-//! `conn` is one connection, with its `traffic` and `renewals`.
+//! Inputs go in, and figures come out, after `estimate` has processed what was measured. `state` takes
+//! inputs, and its methods queue actions, which are the only way to act. `path` is one link, with
+//! its `air`, `cost`, `doubt`, `portals`, `hosts`, `suspicion` and `watches`. `conn` is one connection, with
+//! its `traffic` and `renewals`. Nothing here decides.
 
 pub(crate) mod air;
 pub(crate) mod change;

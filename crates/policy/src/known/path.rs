@@ -1,4 +1,4 @@
-//! Everything known about one link; the only home of path state.
+//! State of one link, held nowhere else.
 
 use crate::estimate::beacons::Beacons;
 use crate::estimate::energy;
@@ -14,7 +14,7 @@ use crate::known::portals::Held;
 use alloc::boxed::Box;
 use units::{Bitrate, Bytes, Dbm, Duration, Instant, Ratio};
 
-/// A link and what is known of it.
+/// A link and its state.
 #[derive(Debug)]
 pub(crate) struct Path {
     pub(crate) spec: LinkSpec,
@@ -23,68 +23,68 @@ pub(crate) struct Path {
     pub(crate) usable_since: Option<Instant>,
     /// How the user's routes rank it, in IPv4 and IPv6.
     pub(crate) uplinks: [Uplink; 2],
-    /// When this engine last asked for the association; `None` if it does not want one.
+    /// When the engine last requested the association. `None` if it does not want one.
     pub(crate) asked: Option<Instant>,
     pub(crate) beacons: Beacons,
     pub(crate) signal: Signal,
-    /// From the first beacon on.
+    /// Present from the first beacon on.
     pub(crate) mobility: Option<Box<Mobility>>,
-    /// How its access point sends, if the world has said so.
+    /// The PHY of its access point, if the world has reported it.
     pub(crate) phy: Option<Phy>,
-    /// From the first frame or survey on.
+    /// Present from the first frame or survey on.
     pub(crate) air: Option<Box<Air>>,
     pub(crate) cost: Cost,
-    /// What its radio draws, if the world has said so.
+    /// What its radio draws, if the world has reported it.
     pub(crate) draws: Option<energy::Radio>,
     /// What it would carry in ten seconds, in a world that knows.
     pub(crate) foreseen: Option<Bytes>,
     pub(crate) health: Health,
-    /// Why nothing new is to use it, although it is alive.
+    /// Why nothing new may use it, although it is alive.
     pub(crate) held: Option<Held>,
     pub(crate) gap: Gap,
-    /// The least round-trip time ever seen.
+    /// The minimum round-trip time ever measured.
     pub(crate) base_rtt: Option<Duration>,
-    /// The queue that has stood before it lately, on average.
+    /// The recent queueing delay on it, smoothed.
     pub(crate) queue: Duration,
-    /// The last time that anything arrived over it.
+    /// When anything last arrived over it.
     pub(crate) heard: Option<Instant>,
-    /// The interface's own count of received packets.
+    /// The interface's counter of received packets.
     pub(crate) received: u64,
-    /// The best goodput that it has shown lately, over whichever connection showed most.
+    /// The best recent goodput, over any one connection.
     pub(crate) shown: Bitrate,
-    /// The most that it is known to carry: it comes down only when the others are full and it brings less.
+    /// The most that it is known to carry. It falls only when the others are full and it carries less.
     pub(crate) worth: Bitrate,
-    /// How its subflows stood when they were last looked at together.
+    /// Its subflows together, as of the last tick.
     pub(crate) tally: Tally,
-    /// Which share of what goes over it is to be marked, by who asks for that.
+    /// The share of its packets to mark, by the part that requests it.
     pub(crate) marks: Marks,
-    /// What was last decided about it.
+    /// The last decision about it.
     pub(crate) note: Option<Note>,
-    /// What was since then decided about it for one connection only, while that lasts.
+    /// A later decision about it for one connection only, while that holds.
     pub(crate) aside: Option<Note>,
 }
 
-/// What a link's subflows are together.
+/// The subflows of a link together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Tally {
     /// Whether there are any.
     pub(crate) joined: bool,
-    /// Whether one of them has had the time to find what the link carries.
+    /// Whether one of them is old enough to have found the link's rate.
     pub(crate) grown: bool,
-    /// The best goodput that one of them has shown lately.
+    /// The best recent goodput of any one of them.
     pub(crate) best: Bitrate,
-    /// What those in use bring now.
+    /// The present rate of those in use.
     pub(crate) rate: Bitrate,
 }
 
-/// Shares that are to be marked: of what arrives the larger one counts.
+/// Shares of packets to mark. For arriving packets, the larger one counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Marks {
     /// Because other access points of its channel are better.
     pub(crate) steering: Ratio,
-    /// Because a queue stands before it, on its way here.
+    /// Because of a queue on the way here.
     pub(crate) queue: Ratio,
-    /// Of what is sent, because a queue stands before it on its way from here.
+    /// Of sent packets, because of a queue on the way from here.
     pub(crate) sent: Ratio,
 }
 
@@ -94,18 +94,18 @@ impl Marks {
     }
 }
 
-/// Whether a link still carries anything.
+/// Whether a link still carries data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Health {
-    /// Nothing speaks against it.
+    /// No doubt is open.
     Alive,
-    /// It fell silent; probes are out.
+    /// It is silent, and probes are out.
     Doubted(Doubt),
-    /// It is given up until a probe is answered.
+    /// It is dead until a probe is answered.
     Dead {
         /// When to probe again.
         next_try: Instant,
-        /// How many probes were in vain.
+        /// Probes sent without a reply.
         tries: u32,
     },
 }
@@ -142,7 +142,7 @@ impl Path {
         }
     }
 
-    /// What was decided last, of the link or of it for one connection.
+    /// The last decision about the link, or about it for one connection.
     pub(crate) fn decided(&self) -> Option<&Note> {
         self.aside.as_ref().or(self.note.as_ref())
     }
@@ -155,32 +155,32 @@ impl Path {
         }
     }
 
-    /// What was decided for that connection is no longer so.
+    /// Drops what was decided about it for this connection.
     pub(crate) fn forget_aside(&mut self, conn: ConnId) {
         self.aside.take_if(|note| note.conn == Some(conn));
     }
 
-    /// Has a carrier and an address.
+    /// Whether it has a carrier and an address.
     pub(crate) const fn is_usable(&self) -> bool {
         self.carrier && self.usable_since.is_some()
     }
 
-    /// Neither role, trust nor cost speak against it.
+    /// Whether role, trust and cost all permit its use.
     pub(crate) fn is_allowed(&self) -> bool {
         self.spec.role != Role::Never && self.cost.refused.is_none()
     }
 
-    /// Usable, allowed, and not given up.
+    /// Whether it is usable, allowed, and not dead.
     pub(crate) fn is_sound(&self) -> bool {
         self.is_usable() && self.is_allowed() && !matches!(self.health, Health::Dead { .. })
     }
 
-    /// Sound, and not held out: something new may use it.
+    /// Whether something new may use it: it is sound and not held out.
     pub(crate) fn is_candidate(&self) -> bool {
         self.is_sound() && self.held.is_none()
     }
 
-    /// The estimators of a WiFi link's air, made when they are first needed.
+    /// The estimators of a WiFi link's air, created when first needed.
     pub(crate) fn air(&mut self) -> Option<&mut Air> {
         let phy = self.phy.unwrap_or(Phy::of_channel(self.spec.channel));
         let is_wifi = self.is_wifi();
@@ -191,7 +191,7 @@ impl Path {
         }
     }
 
-    /// A beacon was heard.
+    /// Records a beacon.
     pub(crate) fn beacon(&mut self, now: Instant, signal: Dbm) {
         self.beacons.hear(now);
         self.signal.hear(now, signal);
@@ -200,12 +200,12 @@ impl Path {
             .hear(now, signal::snr(signal));
     }
 
-    /// Nothing speaks against it at all.
+    /// Whether it is usable and no doubt is open.
     pub(crate) fn is_alive(&self) -> bool {
         self.is_usable() && self.health == Health::Alive
     }
 
-    /// The open question, if there is one.
+    /// The open doubt, if any.
     pub(crate) const fn doubt(&self) -> Option<Doubt> {
         match self.health {
             Health::Doubted(doubt) => Some(doubt),
@@ -222,19 +222,19 @@ impl Path {
         self.spec.kind == LinkKind::Wifi
     }
 
-    /// WiFi whose signal is known: its beacons have been heard.
+    /// Whether it is WiFi with a known signal: its beacons were heard.
     pub(crate) fn is_heard(&self) -> bool {
         self.is_wifi() && self.signal.mean().is_some()
     }
 
-    /// A round-trip time was measured over it.
+    /// Records a round-trip time.
     pub(crate) fn measured(&mut self, rtt: Duration) {
         if rtt > Duration::ZERO {
             self.base_rtt = Some(self.base_rtt.map_or(rtt, |least| least.min(rtt)));
         }
     }
 
-    /// The least round-trip time seen, or a guess by kind before the first.
+    /// The minimum round-trip time, or a default by kind before the first sample.
     pub(crate) fn rtt(&self) -> Duration {
         self.base_rtt.unwrap_or(match self.spec.kind {
             LinkKind::Cable | LinkKind::Wifi => Duration::from_millis(50),
@@ -242,12 +242,12 @@ impl Path {
         })
     }
 
-    /// The round trip that a packet has to expect now.
+    /// The round-trip time that a packet should expect now.
     pub(crate) fn delay(&self) -> Duration {
         self.rtt() + self.queue
     }
 
-    /// The goodput to expect if it were used now: by signal for WiFi, by what it has shown for the others.
+    /// The goodput to expect if it were used now: from the signal for WiFi, from recent goodput for others.
     pub(crate) fn expected(&self) -> Bitrate {
         match self.signal.mean() {
             Some(mean) if self.is_wifi() => signal::expected_goodput(mean),
@@ -255,7 +255,7 @@ impl Path {
         }
     }
 
-    /// The signal that a WiFi link will have after `ahead`; `None` for other links.
+    /// The signal of a WiFi link after `ahead`. `None` for other links.
     pub(crate) fn signal_ahead(&self, ahead: Duration) -> Option<Dbm> {
         self.signal.ahead(ahead).filter(|_| self.is_wifi())
     }

@@ -1,6 +1,6 @@
-//! What checks for captive portals have found, and which links are held out because of it.
+//! Results of checks for captive portals, and which links are held out because of them.
 //!
-//! [`crate::alive::portal`] asks for checks and decides.
+//! [`crate::alive::portal`] requests checks and decides.
 
 use super::path::Path;
 use crate::io::{Checked, LinkId};
@@ -9,26 +9,26 @@ use alloc::format;
 use alloc::string::String;
 use units::{Duration, Instant};
 
-/// From one check to the next while it passes.
+/// Interval between checks while they pass.
 const WHILE_OPEN: Duration = Duration::from_secs(300);
-/// The same while the link is held out, or may have to be.
+/// Interval while the link is held out, or may have to be.
 const WHILE_HELD: Duration = Duration::from_secs(30);
-/// After the first check without a reply.
+/// Time to the next check after the first one without a reply.
 const AGAIN: Duration = Duration::from_secs(5);
-/// Checks without a reply that hold a link out.
+/// Checks without a reply after which a link is held out.
 pub(crate) const LEAST_FAILURES: u32 = 2;
 
 /// Why a link is held out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Held {
-    /// A captive portal answers.
+    /// A captive portal replies.
     Portal,
-    /// Nothing answers, while the check passes over this link.
+    /// Nothing replies, while the check passes over this link.
     Nothing(LinkId),
 }
 
 impl Held {
-    /// A sentence.
+    /// The reason as a sentence.
     pub(crate) fn why(self, paths: &BTreeMap<LinkId, Path>) -> String {
         let every = WHILE_HELD.as_secs();
         match self {
@@ -47,16 +47,16 @@ impl Held {
     }
 }
 
-/// What checks have found.
+/// Results of the checks of all links.
 #[derive(Debug, Default)]
 pub(crate) struct Portals {
     pub(crate) doors: BTreeMap<LinkId, Door>,
 }
 
-/// What checks of one link have found.
+/// Results of the checks of one link.
 #[derive(Debug, Default)]
 pub(crate) struct Door {
-    /// When the check was asked for whose result has not come.
+    /// When the check was requested whose result has not arrived.
     pub(crate) asked: Option<Instant>,
     pub(crate) next: Option<Instant>,
     /// The latest result.
@@ -65,25 +65,25 @@ pub(crate) struct Door {
 }
 
 impl Portals {
-    /// The world can check this link, and now is a good time.
+    /// Records that the world can check this link, and that a check is useful now.
     pub(crate) fn checkable(&mut self, link: LinkId) {
         self.doors.entry(link).or_default();
         self.hurry(link);
     }
 
-    /// It leads to another network, or is gone.
+    /// Drops a link that leads to another network, or is gone.
     pub(crate) fn forget(&mut self, link: LinkId) {
         self.doors.remove(&link);
     }
 
-    /// Something speaks against the link: it is checked at once.
+    /// Makes a check due at once, because there is evidence against the link.
     pub(crate) fn hurry(&mut self, link: LinkId) {
         if let Some(door) = self.doors.get_mut(&link) {
             door.next = None;
         }
     }
 
-    /// A result.
+    /// Records a result.
     pub(crate) fn checked(&mut self, now: Instant, link: LinkId, checked: Checked) {
         let Some(door) = self.doors.get_mut(&link) else {
             return;

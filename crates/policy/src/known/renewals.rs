@@ -1,11 +1,11 @@
-//! Which subflow of a connection is being replaced by another one over the same link.
+//! Which subflow of a connection is being replaced by another over the same link.
 //!
-//! [`crate::subflow::renewal`] begins and ends that.
+//! [`crate::subflow::renewal`] starts and ends a replacement.
 
 use crate::io::{LinkId, SubflowId};
 use units::Instant;
 
-/// What is replaced in one connection, and when that last began.
+/// What is being replaced in one connection, and when a replacement last began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Renewals {
     pub(crate) going_on: Option<Renewal>,
@@ -18,13 +18,13 @@ impl Renewals {
         self.going_on.is_some_and(|renewal| renewal.link == link)
     }
 
-    /// The other subflow over this link cannot come any more: its join was refused, not only late.
+    /// The replacement over this link cannot come: its join was refused, and is not merely late.
     pub(crate) fn join_failed(&mut self, link: LinkId) {
         self.going_on = self.going_on.filter(|renewal| renewal.link != link);
     }
 }
 
-/// A subflow that is about to be replaced.
+/// A subflow that is to be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Renewal {
     pub(crate) old: SubflowId,

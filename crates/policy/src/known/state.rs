@@ -1,4 +1,4 @@
-//! What the engine knows, and what is still to be carried out.
+//! The engine's state, and the queue of its actions.
 
 mod acts;
 mod beginnings;
@@ -16,12 +16,12 @@ use crate::known::watches::Liveness;
 use alloc::collections::{BTreeMap, VecDeque};
 use units::Instant;
 
-/// More links than any host has; a bound for memory whatever a world says.
+/// More links than any host has: limits memory, whatever a world reports.
 const MOST_LINKS: usize = 1_024;
-/// More connections than are watched; those beyond are left to the kernel.
+/// The most connections watched. Others are left to the kernel.
 const MOST_CONNS: usize = 16_384;
 
-/// Links, connections, and what is still to be carried out.
+/// Links, connections, and the queue of actions.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) paths: BTreeMap<LinkId, Path>,
@@ -30,7 +30,7 @@ pub(crate) struct State {
     actions: VecDeque<Action>,
     next_probe: u32,
     probes: VecDeque<(u32, LinkId)>,
-    /// Where new connections begin, in IPv4 and IPv6; `None`: as the user's routes say.
+    /// Where new connections start, in IPv4 and IPv6. `None`: where the user's routes lead.
     chosen: [Option<LinkId>; 2],
     peer_subflows: usize,
     pub(crate) liveness: Liveness,
@@ -57,7 +57,7 @@ impl State {
         self.actions.pop_front()
     }
 
-    /// Takes in one fact; facts about what is gone change nothing.
+    /// Records one input. Inputs about what is gone change nothing.
     pub(crate) fn learn(&mut self, now: Instant, input: Input) -> Change {
         match input {
             Input::Link(link, LinkEvent::Appeared(spec)) => self.appeared(link, spec),

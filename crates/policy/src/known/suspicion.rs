@@ -11,7 +11,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use units::Instant;
 
-/// Which hosts are probed, and what came of it.
+/// Which hosts are probed, and their replies.
 #[derive(Debug, Clone)]
 pub(crate) struct Suspicion {
     pub(crate) since: Instant,
@@ -20,7 +20,7 @@ pub(crate) struct Suspicion {
     pub(crate) next: Instant,
     pub(crate) rounds: u32,
     pub(crate) targets: Vec<Target>,
-    /// A link, and a host, that replied there: it lives.
+    /// A link over which a host replied: that link is alive.
     pub(crate) living: Option<LinkId>,
 }
 
@@ -28,11 +28,11 @@ pub(crate) struct Suspicion {
 pub(crate) struct Target {
     pub(crate) host: HostId,
     pub(crate) counts: Counts,
-    /// Over which other link it has replied.
+    /// The other link over which it has replied.
     pub(crate) elsewhere: Option<LinkId>,
 }
 
-/// What it says that a host is silent.
+/// What the silence of a host proves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Counts {
     /// A program waits for it.
@@ -46,7 +46,7 @@ pub(crate) enum Counts {
 }
 
 impl Suspicion {
-    /// A reply over some link.
+    /// Records a reply over some link.
     pub(crate) fn replied(&mut self, over: LinkId, host: HostId) {
         if over == self.link {
             self.targets.retain(|target| target.host != host);
@@ -58,12 +58,12 @@ impl Suspicion {
         }
     }
 
-    /// It cannot be probed over the suspect.
+    /// Records that a host cannot be probed over the suspect.
     pub(crate) fn failed(&mut self, host: HostId) {
         self.targets.retain(|target| target.host != host);
     }
 
-    /// A sentence while it lasts.
+    /// The state of the suspicion as a sentence, while it lasts.
     pub(crate) fn word(&self, now: Instant) -> String {
         format!(
             "nothing beyond it has replied for {} ms: {} hosts are probed over it and over other links",

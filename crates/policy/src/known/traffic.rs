@@ -1,6 +1,6 @@
-//! How much a connection moves, and which link carries it while that is little.
+//! How much a connection moves, and which link carries it while its traffic is low.
 //!
-//! [`crate::choose::low_traffic`] asks, and says why.
+//! [`crate::choose::low_traffic`] uses it, and explains the choice.
 //!
 //! # Checked by
 //! `tests`; `window-request` in the benchmarks.
@@ -11,26 +11,27 @@ mod tests;
 use crate::io::LinkId;
 use units::{Bytes, Duration, Instant};
 
-/// Less than this in a second is little; idle connections say nothing.
+/// Low traffic: less than this in a second. Idle connections do not change their state.
 const LITTLE: Bytes = Bytes::from_kib(48);
-/// More than this in a second or less is much.
+/// High traffic: more than this in a second or less.
 const MUCH: Bytes = Bytes::from_kib(96);
 const MARKS: usize = 5;
 const MARK_EVERY: Duration = Duration::from_millis(250);
-/// Another link is quicker if it takes no more than these percent of the present one's time.
+/// Another link is quicker if its delay is at most this percentage of the present link's.
 const QUICKER_PERCENT: u32 = 75;
 
-/// How much a connection has moved lately, and over which link it goes while that is little.
+/// Recent traffic of a connection, and the link that carries it while traffic is low.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Thin {
     marks: [Option<(Instant, Bytes)>; MARKS],
-    /// While that is little: over which link it goes.
+    /// The link that carries it while traffic is low.
     pub(crate) over: Option<LinkId>,
     is_thin: bool,
 }
 
 impl Thin {
-    /// Takes in what the connection has moved so far, either way, and what of it waits for earlier bytes; whether it carries little.
+    /// Records the bytes moved so far in both directions, and the out-of-order bytes. Returns whether traffic
+    /// is low.
     pub(crate) fn look(&mut self, now: Instant, moved: Bytes, held: Bytes) -> bool {
         if self.marks[0].is_none_or(|(at, _)| now - at >= MARK_EVERY) {
             self.marks.rotate_right(1);

@@ -1,6 +1,7 @@
-//! What is known of links beside their connections: when something beyond the next hop was heard, and which questions are open.
+//! Evidence about links besides their connections: when something beyond the next hop was heard, and which
+//! probes are open.
 //!
-//! [`crate::alive::idle`] asks, and decides what follows.
+//! [`crate::alive::idle`] sends the probes, and decides what follows.
 //!
 //! # Checked by
 //! `tests::liveness`.
@@ -13,32 +14,32 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
 
-/// What must have been sent, and nearly nothing come, for the counters alone to raise a suspicion.
+/// Packets sent, and for how long, with nearly nothing received, before counters alone raise a suspicion.
 const ONE_WAY: (u64, Duration) = (4, Duration::from_secs(2));
-/// Counters are compared over no more than this.
+/// Counters are compared over at most this long.
 const LOOKBACK: Duration = Duration::from_secs(6);
-/// The pause for a host that was not probed then.
+/// Pause where a new host is unanswered that was not probed then.
 const NEWS_PAUSE: Duration = Duration::from_secs(2);
-/// The first pause after a suspicion that came to nothing; it doubles each time.
+/// First pause after a suspicion that came to nothing. It doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
-/// The longest such pause where the link was found alive.
+/// Longest such pause where the link was found alive.
 pub(crate) const CLEARED_PAUSE: Duration = Duration::from_secs(60);
-/// The longest such pause where nothing was found out.
+/// Longest such pause where the outcome stayed open.
 pub(crate) const OPEN_PAUSE: Duration = Duration::from_secs(15);
 
-/// What is known of links beside their connections.
+/// Evidence about links besides their connections.
 #[derive(Debug, Default)]
 pub(crate) struct Liveness {
     pub(crate) hosts: Hosts,
     pub(crate) watches: BTreeMap<LinkId, Watch>,
     pub(crate) open: VecDeque<Question>,
-    /// Questions that may be asked while nothing is wrong, and since when another one is being saved up.
+    /// Probes that may be sent while nothing is wrong, and since when the next one accrues.
     pub(crate) saved: Option<(u32, Instant)>,
-    /// The link whose turn it is to be asked while nothing is wrong.
+    /// The link to probe next while nothing is wrong.
     pub(crate) turn: Option<LinkId>,
 }
 
-/// A probe that is out.
+/// An open probe.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Question {
     pub(crate) probe: u32,
@@ -46,22 +47,22 @@ pub(crate) struct Question {
     pub(crate) host: HostId,
 }
 
-/// One link, watched.
+/// The watch on one link.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     /// When something beyond the next hop was last heard over it.
     pub(crate) heard: Option<Instant>,
-    /// When it was last asked while nothing was wrong.
+    /// When it was last probed while nothing was wrong.
     pub(crate) asked: Option<Instant>,
     pub(crate) stage: Stage,
-    /// After a suspicion that came to nothing.
+    /// The pause after a suspicion that came to nothing.
     pub(crate) pause: Option<Pause>,
     pub(crate) counted: Option<Counted>,
-    /// The hosts on whose silence the link was given up.
+    /// The hosts whose silence proved the link dead.
     pub(crate) lost: Vec<HostId>,
 }
 
-/// No suspicion for a while; a short one for hosts that are not in `cleared`.
+/// No suspicion is raised for a while. The time is short for hosts that are not in `cleared`.
 #[derive(Debug, Clone)]
 pub(crate) struct Pause {
     pub(crate) from: Instant,
@@ -70,28 +71,28 @@ pub(crate) struct Pause {
     pub(crate) cleared: Vec<HostId>,
 }
 
-/// What an interface has moved since this moment.
+/// The counters of an interface since this moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counted {
     pub(crate) since: Instant,
     pub(crate) sent: u64,
     pub(crate) received: u64,
-    /// By now.
+    /// The latest counters.
     pub(crate) latest: (u64, u64),
 }
 
-/// What is being found out about a link.
+/// What is being tested about a link.
 #[derive(Debug, Default)]
 pub(crate) enum Stage {
     #[default]
     Quiet,
-    /// One host was asked.
+    /// One host was probed.
     Asked(Asked),
-    /// Several are.
+    /// Several hosts are probed.
     Suspected(Suspicion),
 }
 
-/// One host that was asked by itself.
+/// One host that was probed alone.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked {
     pub(crate) host: HostId,
@@ -101,7 +102,7 @@ pub(crate) struct Asked {
 }
 
 impl Watch {
-    /// Whether nearly nothing comes back for what the interface sends.
+    /// Whether the interface receives nearly nothing for what it sends.
     pub(crate) fn is_one_way(&self, now: Instant) -> bool {
         let Some(Counted {
             since,
@@ -132,7 +133,7 @@ impl Watch {
         }
     }
 
-    /// Whether a new suspicion is worth its probes, by these hosts.
+    /// Whether a new suspicion raised by these hosts is worth its probes.
     pub(crate) fn may_suspect(&self, now: Instant, by: &[HostId]) -> bool {
         self.pause.as_ref().is_none_or(|pause| {
             let is_news = by.iter().any(|host| !pause.cleared.contains(host));
@@ -145,7 +146,7 @@ impl Watch {
         })
     }
 
-    /// Begins the next pause, longer than the last one unless that was long ago.
+    /// Starts the next pause. It is longer than the last one, unless that was long ago.
     pub(crate) fn rest(&mut self, now: Instant, most: Duration, cleared: Vec<HostId>) {
         let before = self.pause.take();
         let lasts = before
@@ -162,7 +163,7 @@ impl Watch {
 }
 
 impl Liveness {
-    /// Takes in what the world says of a host; whether that shows the link to be alive.
+    /// Records a host's event. Returns whether it proves the link alive.
     pub(crate) fn told(&mut self, now: Instant, link: LinkId, host: HostId, event: HostEvent) -> bool {
         self.hosts.told(now, link, host, event);
         let is_heard = event == HostEvent::Heard;
@@ -172,17 +173,17 @@ impl Liveness {
         is_heard
     }
 
-    /// Something beyond the next hop was heard over this link.
+    /// Records that something beyond the next hop was heard over this link.
     pub(crate) fn heard(&mut self, now: Instant, link: LinkId) {
         self.watches.entry(link).or_default().heard = Some(now);
     }
 
-    /// Takes in the counters of an interface.
+    /// Records the counters of an interface.
     pub(crate) fn count(&mut self, now: Instant, link: LinkId, sent: u64, received: u64) {
         self.watches.entry(link).or_default().count(now, sent, received);
     }
 
-    /// A reply, if it is to a question of this part; whether it shows the link to be alive.
+    /// Handles a reply, if its probe was sent from here. Returns whether it proves the link alive.
     pub(crate) fn replied(&mut self, now: Instant, link: LinkId, probe: u32) -> Option<bool> {
         let at = self
             .open
@@ -206,7 +207,7 @@ impl Liveness {
         Some(shows_life)
     }
 
-    /// A question could not be asked: that it has no reply proves nothing.
+    /// Drops a probe that could not be sent: a missing reply proves nothing.
     pub(crate) fn failed(&mut self, now: Instant, link: LinkId, probe: u32) {
         let Some(at) = self
             .open
@@ -229,27 +230,27 @@ impl Liveness {
         }
     }
 
-    /// The link leads to another network, or is gone.
+    /// Drops a link that leads to another network, or is gone.
     pub(crate) fn forget(&mut self, link: LinkId) {
         self.hosts.forget(link);
         self.watches.remove(&link);
     }
 
-    /// This host did not run: what is out is asked again.
+    /// Restarts open probes, because this host did not run.
     pub(crate) fn begin_anew(&mut self) {
         for watch in self.watches.values_mut() {
             (watch.stage, watch.counted) = (Stage::Quiet, None);
         }
     }
 
-    /// Whether the link was given up here, and not by a connection's probes.
+    /// Whether the link was found dead here, and not by a connection's probes.
     pub(crate) fn has_lost(&self, link: LinkId) -> bool {
         self.watches
             .get(&link)
             .is_some_and(|watch| !watch.lost.is_empty())
     }
 
-    /// It is alive again.
+    /// The link is alive again.
     pub(crate) fn found(&mut self, link: LinkId) {
         if let Some(watch) = self.watches.get_mut(&link) {
             watch.lost.clear();
@@ -257,7 +258,7 @@ impl Liveness {
         }
     }
 
-    /// What is being found out about a link, if anything is.
+    /// What is being tested about a link, if anything.
     pub(crate) fn word(&self, now: Instant, link: LinkId) -> Option<String> {
         match &self.watches.get(&link)?.stage {
             Stage::Suspected(suspicion) => Some(suspicion.word(now)),

@@ -1,38 +1,42 @@
-//! How many of the next packets are to be marked: error diffusion, in integers.
+//! How many of the next packets to mark: error diffusion, in integers.
 //!
-//! A marking rate is carried out by adding it, for every ECN-capable packet, to a 32.32 accumulator; each time that the
-//! integer part grows, a mark is due. So n packets at one rate get ⌊n · rate⌋ marks, evenly spread, give or take the fraction
-//! that was there before. A changed rate acts on the next packet and loses nothing. Random marks at the same rate would scatter
-//! by √(n · rate), which at the rates in use (0.01–0.5 %) is most of the signal.
+//! For each ECN-capable packet, the marking rate is added to a 32.32 accumulator. Whenever its integer part
+//! grows, a mark is due. So n packets at one rate get ⌊n · rate⌋ marks, evenly spread, within the fraction
+//! left over from earlier. A changed rate acts on the next packet and loses nothing. Random marks at the same
+//! rate would scatter by √(n · rate), which at the rates in use (0.01–0.5 %) is most of the signal.
 //!
-//! The engine asks for rates ([`crate::Action::Mark`]); a world without that BPF program carries them out with a [`Diffusion`] for each link.
+//! The engine requests rates ([`crate::Action::Mark`]). A world without that BPF program applies them with
+//! one [`Diffusion`] per link.
 //!
 //! # Sources
-//! - Floyd and Steinberg 1976, "An adaptive algorithm for spatial greyscale": error diffusion, here in one dimension.
+//! - Floyd and Steinberg 1976, "An adaptive algorithm for spatial greyscale": error diffusion, here in one
+//!   dimension.
 //! - RFC 3168 §5: only ECN-capable packets take part.
 //!
 //! # Where we differ, and why
-//! Several packets that travel as one weigh as many as they are, and more than one mark can be due for them.
+//! Several packets that travel as one count as several, and more than one mark can be due for them.
 //!
 //! # Checked by
-//! `tests`; `golden/mark.csv`, whose answers this module, `bpf/mark.h` compiled for the host, and the BPF program all give.
+//! `tests`; `golden/mark.csv`, whose answers this module, `bpf/mark.h` compiled for the host, and the BPF
+//! program all give.
 
 use units::Ratio;
 
-/// Decides which packets of one link are to be marked.
+/// Decides which packets of one link to mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Diffusion {
-    /// 32.32: marks asked for so far, and the fraction towards the next. Wraps after 2³² marks, which is exact too.
+    /// 32.32: marks due so far, and the fraction towards the next. It wraps after 2³² marks, which is exact
+    /// too.
     sum: u64,
 }
 
 impl Diffusion {
-    /// Nothing owed.
+    /// Starts with no mark due.
     pub const fn new() -> Self {
         Self { sum: 0 }
     }
 
-    /// How many of the next `weight` packets, which travel as one, are to be marked at `rate`: 0..=`weight`.
+    /// How many of the next `weight` packets, which travel as one, to mark at `rate`: 0..=`weight`.
     pub const fn due(&mut self, rate: Ratio, weight: u16) -> u32 {
         let before = self.sum;
         // At most 2³² · 2¹⁶.
@@ -49,7 +53,7 @@ mod tests {
     const GOLDEN: &str = include_str!("../../../../golden/mark.csv");
 
     #[test]
-    fn golden_answers() {
+    fn golden_vectors_hold() {
         let rows = GOLDEN.lines().filter(|line| !line.starts_with(['#', 'b']));
         for line in rows {
             let cells: Vec<u64> = line.split(',').map(|cell| cell.parse().unwrap()).collect();
@@ -90,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_as_far_apart_as_they_can_be() {
+    fn marks_are_evenly_spaced() {
         let mut diffusion = Diffusion::new();
         let rate = Ratio::from_fraction(1, 300);
         let marks: Vec<usize> = (0..10_000).filter(|_| diffusion.due(rate, 1) == 1).collect();
@@ -103,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_train_of_packets_is_due_as_many_marks_as_its_packets_alone() {
+    fn a_train_of_packets_gets_as_many_marks_as_single_packets() {
         let rate = Ratio::from_fraction(3, 7);
         let (mut together, mut alone) = (Diffusion::new(), Diffusion::new());
         for weight in [1, 44, 2, 7, 65_535] {

@@ -1,9 +1,9 @@
-//! Keeps queues short: at the peer, before each link, and in this host.
+//! Keeps queues short: at the peer, on each link, and in this host.
 //!
-//! In go round-trip times, rates and backlogs of subflows.
-//! Out come congestion marks, windows, limits on unsent data, and caps on pacing.
-//! `queues` watches links, `aqm` computes their marks, and `mark` spreads marks over packets.
-//! `windows` and `unsent` limit connections. `pacing` slows down an upload's slow start.
+//! The inputs are round-trip times, rates and backlogs of subflows. The outputs are congestion marks,
+//! windows, limits on unsent data, and caps on pacing. `queues` watches links, `aqm` computes their marks,
+//! and `mark` spreads marks over packets. `windows` and `unsent` limit connections. `pacing` slows down an
+//! upload's slow start.
 
 pub(crate) mod aqm;
 pub mod mark;

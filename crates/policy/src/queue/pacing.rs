@@ -1,20 +1,28 @@
-//! An upload's slow start that hears no mark: for eight round trips, two seconds at most, it is to send less than arrives.
+//! Slows down the slow start of an upload that ignores marks: for eight round trips, at most two seconds, it
+//! sends less than is acknowledged.
 //!
-//! A controller that paces and looks for the rate itself (BBR) answers neither marks nor losses while it starts: it stops when three round trips have brought no
-//! quarter more, and by then twice what fills the link is under way. What does not fit into the queue is sent again a round trip later, and all that came over other
-//! links waits for it. Held to 70 % of what arrives from the first sign of a queue on, it finds in the same three round trips that there is no more.
+//! A controller that paces and probes for the rate itself (BBR) ignores marks and losses in its startup. It
+//! stops when three round trips have raised the rate by less than a quarter, and by then twice what fills the
+//! link is in flight. What overflows the queue is retransmitted a round trip later, and all bytes from other
+//! links wait for it. If it is held to 70 % of the acknowledged rate from the first sign of a queue, the same
+//! three round trips show it that there is no more.
 //!
 //! # Sources
-//! - Linux 6.18, `net/ipv4/tcp_bbr.c`: `bbr_check_full_bw_reached`, pacing and window gain of 2.89 until then; `net/core/sock.c`, `SO_MAX_PACING_RATE`.
-//! - Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016: what startup overshoots.
+//! - Linux 6.18, `net/ipv4/tcp_bbr.c`: `bbr_check_full_bw_reached`, pacing and window gain of 2.89 until
+//!   then; `net/core/sock.c`, `SO_MAX_PACING_RATE`.
+//! - Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016: how far startup
+//!   overshoots.
 //!
 //! # Where we differ, and why
-//! 1. Once for each subflow, over cables: what the round trip shows over radio comes from the air. The sign is that of [`crate::queue::aqm`], but in the subflow's own round
-//!    trips: another peer may be nearer, and a queue that stands when it begins is not its own.
-//! 2. Not beside one that is past its start and moves much over the same link: it may be its queue.
-//! 3. Half of what is under way in a round trip is the least that is believed to arrive. In a start it is about what does; where one reading came before a burst of
-//!    acknowledgements, or behind a hole, it keeps the cap from being a small part of the rate.
-//! 4. One that has moved much when it is first seen was not seen to begin.
+//! 1. Once per subflow, over cables only: over radio, the air changes the round trip. The sign is that of
+//!    [`crate::queue::aqm`], but in the subflow's own round trips. Another peer may be nearer, and a queue
+//!    that exists when it begins is not its own.
+//! 2. Not beside a subflow that is past its start and moves much over the same link: the queue may be that
+//!    one's.
+//! 3. The rate is taken as at least half of what is in flight per round trip. In a start, that is about the
+//!    true rate. If a sample came before a burst of acknowledgements, or behind a hole, this keeps the cap
+//!    from being a small fraction of the rate.
+//! 4. A subflow that had moved much when first seen does not count: its start was not seen.
 //!
 //! # Checked by
 //! `tests::pacing`; `window-upload` in the benchmarks.
@@ -29,14 +37,16 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use units::{Bitrate, Duration, Instant};
 
-/// What was sent until the sign came is more than fills the link, and has to drain: so much of what arrives.
+/// Cap as a percentage of the acknowledged rate. What was sent before the sign is more than fills the link,
+/// and has to drain.
 const HELD_PERCENT: u64 = 70;
-/// For so many round trips. The controller looks at three whole ones, and they become longer as the queue does. BBR forgets after ten what it saw without the cap.
+/// Duration of the cap in round trips. The controller needs three whole ones, which lengthen with the queue.
+/// BBR forgets after ten what it measured without the cap.
 const ROUNDS: u32 = 8;
-/// No longer, whatever a round trip takes.
+/// The longest cap, whatever a round trip takes.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// A subflow's counters were read.
+/// Checks a subflow whose counters were read.
 pub(crate) fn look(now: Instant, state: &mut State, conn: ConnId, id: SubflowId) {
     let starting = state
         .conns
@@ -65,7 +75,7 @@ pub(crate) fn look(now: Instant, state: &mut State, conn: ConnId, id: SubflowId)
     let why = format!(
         "{rate} for {time} ms, if it paces: its slow start has begun to fill a queue, round trips take {rtt} ms"
     );
-    // Of this connection, and over in a moment: not how the link stands.
+    // A note of this connection, and over in a moment: it does not describe the link.
     state.push(Action::Note(Note {
         link: Some(link),
         conn: Some(conn),
@@ -79,7 +89,7 @@ fn subflow_mut(state: &mut State, conn: ConnId, id: SubflowId) -> Option<&mut Su
     subflows.iter_mut().find(|subflow| subflow.id == id)
 }
 
-/// Whether its slow start begins to fill a queue before a cable for the first time.
+/// Whether its slow start begins to fill a queue on a cable for the first time.
 fn is_starting(now: Instant, subflow: &Subflow, paths: &BTreeMap<LinkId, Path>) -> bool {
     let least = subflow.sample.min_rtt;
     let starts =
@@ -89,7 +99,7 @@ fn is_starting(now: Instant, subflow: &Subflow, paths: &BTreeMap<LinkId, Path>) 
     starts && fills && paths.get(&subflow.link).is_some_and(is_cable)
 }
 
-/// Whether another one is past its start and moves much over the same link.
+/// Whether another subflow is past its start and moves much over the same link.
 fn is_crowded(now: Instant, state: &State, link: LinkId, id: SubflowId) -> bool {
     let settled = |of: &Subflow| !is_young(now - of.since, of.sample.min_rtt);
     let moves_much = |of: &Subflow| sends_much(of) || of.arrivals.recent_segments(now) >= BUSY_SEGMENTS;

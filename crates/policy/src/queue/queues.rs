@@ -1,22 +1,27 @@
-//! Which links have a queue standing before them, and the marks that make senders take it away.
+//! Which links have a standing queue, and the marks that make senders drain it.
 //!
-//! [`Queue`] decides for one link; here it is shown what the busiest subflow over that link meets.
+//! [`Queue`] decides for one link. This module feeds it the load of the busiest subflow over that link.
 //!
 //! # Sources
-//! - Linux 6.18, `net/ipv4/tcp_input.c`, `tcp_rcv_rtt_measure_ts`: from a time stamp to the data that echoes it, with every queue between;
-//!   a subflow that stood still echoes an old one, but what is less counts at once, what is more by an eighth.
-//! - RFC 6298: what an upload's own acknowledgements say of its round trip.
+//! - Linux 6.18, `net/ipv4/tcp_input.c`, `tcp_rcv_rtt_measure_ts`: measures from a timestamp to the data that
+//!   echoes it, with every queue in between. A subflow that was idle echoes an old timestamp. A smaller
+//!   sample counts at once, a larger one by an eighth.
+//! - RFC 6298: round-trip times from an upload's own acknowledgements.
 //!
 //! # Where we differ, and why
-//! 1. Only links that are busy are judged: data that comes by the way echoes time stamps of long ago.
-//! 2. Only cables are always marked. Over WiFi the round trip comes and goes with the air, and a walk past five access points brought 4 % less for it
-//!    (one run); what is poor there, [`crate::wifi::steering`] sees by its airtime. With marks on the cell, too, one of eight plays of `fade` had a gap of
-//!    120 ms; without, none of twenty over 83.
-//! 3. Over radio what arrives is marked, too, while a link beside it that has no queue is given less than it has shown that it can carry: a queue that stands then is what draws too
-//!    much. A link that joins a running connection meets no loss inside the bounded window, its congestion window ends far over what it carries, and
-//!    the scheduler takes it for the fastest. In the model (60 sets of links, one joins after 30 s; the next minute over a stock host's) the worst set
-//!    brought 0.63 of a stock host's goodput without this rule, and 0.88 with it and what links are believed to carry.
-//! 4. In a slow start over a cable it is looked at with every reading: it overflows a queue within two of the looks that do later.
+//! 1. Only busy links are judged: occasional data echoes old timestamps.
+//! 2. Only cables are always marked. Over WiFi the round-trip time varies with the air, and a walk past five
+//!    access points had 4 % less goodput with marks (one run). Poor access points are found by
+//!    [`crate::wifi::steering`] through their airtime. With marks on the cell, too, one of eight runs of
+//!    `fade` had a gap of 120 ms. Without them, none of twenty had more than 83 ms.
+//! 3. Over radio, arriving packets are also marked while a link beside it without a queue receives less than
+//!    it has shown it can carry: the queue shows which link draws too much. A link that joins a running
+//!    connection has no loss within the capped window. Its congestion window ends far over what it carries,
+//!    and the scheduler considers it the fastest. In the model (60 sets of links, one joins after 30 s;
+//!    goodput of the next minute relative to a stock host), the worst set had 0.63 without this rule. It had
+//!    0.88 with the rule and the estimates of what links carry.
+//! 4. In a slow start over a cable, every sample is checked: slow start overflows a queue within two of the
+//!    later intervals.
 //!
 //! # Checked by
 //! `tests::queues`; `window::tests::fluid::many`.
@@ -34,13 +39,13 @@ use alloc::format;
 use alloc::string::String;
 use units::{Duration, Instant, Ratio};
 
-/// Fewer segments in the last 300 ms are no load that a queue could come from.
+/// Fewer segments than this in the last 300 ms cannot cause a queue.
 pub(crate) const BUSY_SEGMENTS: u64 = 30;
-/// A link with no queue before it that brings less than these percent of what it has shown lately is given too little.
+/// A link without a queue that carries less than this percentage of its recent goodput is starved.
 pub(crate) const STARVED_PERCENT: u64 = 75;
-/// For so many of its round trips, or for that, a subflow may be in its slow start.
+/// A subflow may be in slow start for this many of its round trips, or this long.
 const YOUNG: (u32, Duration) = (10, Duration::from_millis(1_500));
-/// A queue that comes back within this is worth no second word.
+/// A queue that returns within this time is not worth reporting again.
 const SAME: Duration = Duration::from_secs(10);
 
 /// The queues of all links.
@@ -48,7 +53,7 @@ const SAME: Duration = Duration::from_secs(10);
 pub(crate) struct Queues {
     links: BTreeMap<LinkId, Watched>,
     next: Instant,
-    /// When means are to go on.
+    /// When smoothed delays are updated next.
     next_mean: Instant,
 }
 
@@ -62,19 +67,19 @@ struct Watched {
 #[derive(Debug, Default)]
 struct Direction {
     queue: Queue,
-    /// What the busy subflows meet, its round trip that of the busiest; `None` without any.
+    /// The load of the busy subflows, with the round-trip time of the busiest. `None` without any.
     load: Option<Load>,
-    /// Segments of the busiest one.
+    /// Segments of the busiest subflow.
     most: u64,
     marked: Option<Instant>,
-    /// Whether a link beside it is given less than it could carry.
+    /// Whether a link beside it is starved.
     starves: bool,
 }
 
-/// What a busy subflow meets.
+/// The load of one busy subflow.
 struct Meets {
     rtt: Duration,
-    /// Segments in a second.
+    /// Segments per second.
     segments: u64,
     /// Whether this host sends them.
     own: bool,
@@ -100,7 +105,7 @@ impl Queues {
         self.next = now + if young { EVERY_READING } else { aqm::EVERY };
     }
 
-    /// What all subflows meet now; whether one of them may be in its slow start.
+    /// Collects the load of all subflows. Returns whether one of them may be in slow start.
     fn meet(&mut self, now: Instant, state: &State) -> bool {
         let mut any_young = false;
         self.links.retain(|link, _| state.paths.contains_key(link));
@@ -131,12 +136,12 @@ impl Queues {
     }
 }
 
-/// Whether a subflow may be in its slow start.
+/// Whether a subflow may be in slow start.
 pub(crate) fn is_young(age: Duration, base: Duration) -> bool {
     age < (base * YOUNG.0).max(YOUNG.1)
 }
 
-/// Whether it is in use and brings less than it could, though nothing waits before it.
+/// Whether it is in use and carries less than it could, though it has no queue.
 fn is_starved(now: Instant, subflow: &Subflow, paths: &BTreeMap<LinkId, Path>) -> bool {
     let in_use = !subflow.backup && subflow.draining.is_none();
     let [rate, shown] = [subflow.arrivals.rate(now), subflow.arrivals.best_rate(now)];
@@ -147,11 +152,11 @@ fn is_starved(now: Instant, subflow: &Subflow, paths: &BTreeMap<LinkId, Path>) -
             .is_some_and(|path| !is_queued(subflow, path) && !is_sinking(path))
 }
 
-/// What data that comes meets, if much comes.
+/// The load of arriving data, if there is much.
 fn arriving(now: Instant, subflow: &Subflow, starts: bool) -> Option<Meets> {
     let recent = subflow.arrivals.recent_segments(now);
     let rtt = subflow.sample.data_rtt;
-    // A mean of 300 ms is far behind a slow start.
+    // A mean of 300 ms lags far behind a slow start.
     let lately = starts.then(|| subflow.arrivals.lately(now, LATELY).0);
     (recent >= BUSY_SEGMENTS && rtt > Duration::ZERO).then(|| Meets {
         rtt,
@@ -160,7 +165,7 @@ fn arriving(now: Instant, subflow: &Subflow, starts: bool) -> Option<Meets> {
     })
 }
 
-/// What data that is sent meets, if much is under way.
+/// The load of data being sent, if much is in flight.
 fn leaving(subflow: &Subflow) -> Option<Meets> {
     let (unacked, rtt) = (u64::from(subflow.sample.unacked), subflow.sample.srtt);
     sends_much(subflow).then(|| Meets {
@@ -170,7 +175,7 @@ fn leaving(subflow: &Subflow) -> Option<Meets> {
     })
 }
 
-/// Whether so much of its own is under way that a queue could come from it.
+/// Whether so much of its data is in flight that it may cause a queue.
 pub(crate) fn sends_much(subflow: &Subflow) -> bool {
     u64::from(subflow.sample.unacked) >= BUSY_SEGMENTS && subflow.sample.srtt > Duration::ZERO
 }
@@ -194,7 +199,7 @@ impl Watched {
 }
 
 impl Direction {
-    /// Takes in one subflow.
+    /// Adds one subflow.
     fn meet(&mut self, base: Duration, young: Option<SubflowId>, meets: Option<Meets>) {
         let Some(Meets { rtt, segments, own }) = meets else {
             return;
@@ -221,7 +226,7 @@ impl Direction {
         }
     }
 
-    /// The share that is to be marked until the next look.
+    /// The share to mark until the next tick.
     fn look(&mut self, now: Instant, marks: bool) -> Ratio {
         let Some(load) = self.load else {
             self.queue.ignore();
@@ -234,7 +239,7 @@ impl Direction {
         Ratio::ZERO
     }
 
-    /// Whether marking at this rate is worth a word.
+    /// Whether marking at this rate is worth reporting.
     fn is_news(&mut self, now: Instant, rate: Ratio) -> bool {
         let marks = rate > Ratio::ZERO;
         let news = marks && self.marked.is_none_or(|at| now - at >= SAME);
@@ -245,7 +250,8 @@ impl Direction {
     }
 }
 
-/// "83 ms of queue stand before it, 45 may: 0.21 % of what arrives is marked", "7 ms of queue stand before it, its slow start has filled it: …"
+/// "83 ms of queue stand before it, 45 may: 0.21 % of what arrives is marked", "7 ms of queue stand before
+/// it, its slow start has filled it: …"
 fn sentence(load: Load, rate: Ratio, what: &str) -> String {
     let [stands, may] = [load.queue(), load.target()].map(|queue| queue.as_millis());
     let why = match stands < may {

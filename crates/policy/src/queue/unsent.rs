@@ -1,11 +1,14 @@
-//! Limits what this host assigns to the subflows of a connection before it can be sent.
+//! Caps the bytes that this host assigns to the subflows of a connection and has not sent.
 //!
 //! # Sources
-//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: a subflow is given up to 64 KiB at a time, once what it has unsent is under its limit.
+//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: a subflow is given up to 64 KiB at a time,
+//!   once its unsent bytes are under its limit.
 //!
 //! # Where we differ, and why
-//! 1. The limit of what waits unsent is one burst on each subflow (the scheduler then adds one at most), whatever the links: a quarter of that brought 1 % less on `window-upload`, more is only sent again when a link dies. Like the
-//!    window it is bounded only where it matters, once more than a quarter of a megabyte waits; and it then stays, since nothing is gained by lifting it.
+//! 1. The cap is one burst per subflow, whatever the links (the scheduler then adds one at most). A quarter
+//!    of that cost 1 % on `window-upload`, and more only means more bytes to resend when a link dies. Like
+//!    the window, it is set only where it matters: once more than a quarter of a megabyte is unsent. It then
+//!    stays, since lifting it gains nothing.
 //!
 //! # Checked by
 //! `tests::bounds`; `window-upload` in the benchmarks.
@@ -17,12 +20,12 @@ use alloc::format;
 use alloc::string::String;
 use units::{Bitrate, Bytes};
 
-/// More than this waiting at this host is worth bounding.
+/// Unsent bytes above which a cap is worthwhile.
 const BACKLOG_WORTH_BOUNDING: Bytes = Bytes::from_kib(256);
-/// What is left waiting on the subflows: enough for a burst, too little to matter when a path dies.
+/// The cap on each subflow: enough for a burst, and too little to matter when a path dies.
 const UNSENT_LIMIT: Bytes = Bytes::from_kib(64);
 
-/// Limits it once more than a quarter of a megabyte waits.
+/// Sets the cap once more than a quarter of a megabyte is unsent.
 pub(super) fn bound(state: &mut State, id: ConnId) {
     let Some(conn) = state.conns.get_mut(&id) else {
         return;

@@ -1,6 +1,7 @@
-//! Limits how far ahead the peer may send on each connection.
+//! Caps the receive window of each connection.
 //!
-//! [`Window`](crate::window::Window) decides; here it is shown the connection, and what it decides is asked for.
+//! [`Window`](crate::window::Window) decides. This module feeds it the connection, and requests what it
+//! decides.
 //!
 //! # Checked by
 //! `tests::bounds`; `window-…` in the benchmarks.
@@ -17,17 +18,17 @@ use alloc::format;
 use alloc::string::String;
 use units::{Bitrate, Bytes, Duration, Instant};
 
-/// What a stock host lets its peer send ahead (the default `tcp_rmem`).
+/// The receive window of a stock host (the default `tcp_rmem`).
 const STOCK: Bytes = Bytes::new(6_000_000);
 
-/// As [`bound`], between its looks, while slow start may have found more or links lose.
+/// As [`bound`], between its ticks, while slow start may have found more or links lose.
 pub(crate) fn bound_growing(now: Instant, state: &mut State, id: ConnId) {
     if state.conns.get(&id).is_some_and(|conn| conn.window.is_due(now)) {
         bound(now, state, id);
     }
 }
 
-/// Bounds how far ahead the peer, and this host, may queue.
+/// Caps how much the peer, and this host, may queue.
 pub(crate) fn bound(now: Instant, state: &mut State, id: ConnId) {
     unsent::bound(state, id);
     believe(now, state, id);
@@ -48,7 +49,8 @@ pub(crate) fn bound(now: Instant, state: &mut State, id: ConnId) {
     state.push(Action::Window(id, Some(ahead)));
 }
 
-/// "1.1 MB = 2.0 × 90 Mb/s × 50 ms; …", where links lose "1.1 MB = 2.0 × 90 Mb/s × 50 ms, and what waits for lost bytes; …"
+/// "1.1 MB = 2.0 × 90 Mb/s × 50 ms; …", where links lose "1.1 MB = 2.0 × 90 Mb/s × 50 ms, and what waits for
+/// lost bytes; …"
 fn sentence(window: Bytes, loses: bool, need: Need) -> String {
     let product = (need.rate * need.rtt).get().max(1);
     let tenths = window.get().saturating_mul(10).saturating_add(product / 2) / product;
@@ -69,15 +71,15 @@ fn sentence(window: Bytes, loses: bool, need: Need) -> String {
     )
 }
 
-/// Fewer segments than that in the last 300 ms echo time stamps of long ago.
+/// Fewer segments than this in the last 300 ms echo old timestamps.
 const TELLING_SEGMENTS: u64 = 8;
 
-/// What the connection's links carry, as far as their subflows have shown it.
+/// Updates what the connection's links carry, as far as their subflows have shown it.
 fn believe(now: Instant, state: &mut State, id: ConnId) {
     let Some(conn) = state.conns.get_mut(&id) else {
         return;
     };
-    // A backup brings nothing, which says nothing of what its link carries.
+    // A backup receives nothing, which says nothing about what its link carries.
     for subflow in conn.subflows.iter_mut().filter(|subflow| !subflow.backup) {
         let path = state.paths.get(&subflow.link);
         let tells = subflow.arrivals.recent_segments(now) >= TELLING_SEGMENTS;
@@ -112,7 +114,7 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         queued |= subflow.arrivals.recent_segments(now) >= BUSY_SEGMENTS && is_queued(subflow, path);
         wired &= path.spec.kind == LinkKind::Cable;
         trickles |= subflow.trickle.goes_on(now);
-        // Radios repeat what they lose, until they are about to be too weak; then little is to be held.
+        // Radios repeat what they lose, until their signal is too weak. Then little should be out of order.
         if path.spec.kind == LinkKind::Cable {
             let missed = subflow.losses.repair(now);
             repair = repair.max(missed.unwrap_or_default());

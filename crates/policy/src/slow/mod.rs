@@ -1,35 +1,41 @@
 //! Whether a slow link pays for its place in a connection.
 //!
-//! In go the rates of the links of one connection and its out-of-order bytes.
-//! Out come the links that are better backups, each with a sentence. `choose::slow_links` asks and applies them.
+//! The inputs are the rates of one connection's links and its out-of-order bytes. The output is the links
+//! that are better backups, each with a sentence. `choose::slow_links` requests and applies it.
 //!
-//! A sender gives every link a share of the data, and everything behind what a slow one brings late waits for it. Beside links
-//! that bring twenty times as much, a deep buffer costs more than the link carries: as a backup it is worth more. No sign that a
-//! client sees says so for certain, so it is tried, and tried again: first after 15 s, or after a minute where a queue had shown which link it is.
-//! Several slow links are put by one after the other, each when the one before has brought what it still had; one at a time is tried.
+//! A sender gives every link a share of the data, and the data from a slow link blocks everything behind it.
+//! Beside links that carry twenty times as much, its deep buffer costs more than the link carries, so it is
+//! better as a backup. No sign visible to a client proves that, so it is tried again and again: first after
+//! 15 s, or after a minute where a queue had shown which link it is. Several slow links are demoted one after
+//! the other, each once the backlog of the previous one has arrived. One at a time is tried.
 //!
-//! | the link brings, of all | and much waits for earlier bytes | then |
+//! | the link carries, of all | and many bytes are out of order | then |
 //! |---|---|---|
 //! | up to a seventh | for 300 ms | it becomes a backup; later it is tried in use |
 //! | up to a seventh, with a queue before it | half of all, for 100 ms | the same |
 //! | more | | it stays in use |
 //!
 //! # Sources
-//! - Readings of the project's window notes: with 5 % of the sum a link was better a backup (one case), with 25 and 37 % never.
-//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: a subflow whose queue is empty is given the next bytes, up to 64 KiB,
-//!   however slow it is. A model of that scheduler in a tight window: beside 30 + 30 Mb/s, 3 to 9 Mb/s are better a backup, 12 and more in use.
-//! - RFC 8684 §3.3.8: MP_PRIO changes it on a live connection; here that costs no gap.
+//! - Measurements in the project's window notes: with 5 % of the sum a link was better as a backup (one
+//!   case), with 25 and 37 % never.
+//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: a subflow with an empty queue is given the
+//!   next bytes, up to 64 KiB, however slow it is. A model of that scheduler in a tight window: beside 30 +
+//!   30 Mb/s, 3 to 9 Mb/s are better as a backup, 12 and more in use.
+//! - RFC 8684 §3.3.8: MP_PRIO changes roles on a live connection. Here that costs no gap.
 //!
 //! # Where we differ, and why
-//! 1. Not by round-trip times, as schedulers do: the queue that hurts is at the server's end of the link, where the client does not see it.
-//! 2. A trial in use ends as soon as it is seen to cost something. The time to the next doubles with each that comes to a verdict, up to four minutes: also with
-//!    one that succeeds, which counts for four minutes.
-//! 3. An application that asks for little teaches nothing: then nothing is tried and nothing changes. One that pauses in a trial ends it without a verdict.
-//! 4. A link that has just come into use is left to find its rate: slow start and its losses look like a slow link. A queue before it says that it
-//!    has found it. With ten round trips for all, 3 Mb/s beside 30 + 30 cost half of the first second.
-//!    Where little comes although bytes wait for earlier ones, it is losses that slow the others, and what they have shown (in slow start, before the first
-//!    loss) is not what a reserve is measured by, but what comes.
-//! 5. Downloads only: what waits for earlier bytes is seen by the receiver, and an upload's is the peer.
+//! 1. Not by round-trip times, as schedulers do: the queue that matters is at the server's end of the link,
+//!    where the client does not see it.
+//! 2. A trial in use ends as soon as it shows a cost. The time to the next doubles with each verdict, up to
+//!    four minutes. That includes a success, which counts for four minutes.
+//! 3. An application that asks for little says nothing about links: then nothing is tried and nothing
+//!    changes. If it pauses during a trial, the trial ends without a verdict.
+//! 4. A link that has just been promoted gets time to find its rate: slow start and its losses look like a
+//!    slow link. A queue shows that it has found its rate. With ten round trips for all links, 3 Mb/s beside
+//!    30 + 30 cost half of the first second. If little arrives although bytes are out of order, losses slow
+//!    the others. A backup is then compared with their present goodput, not with what they showed in slow
+//!    start, before the first loss.
+//! 5. Downloads only: the receiver sees out-of-order bytes, and for an upload the peer is the receiver.
 //!
 //! # Checked by
 //! `tests`, against a fluid model; `window-thin` and `window-mixes` in the benchmarks.
@@ -45,55 +51,57 @@ use units::{Bitrate, Bytes, Duration, Instant};
 
 /// A link with up to this share is a backup until it has proven itself.
 const POOR_PERCENT: u64 = 14;
-/// One part in so many of what may be under way waits, on average: much.
+/// Blocked: one part in this many of what may be in flight is out of order, on average.
 const BLOCKED_PART: u64 = 4;
-/// Readings that show blocking must last this long.
+/// Blocking must last this long.
 const CONVINCED_AFTER: Duration = Duration::from_millis(300);
-/// Where half of it waits, and a queue shows whom it waits for, so long.
+/// How long half the window must be out of order before the slow link is demoted, if it has a queue.
 const BLOCKED_BADLY_PART: u64 = 2;
 const CONVINCED_BADLY_AFTER: Duration = Duration::from_millis(100);
-/// For so many of the longest round trips, and the time above, a link that has come into use is not judged.
+/// A link that has come into use is not judged for this many of the longest round trips and the time above.
 const ROUNDS_TO_GROW: u32 = 10;
 /// The same where a queue shows that it has found its rate.
 const ROUNDS_TO_QUEUE: u32 = 4;
-/// So long a link that was put by may take to bring what the sender had given it.
+/// How long the backlog of a demoted link may take to arrive.
 const DRAINS_FOR: Duration = Duration::from_secs(2);
-/// A link that brings this much of what it brought when the doubt arose is still finding its rate.
+/// A link at this percentage of its rate when it was first blamed is still finding its rate.
 const GROWING_PERCENT: u64 = 110;
-/// A link that brings this share of the most that it brought is in demand.
+/// A link is in demand if it carries this share of its best rate.
 const BUSY_PERCENT: u64 = 50;
-/// Goodput under this share says that the application asks for little.
+/// Goodput under this share of the links' rates means that the application asks for little.
 const ASKING_PERCENT: u64 = 40;
-/// So long less must come than the links have shown, while bytes wait, before what they have shown is not believed.
+/// Goodput must be short of the links' rates for this long, while bytes are out of order, before those rates
+/// are distrusted.
 const SHORT_FOR: Duration = Duration::from_secs(1);
-/// A trial is judged by what comes from then on; before, the links' queues follow the change.
+/// A trial is judged by what arrives after this time. Until then, the links' queues follow the change.
 const SETTLE: Duration = Duration::from_millis(1_000);
 const TRIAL: Duration = Duration::from_millis(2_500);
-/// A trial in use that brings less than this share of what came before has failed.
+/// A trial in use has failed if goodput is below this share of the goodput before it.
 const ABORT_PERCENT: u64 = 88;
 const FIRST_PAUSE: Duration = Duration::from_secs(15);
-/// Where a queue showed plainly that it was the slow link that the others waited for.
+/// Time to the first trial where a queue showed that the others waited for this slow link.
 const PLAIN_PAUSE: Duration = Duration::from_secs(60);
 const LONGEST_PAUSE: Duration = Duration::from_secs(240);
-/// For so long a link that was better in use is not judged anew: what it brings, and the others beside it, changes as the host moves.
+/// A link that was better in use is not judged again for this long: its rate, and the others beside it,
+/// change as the host moves.
 const PROVEN_FOR: Duration = LONGEST_PAUSE;
-/// A reserve that would bring this share of all is none any more.
+/// Promote a demoted link once it would carry at least this share of the total.
 const FAIR_PERCENT: u64 = 20;
 
 /// A link in use, as one connection sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct View {
     pub(crate) link: LinkId,
-    /// The most that it has shown lately, or promises.
+    /// The best rate that it has shown lately, or promises.
     pub(crate) best: Bitrate,
-    /// What it brings now.
+    /// Its present rate.
     pub(crate) rate: Bitrate,
-    /// Whether a queue of half a base round trip stands before it: it has found its rate.
+    /// Whether it has a queue of half a base round trip: it has found its rate.
     pub(crate) queued: bool,
 }
 
 impl View {
-    /// Another subflow over the same link.
+    /// Adds another subflow over the same link.
     pub(crate) fn add(&mut self, other: Self) {
         self.best = self.best.max(other.best);
         self.rate = self.rate + other.rate;
@@ -101,16 +109,16 @@ impl View {
     }
 }
 
-/// What is looked at, every 50 ms or so.
+/// The inputs, every 50 ms or so.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Look<'a> {
     /// Sound links that this connection may use, the demoted ones too.
     pub(crate) links: &'a [View],
     /// The longest base round-trip time of these.
     pub(crate) rtt: Duration,
-    /// Bytes that wait for earlier ones.
+    /// Out-of-order bytes.
     pub(crate) held: Bytes,
-    /// How far ahead the peer may send, if that is bounded: no more can wait.
+    /// The receive window, if it is capped: no more can be out of order.
     pub(crate) window: Option<Bytes>,
     /// Bytes received so far.
     pub(crate) received: Bytes,
@@ -119,21 +127,21 @@ pub(crate) struct Look<'a> {
 /// Which of a connection's links are kept as backups because they are slow.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Slow {
-    /// Backups; the one that is tried next comes first.
+    /// Backups. The next one to try comes first.
     spared: Vec<Spared>,
-    /// A link in use, to see whether that is better.
+    /// A link in use on trial.
     trial: Option<(Spared, Trial)>,
-    /// Since when the links have been in use.
+    /// Since when each link has been in use.
     used: Vec<(LinkId, Instant)>,
-    /// What has waited lately, on average.
+    /// Recent out-of-order bytes, smoothed.
     held: Bytes,
-    /// Since when much waits and the slowest link brings no more than then.
+    /// Since when much is out of order while the slowest link has not grown, and its rate then.
     blocked: Option<(Instant, Bitrate)>,
     pause: Duration,
     rest_until: Instant,
-    /// Since when less comes than the links in use have shown, although bytes wait.
+    /// Since when less arrives than the links in use have shown, although bytes are out of order.
     short: Option<Instant>,
-    /// Links that were better in use: they are not put by while that is fresh.
+    /// Links that were better in use. They are not demoted while that is recent.
     proven: Vec<Proven>,
     goodput: Goodput,
 }
@@ -142,7 +150,7 @@ pub(crate) struct Slow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Spared {
     link: LinkId,
-    /// What it brought when it was last in use.
+    /// Its rate when it was last in use.
     brought: Bitrate,
     /// Since when it has been a backup.
     since: Instant,
@@ -153,7 +161,7 @@ struct Spared {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Proven {
     link: LinkId,
-    /// When that was seen.
+    /// When that was found.
     seen: Instant,
     with: Bitrate,
     without: Bitrate,
@@ -162,7 +170,7 @@ struct Proven {
 /// Why a link is a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Why {
-    /// So much waited for earlier bytes, while all links together brought so much.
+    /// This many bytes were out of order, while all links together carried `sum`.
     Awaited { held: Bytes, sum: Bitrate },
     /// It was tried in use.
     Tried { with: Bitrate, without: Bitrate },
@@ -175,7 +183,7 @@ struct Trial {
     received: Option<(Instant, Bytes)>,
 }
 
-/// A change of roles, or that one stays as it is after a trial, with the numbers behind it.
+/// A change of roles, or a link that keeps its role after a trial, with the numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Changed {
     pub(crate) link: LinkId,
@@ -184,12 +192,13 @@ pub(crate) struct Changed {
 }
 
 impl Slow {
-    /// Whether this link is better a backup.
+    /// Whether this link is better as a backup.
     pub(crate) fn spares(&self, link: LinkId) -> bool {
         self.spared.iter().any(|spared| spared.link == link)
     }
 
-    /// Whether this link is a backup of the connection's, is tried in use or was lately better so, and why; nothing of one that is used like any other.
+    /// Whether this link is a backup, is tried in use, or was lately better in use, and why. `None` for a
+    /// link that is used like any other.
     pub(crate) fn word(&self, link: LinkId) -> Option<(Verb, String)> {
         let spared = self.spared.iter().find(|spared| spared.link == link);
         let tried = self.trial.iter().find(|(tried, _)| tried.link == link);
@@ -200,17 +209,17 @@ impl Slow {
             .or_else(|| proven.map(|proven| (Verb::Use, proven.why())))
     }
 
-    /// Whether what a link brings that was just put by is still being waited for.
+    /// Whether the backlog of a link that was just demoted is still on its way.
     pub(crate) fn drains(&self, now: Instant) -> bool {
         self.spared.iter().any(|spared| now - spared.since < DRAINS_FOR)
     }
 
-    /// Takes a look in; says what changes.
+    /// Processes the inputs. Returns a change, if any.
     pub(crate) fn look(&mut self, now: Instant, look: &Look<'_>) -> Option<Changed> {
         self.goodput.note(now, look.received);
         self.proven.retain(|proven| now - proven.seen < PROVEN_FOR);
         self.held = match self.drains(now) {
-            // It waits for the one that was put by.
+            // Those bytes wait for the demoted link.
             true => Bytes::ZERO,
             false => (self.held * 15 + look.held) / 16,
         };
@@ -233,7 +242,7 @@ impl Slow {
         self.reconsider(now, look).or_else(|| self.suspect(now, look))
     }
 
-    /// A link about which something is to be decided: the one that is being tried, or that will be next.
+    /// The link to decide about: the one on trial, or the next one.
     fn subject(&self) -> Option<Spared> {
         let tried = self.trial.map(|(tried, _)| tried);
         tried.or_else(|| self.spared.first().copied())
@@ -245,12 +254,12 @@ impl Slow {
         self.trial = self.trial.filter(|(tried, _)| is_there(tried));
     }
 
-    /// Another subflow carries what this link brings from now on: it finds its rate anew.
+    /// Another subflow replaces that of this link: it finds its rate again.
     pub(crate) fn begins_anew(&mut self, link: LinkId) {
         self.used.retain(|(used, _)| *used != link);
     }
 
-    /// Those that are no backups.
+    /// The links that are not backups.
     fn in_use<'a>(&'a self, links: &'a [View]) -> impl Iterator<Item = &'a View> {
         links.iter().filter(|view| !self.spares(view.link))
     }
@@ -276,9 +285,9 @@ impl Slow {
         used.all(|(_, since)| now - *since >= rtt * rounds)
     }
 
-    /// Is there a link for whose bytes the others' wait?
+    /// Finds the link that causes head-of-line blocking.
     fn suspect(&mut self, now: Instant, look: &Look<'_>) -> Option<Changed> {
-        // What waits may still wait for the last one that was put by.
+        // Out-of-order bytes may still wait for the last demoted link.
         if self.drains(now) {
             return None;
         }
@@ -303,12 +312,12 @@ impl Slow {
         } else {
             CONVINCED_AFTER
         };
-        // While others are backups, the rest is theirs: from one trial to the next.
+        // While others are backups, the pause belongs to them: it is the time between trials.
         let rests = self.spared.is_empty() && now < self.rest_until;
         if now - since < convinced_after || rests {
             return None;
         }
-        // A link that stands idle is not what the others wait for; one that they wait for idles while the window is closed.
+        // An idle link does not block the others. A blocking one idles while the window is closed.
         let is_busy = slowest.rate >= slowest.best.percent(BUSY_PERCENT);
         let is_proven = self.proven.iter().any(|proven| proven.link == slowest.link);
         let is_poor = slowest.best <= sum.percent(POOR_PERCENT) && !is_proven;
@@ -330,7 +339,7 @@ impl Slow {
         spared.put_by()
     }
 
-    /// A reserve is tried in use from time to time, and taken at once when the others have become slow or it fast.
+    /// Tries a backup from time to time, and promotes it at once when the others have become slow or it fast.
     fn reconsider(&mut self, now: Instant, look: &Look<'_>) -> Option<Changed> {
         if self.spared.is_empty() {
             return None;
@@ -357,7 +366,8 @@ impl Slow {
         })
     }
 
-    /// What the links in use bring, as far as a reserve is measured by it. Nothing where the application asks for little.
+    /// The rate of the links in use with which a backup is compared. `None` if the application asks for
+    /// little.
     fn others(&mut self, now: Instant, look: &Look<'_>, total: Bitrate) -> Option<Bitrate> {
         let shown: Bitrate = self.in_use(look.links).map(|view| view.best).sum();
         if total > Bitrate::ZERO && total >= shown.percent(ASKING_PERCENT) {
@@ -411,7 +421,7 @@ impl Slow {
         Some(failed.put_by())
     }
 
-    /// It stays in use.
+    /// Keeps the link in use.
     fn prove(&mut self, now: Instant, link: LinkId, without: Bitrate, with: Bitrate) -> Changed {
         self.fail(now);
         let proven = Proven {
@@ -429,7 +439,7 @@ impl Slow {
         }
     }
 
-    /// Less comes, and nothing waits for earlier bytes: it is the application that asks for less.
+    /// Ends a trial in which less arrives with no bytes out of order: the application asks for less.
     fn end_without_verdict(&mut self, now: Instant, spared: Spared) -> Changed {
         self.trial = None;
         self.spared.push(Spared { since: now, ..spared });
@@ -442,7 +452,7 @@ impl Slow {
         self.rest_until = now + self.pause.max(FIRST_PAUSE);
     }
 
-    /// The next trial comes later than the last one did.
+    /// Delays the next trial for longer than the last one.
     fn fail(&mut self, now: Instant) {
         self.rest(now);
         self.pause = (self.pause.max(FIRST_PAUSE) * 2).min(LONGEST_PAUSE);
@@ -499,7 +509,7 @@ impl Trial {
         format!("to see whether it adds to {}", self.before)
     }
 
-    /// What came once things had settled, when the trial is over.
+    /// The goodput after settling, once the trial is over.
     fn judge(&mut self, now: Instant, received: Bytes) -> Option<Bitrate> {
         if now - self.began < SETTLE {
             return None;
@@ -509,7 +519,7 @@ impl Trial {
     }
 }
 
-/// Goodput of the last half second or so, from marks that are a while apart.
+/// Goodput of about the last half second, from samples some time apart.
 #[derive(Debug, Clone, Copy, Default)]
 struct Goodput {
     marks: [Option<(Instant, Bytes)>; MARKS],
@@ -528,7 +538,7 @@ impl Goodput {
         }
     }
 
-    /// Over about half a second; nothing before that has passed.
+    /// Over about half a second. `None` until that has passed.
     fn lately(&self, now: Instant) -> Option<Bitrate> {
         let (since, before) = self.marks[MARKS - 1]?;
         let (at, received) = self.latest?;

@@ -11,15 +11,15 @@ fn mbps(mbps: u64) -> Bitrate {
     Bitrate::from_mbps(mbps)
 }
 
-/// Links of which the slow one takes a share of what the others bring while it is in use.
+/// Links of which the slow one reduces the others' goodput while it is in use.
 struct Fluid {
     slow: Slow,
     now: Instant,
     received: Bytes,
     rates: [Bitrate; 3],
-    /// What is left of the others' goodput beside the slow link, percent.
+    /// What is left of the others' goodput beside the slow link, in percent.
     beside_slow: u64,
-    /// What the application asks for, percent.
+    /// The demand of the application, in percent.
     demand: u64,
     held: Bytes,
     queued: bool,
@@ -94,16 +94,16 @@ impl Fluid {
 }
 
 #[test]
-fn a_link_that_brings_a_twentieth_and_blocks_the_others_is_a_backup_within_a_second() {
+fn a_blocking_link_with_a_twentieth_of_the_rate_is_a_backup_within_a_second() {
     let mut fluid = Fluid::new([30, 30, 3], 55);
     fluid.run(1);
     assert!(!fluid.in_use());
     assert_eq!(fluid.changes.len(), 1);
 }
 
-/// The subflow that replaced another has brought nothing yet, which says nothing of its link.
+/// The subflow that replaced another has carried nothing yet, which says nothing about its link.
 #[test]
-fn a_link_that_begins_anew_is_left_to_find_its_rate() {
+fn a_replaced_link_gets_time_to_find_its_rate() {
     let changes = |anew: bool| {
         let mut fluid = Fluid::new([30, 30, 12], 90);
         fluid.run(2);
@@ -121,7 +121,7 @@ fn a_link_that_begins_anew_is_left_to_find_its_rate() {
 }
 
 #[test]
-fn a_queue_that_blocks_the_others_is_seen_at_once_and_what_it_held_is_waited_for() {
+fn a_blocking_queue_is_seen_at_once_and_its_backlog_awaited() {
     let until_backup = |queued: bool| {
         let mut fluid = Fluid::new([30, 30, 3], 55);
         fluid.queued = queued;
@@ -137,7 +137,7 @@ fn a_queue_that_blocks_the_others_is_seen_at_once_and_what_it_held_is_waited_for
 }
 
 #[test]
-fn what_was_plain_is_not_tried_again_soon() {
+fn a_link_demoted_for_its_queue_is_not_tried_again_soon() {
     let tried_after = |queued: bool| {
         let mut fluid = Fluid::new([30, 30, 3], 55);
         fluid.queued = queued;
@@ -149,7 +149,7 @@ fn what_was_plain_is_not_tried_again_soon() {
 }
 
 #[test]
-fn a_trial_that_costs_something_ends_at_once_and_the_next_comes_later() {
+fn a_trial_with_a_cost_ends_at_once_and_the_next_comes_later() {
     let mut fluid = Fluid::new([30, 30, 3], 55);
     fluid.run(240);
     assert!(!fluid.in_use());
@@ -172,7 +172,7 @@ fn a_trial_that_costs_something_ends_at_once_and_the_next_comes_later() {
 }
 
 #[test]
-fn a_pause_in_a_trial_says_nothing_of_the_link() {
+fn a_pause_in_a_trial_gives_no_verdict() {
     let mut fluid = Fluid::new([30, 30, 3], 100);
     fluid.run(1);
     for trial in 1..=3 {
@@ -195,7 +195,7 @@ fn a_pause_in_a_trial_says_nothing_of_the_link() {
 }
 
 #[test]
-fn a_link_that_has_become_worse_since_it_was_proven_is_put_by() {
+fn a_link_that_became_worse_after_its_proof_is_demoted() {
     let mut fluid = Fluid::new([30, 30, 3], 100);
     fluid.run(60);
     assert!(fluid.in_use());
@@ -213,14 +213,14 @@ fn a_link_that_has_become_worse_since_it_was_proven_is_put_by() {
 }
 
 #[test]
-fn a_link_that_adds_what_it_brings_is_used_again() {
+fn a_link_that_adds_its_whole_rate_is_used_again() {
     let mut fluid = Fluid::new([30, 30, 3], 100);
     fluid.run(20);
     assert!(fluid.in_use(), "{:?}", fluid.changes);
 }
 
 #[test]
-fn a_link_that_finds_its_rate_is_left_to_it() {
+fn a_link_that_is_finding_its_rate_is_not_judged() {
     let mut fluid = Fluid::new([30, 30, 1], 55);
     for kbps in (1_000..20_000).step_by(500) {
         fluid.rates[2] = Bitrate::from_kbps(kbps);
@@ -238,14 +238,15 @@ fn links_of_like_rates_are_left_alone() {
 }
 
 #[test]
-fn where_little_waits_nothing_is_done() {
+fn few_out_of_order_bytes_change_nothing() {
     let mut fluid = Fluid::new([30, 30, 3], 55);
     fluid.held = Bytes::from_kib(20);
     fluid.run(60);
     assert_eq!(fluid.changes, []);
 }
 
-/// A minute and a half in which the slow link is a backup and a twentieth comes of what the others have shown, while so much waits; when it was taken back.
+/// A minute and a half with the slow link as backup, at a twentieth of the rate that the others have shown,
+/// with `held` bytes out of order. Returns when the link was promoted.
 fn little_comes(held: Bytes) -> Option<Duration> {
     let mut fluid = Fluid::new([30, 30, 3], 55);
     fluid.run(2);
@@ -279,19 +280,19 @@ fn little_comes(held: Bytes) -> Option<Duration> {
 }
 
 #[test]
-fn an_application_that_asks_for_little_teaches_nothing() {
+fn low_demand_changes_no_role() {
     assert_eq!(little_comes(Bytes::ZERO), None);
 }
 
-/// What waits says that it is losses, and not the application, by which little comes.
+/// Out-of-order bytes show that losses, and not the application, limit the goodput.
 #[test]
-fn a_reserve_is_taken_where_losses_have_slowed_the_others() {
+fn a_backup_is_promoted_when_losses_slow_the_others() {
     let after = little_comes(Bytes::from_kib(30)).unwrap();
     assert!(after <= Duration::from_secs(4), "{after:?}");
 }
 
 #[test]
-fn a_reserve_is_taken_at_once_when_the_others_become_slow() {
+fn a_backup_is_promoted_at_once_when_the_others_become_slow() {
     let mut fluid = Fluid::new([30, 30, 3], 55);
     fluid.run(2);
     assert!(!fluid.in_use());
@@ -301,7 +302,7 @@ fn a_reserve_is_taken_at_once_when_the_others_become_slow() {
 }
 
 #[test]
-fn a_reserve_stays_one_when_only_one_of_its_rivals_is_lost() {
+fn a_backup_stays_one_when_only_one_other_link_is_lost() {
     let mut fluid = Fluid::new([30, 30, 3], 55);
     fluid.run(2);
     fluid.rates[0] = Bitrate::ZERO;
@@ -310,7 +311,7 @@ fn a_reserve_stays_one_when_only_one_of_its_rivals_is_lost() {
 }
 
 #[test]
-fn a_reserve_whose_rivals_are_gone_is_used() {
+fn a_backup_is_used_when_all_others_are_gone() {
     let mut fluid = Fluid::new([30, 30, 3], 55);
     fluid.run(2);
     let only = [View {
@@ -333,7 +334,7 @@ fn a_reserve_whose_rivals_are_gone_is_used() {
 
 proptest! {
     #[test]
-    fn it_never_swings(slow in 1u64..20, beside in 30u64..=100, held_kib in 0u64..4_000) {
+    fn roles_never_oscillate(slow in 1u64..20, beside in 30u64..=100, held_kib in 0u64..4_000) {
         let mut fluid = Fluid::new([30, 30, slow], beside);
         fluid.held = Bytes::from_kib(held_kib);
         fluid.run(300);
@@ -342,7 +343,7 @@ proptest! {
     }
 
     #[test]
-    fn it_ends_where_more_comes(slow in 1u64..10, beside in prop_oneof![30u64..80, Just(100)]) {
+    fn roles_end_where_goodput_is_higher(slow in 1u64..10, beside in prop_oneof![30u64..80, Just(100)]) {
         let mut fluid = Fluid::new([30, 30, slow], beside);
         fluid.run(60);
         prop_assert_eq!(fluid.in_use(), beside == 100, "{:?}", fluid.changes);

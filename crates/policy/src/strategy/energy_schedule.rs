@@ -1,22 +1,26 @@
 //! Which radios are on when the battery matters: a baseline.
 //!
-//! The simple scheduler uses every radio for 10 s, to see what each moves for a joule, then only the best one for 100 s, and begins
-//! again. Its variants know more or are slower to change their mind.
+//! The simple scheduler uses every radio for 10 s to measure the bits that each moves per joule. It then uses
+//! only the best one for 100 s, and starts again. Its variants know more, or change more slowly.
 //!
 //! # Sources
-//! - mobiarch11 §3.3: 10 s and 100 s; the omniscient strategy, which lost to the tail energy of its own changes; "when we applied
-//!   damping" it did not; "a smarter scheduler could use the mean WiFi association time to decide whether to turn 3G off".
+//! - mobiarch11 §3.3: 10 s and 100 s. The omniscient strategy lost to the tail energy of its own changes, but
+//!   not "when we applied damping". "A smarter scheduler could use the mean WiFi association time to decide
+//!   whether to turn 3G off".
 //!
 //! # Where we differ, and why
-//! 1. The paper does not say how it damped: here another radio must be 20 % better for 10 s without interruption.
-//! 2. When the only radio that is on is lost, all come on at once and the probe begins anew: the paper's walk has full coverage.
-//! 3. Association-aware: the cellular radio stays on while the mean association is shorter than its tail, since turning it off would
-//!    save nothing.
+//! 1. The paper does not say how it damped: here another radio must be 20 % better for 10 s without
+//!    interruption.
+//! 2. When the only radio that is on is lost, all are turned on at once and the probe starts again: the
+//!    paper's walk has full coverage.
+//! 3. Association-aware: the cellular radio stays on while the mean association is shorter than its tail,
+//!    since turning it off would save nothing.
 //!
 //! The policy [`crate::Policy::Energy`] runs it.
 //!
 //! # Checked by
-//! `tests/engine_baselines.rs`: through the engine. `energy_schedule/tests.rs`: golden timelines, and radios with `estimate::energy`'s powers.
+//! `tests/engine_baselines.rs`: through the engine. `energy_schedule/tests.rs`: golden timelines, and radios
+//! with `estimate::energy`'s powers.
 
 use crate::io::{LinkId, LinkKind};
 use alloc::vec::Vec;
@@ -26,46 +30,46 @@ use units::{Duration, Instant};
 #[cfg(test)]
 mod tests;
 
-/// How long all radios are on, to be compared.
+/// How long all radios are on for comparison.
 pub const PROBE: Duration = Duration::from_secs(10);
 /// How long only the best one is on.
 pub const USE: Duration = Duration::from_secs(100);
-/// Damped: how long another must be better, and by how much.
+/// Damped: how long another radio must be better, and by how much.
 const DAMPED_FOR: Duration = Duration::from_secs(10);
 const DAMPED_PERCENT: u128 = 120;
 
 /// How much the scheduler knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Variant {
-    /// What it measured while all were on.
+    /// What it measured while all radios were on.
     Probing,
-    /// As `Probing`, and how long associations last.
+    /// As `Probing`, and the duration of associations.
     AssociationAware,
-    /// What each radio would move for a joule now.
+    /// The bits that each radio would move per joule now.
     Omniscient,
-    /// The same, but it changes only for what has been clearly better for a while.
+    /// The same, but a change needs a radio that has been clearly better for a while.
     Damped,
 }
 
-/// A radio, as it is now.
+/// The present state of a radio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RadioView {
     /// Its link.
     pub link: LinkId,
-    /// What it is.
+    /// Its kind.
     pub kind: LinkKind,
-    /// Whether it could carry anything.
+    /// Whether it can carry data.
     pub usable: bool,
-    /// Bits that a joule moves; for the omniscient variants also while it is off.
+    /// Bits per joule. For the omniscient variants, also while it is off.
     pub bits_per_joule: u64,
 }
 
-/// What is known now.
+/// The inputs of the scheduler.
 #[derive(Debug, Clone, Copy)]
 pub struct Look<'a> {
     /// Every radio.
     pub radios: &'a [RadioView],
-    /// How long associations with access points have lasted, on average; `None` if none has ended yet.
+    /// The mean duration of associations with access points. `None` if none has ended yet.
     pub association: Option<Duration>,
     /// How long the cellular radio stays in a high power state after its last byte.
     pub tail: Duration,
@@ -74,7 +78,7 @@ pub struct Look<'a> {
 /// Which radios are on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum On {
-    /// Every one.
+    /// All of them.
     All,
     /// This one only.
     Only(LinkId),
@@ -93,21 +97,21 @@ impl On {
     }
 }
 
-/// Why.
+/// The reason for a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Because {
-    /// They are being compared.
+    /// The radios are being compared.
     Comparing,
-    /// None can carry anything.
+    /// No radio can carry data.
     NothingUsable,
-    /// It moves the most for a joule.
+    /// It moves the most bits per joule.
     Best {
-        /// Bits for a joule.
+        /// Bits per joule.
         bits_per_joule: u64,
     },
-    /// The same, and associations are too short for turning cellular off.
+    /// The same, but associations are too short to turn cellular off.
     ShortAssociations {
-        /// How long they last.
+        /// The mean duration of associations.
         association: Duration,
         /// How long cellular stays awake anyway.
         tail: Duration,
@@ -138,7 +142,7 @@ impl fmt::Display for Because {
     }
 }
 
-/// What is on, and why.
+/// Which radios are on, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
     /// Which radios are on.
@@ -150,7 +154,7 @@ pub struct Plan {
 #[derive(Debug, Clone, Copy)]
 struct Measured {
     link: LinkId,
-    /// Bits for a joule, summed over nanoseconds.
+    /// Bits per joule, summed over nanoseconds.
     sum: u128,
 }
 
@@ -179,7 +183,7 @@ pub struct EnergySchedule {
 }
 
 impl EnergySchedule {
-    /// Of this variant, with everything still to be found out.
+    /// A scheduler of this variant that has measured nothing.
     pub const fn new(variant: Variant) -> Self {
         Self {
             variant,
@@ -189,7 +193,7 @@ impl EnergySchedule {
         }
     }
 
-    /// What is to be on from now on.
+    /// Which radios are on from now on.
     pub fn plan(&mut self, now: Instant, look: &Look<'_>) -> Plan {
         match self.variant {
             Variant::Omniscient | Variant::Damped => self.follow(now, look),
@@ -197,7 +201,8 @@ impl EnergySchedule {
         }
     }
 
-    /// When to look again at the latest; the omniscient variants look whenever something changes.
+    /// When to call [`Self::plan`] again at the latest. The omniscient variants are called whenever something
+    /// changes.
     pub fn wake_at(&self) -> Option<Instant> {
         match self.stage? {
             Stage::Probe { until } | Stage::Use { until, .. } => Some(until),
@@ -248,7 +253,7 @@ impl EnergySchedule {
         }
     }
 
-    /// After a probe: the best for 100 s, or another probe if none could carry anything.
+    /// After a probe: uses the best radio for 100 s, or probes again if none could carry data.
     fn choose(&mut self, now: Instant, look: &Look<'_>) {
         let usable = self
             .measured
@@ -321,7 +326,7 @@ impl EnergySchedule {
 
 type Challenger = Option<(LinkId, Instant)>;
 
-/// Who is on, and who challenges it, after looking at the best.
+/// Which radio is on, and which one challenges it, given the best one.
 fn damped(
     now: Instant,
     look: &Look<'_>,
@@ -341,7 +346,7 @@ fn damped(
     }
 }
 
-/// Of a usable radio.
+/// The efficiency of a usable radio.
 fn efficiency(look: &Look<'_>, link: LinkId) -> Option<u64> {
     let radio = look
         .radios

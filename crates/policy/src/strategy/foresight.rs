@@ -1,11 +1,12 @@
-//! The omniscient single path in the engine: a world that knows the next ten seconds says so, and one path at a time is used.
+//! The omniscient single path in the engine: uses one path at a time, in a world that reports the next ten
+//! seconds.
 //!
 //! # Sources
 //! - mobiarch11 §3.1: [`crate::omniscient`] decides.
 //!
 //! # Where we differ, and why
-//! 1. The paper's path changes without cost. Here every usable link is associated beforehand, but the subflow has to be joined: a world that
-//!    wants the paper's figure computes it from runs over single links.
+//! 1. The paper's path changes without cost. Here every usable link is associated beforehand, but the subflow
+//!    has to be joined. A world that needs the paper's figure computes it from runs over single links.
 //!
 //! # Checked by
 //! `tests/engine_baselines.rs`.
@@ -20,7 +21,7 @@ use alloc::format;
 use alloc::vec::Vec;
 use units::{Bytes, Instant};
 
-/// One path at a time, the best of the ten seconds to come.
+/// One path at a time: the best of the next ten seconds.
 #[derive(Debug, Default)]
 pub(crate) struct Foresight {
     path: OmniscientPath,
@@ -53,7 +54,7 @@ impl Foresight {
     }
 }
 
-/// Connections use these links and, once they do, no others.
+/// Makes connections use these links and, once they do, no others.
 pub(crate) fn only(now: Instant, state: &mut State, links: &[LinkId]) {
     let wants: Vec<Want> = links
         .iter()

@@ -1,21 +1,24 @@
-//! What people use today, so that it can be compared: hand-over between access points by their beacons, WiFi first, and the
-//! kernel's own path manager left to itself.
+//! Present practice, as baselines: handover between access points by their beacons, WiFi first, and the
+//! kernel's own path manager alone.
 //!
 //! # Sources
-//! - nsdi15 §6.3: beacons counted over 2 s; switch when another access point has Δ = 10 more; break before make.
-//! - mobiarch11 §3.2: WiFi where there is any, otherwise cellular; one path at a time.
-//! - cla §V: hand-over between access points with the cellular path joined throughout.
+//! - nsdi15 §6.3: beacons counted over 2 s. Switch when another access point has Δ = 10 more. Break before
+//!   make.
+//! - mobiarch11 §3.2: WiFi where there is any, otherwise cellular. One path at a time.
+//! - cla §V: handover between access points with the cellular path joined throughout.
 //!
 //! # Where we differ, and why
-//! 1. `Warm` gives the baseline an association and an address with every access point that it hears: the best that fast hand-over
-//!    could ever be.
-//! 2. With cellular beside it, the trigger is the cla paper's too: a ratio of signal to noise of 20 dB, once another is 3 dB stronger (the paper
-//!    gives no difference).
-//! 3. Where nobody reports beacons, a carrier and an address say that an access point can be used: the first such link in the order in which the user
-//!    declared them is kept until it loses one of the two. The first beacon that is heard ends that.
+//! 1. `Warm` gives the baseline an association and an address with every access point that it hears: the best
+//!    possible fast handover.
+//! 2. With cellular beside it, the cla paper's trigger also applies: a signal-to-noise ratio of 20 dB, once
+//!    another access point is 3 dB stronger (the paper gives no difference).
+//! 3. If nobody reports beacons, a carrier and an address show that an access point is usable. The first such
+//!    link in the order in which the user declared them is kept until it loses either. The first beacon that
+//!    is heard ends that.
 //!
 //! # Checked by
-//! `tests` (counts and the moment of the switch); `tests/engine_baselines.rs` (the trigger); `walk` in the benchmarks.
+//! `tests` (counts and the moment of the switch); `tests/engine_baselines.rs` (the trigger); `walk` in the
+//! benchmarks.
 
 use crate::choose::rank::{Use, Want};
 use crate::estimate::mobility::HANDOFF;
@@ -29,12 +32,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Db, Instant};
 
-/// How many beacons more another access point must have.
+/// How many more beacons another access point must have.
 const DELTA: usize = 10;
-/// With cellular beside it, by how much another access point must be stronger once the present one is weak; less would go to and fro.
+/// With cellular beside it: by how much another access point must be stronger once the present one is weak. A
+/// smaller margin would alternate.
 const CLEARLY: Db = Db::from_db(3);
 
-/// How the next access point is reached, and what cellular is for.
+/// How the next access point is reached, and how cellular is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Leave, then associate, then get an address.
@@ -47,14 +51,14 @@ pub(crate) enum Form {
     WifiFirst,
 }
 
-/// Why an access point was taken.
+/// Why an access point was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum By {
-    /// The most of its beacons were heard.
+    /// Most beacons were heard from it.
     Beacons,
     /// It was clearly stronger than a weak one.
     Signal,
-    /// It can be used, and nobody reports beacons.
+    /// It is usable, and nobody reports beacons.
     Order,
 }
 
@@ -63,9 +67,9 @@ enum By {
 pub(crate) struct Handover {
     form: Form,
     current: Option<LinkId>,
-    /// Why the present one was taken.
+    /// Why the present one was chosen.
     by: By,
-    /// The link of which it was last said that it is used.
+    /// The link last reported as in use.
     said: Option<LinkId>,
 }
 
@@ -94,7 +98,7 @@ impl Handover {
         }
     }
 
-    /// Once for each change.
+    /// Reports each change once.
     fn say(&mut self, now: Instant, state: &mut State, link: LinkId) {
         let Some(path) = state.paths.get(&link) else {
             return;
@@ -137,7 +141,7 @@ impl Handover {
         }
     }
 
-    /// The access point of which most beacons are heard, if that is clear.
+    /// Switches to the access point with the most beacons, if it is clearly ahead.
     fn take_most_heard(&mut self, now: Instant, state: &mut State, (most, best): (usize, LinkId)) {
         let count = |link: LinkId| state.paths.get(&link).map_or(0, |path| path.beacons.count(now));
         let held = self
@@ -150,8 +154,9 @@ impl Handover {
         }
     }
 
-    /// No beacon is heard: the present access point while it can be used, then the first by the user's routes that can be and of which nobody has
-    /// ever reported beacons. One that was heard once and is not any more is out of range.
+    /// No beacon is heard: keeps the present access point while it is usable. Otherwise chooses the first by
+    /// the user's routes that is usable and has never had a beacon reported. One that was once heard and is
+    /// silent now is out of range.
     fn take_first(&mut self, state: &mut State) {
         if self.current.is_some_and(|link| is_usable(state, link)) {
             return;
@@ -169,7 +174,8 @@ impl Handover {
         }
     }
 
-    /// With cellular beside it: the access point to take instead of one whose signal has sunk to where the cla paper's mobile looks for another.
+    /// With cellular beside it: the access point that replaces one whose signal is so weak that the cla
+    /// paper's mobile looks for another.
     fn clearer(&self, state: &State) -> Option<LinkId> {
         let level = |path: &Path| path.signal.mean().map(snr);
         let current = self.current.filter(|_| self.form == Form::WarmAndCellular)?;
@@ -239,7 +245,7 @@ fn is_usable(state: &State, link: LinkId) -> bool {
     path.is_some_and(|path| path.is_usable() && path.is_allowed())
 }
 
-/// Access points of which beacons are heard now.
+/// Access points whose beacons are heard now.
 pub(crate) fn audible(now: Instant, state: &State) -> Vec<LinkId> {
     let heard = |path: &Path| path.is_wifi() && path.is_allowed() && path.beacons.count(now) >= 3;
     state
@@ -250,7 +256,7 @@ pub(crate) fn audible(now: Instant, state: &State) -> Vec<LinkId> {
         .collect()
 }
 
-/// One path at a time: once a wanted one is there, the others end.
+/// One path at a time: closes the others once a wanted one is established.
 pub(crate) fn leave_others(now: Instant, state: &mut State, id: crate::io::ConnId, wants: &[Want]) {
     let Some(conn) = state.conns.get(&id) else { return };
     let wanted = |link: LinkId| wants.iter().any(|want| want.link == link);

@@ -1,11 +1,15 @@
-//! The baselines that leave connections to the kernel: plain TCP over one link, and the kernel's own path manager.
+//! The baselines that leave connections to the kernel: plain TCP over one link, and the kernel's own path
+//! manager.
 //!
 //! # Sources
-//! - nsdi15 §6.2.1, mobiarch11 §3.2: TCP over each link alone, and MPTCP left to itself, are what both papers compare with.
-//! - Linux `Documentation/networking/mptcp.rst`: endpoints, from which the kernel's own path manager makes subflows.
+//! - nsdi15 §6.2.1, mobiarch11 §3.2: both papers compare with TCP over each link alone, and with MPTCP left
+//!   to itself.
+//! - Linux `Documentation/networking/mptcp.rst`: endpoints, from which the kernel's own path manager makes
+//!   subflows.
 //!
 //! # Where we differ, and why
-//! 1. Access points are associated as soon as they are heard: no baseline loses time to what ours would not have to wait for either.
+//! 1. Access points are associated as soon as they are heard, so that no baseline loses time that slowhand
+//!    would not lose either.
 //!
 //! # Checked by
 //! `tests::baselines`.
@@ -19,7 +23,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use units::Instant;
 
-/// Plain TCP over one link: it is associated whenever it can be heard.
+/// Plain TCP over one link, associated whenever it is heard.
 pub(crate) fn one_link(now: Instant, state: &mut State, link: LinkId) {
     if audible(now, state).contains(&link) {
         state.associate(now, link);
@@ -33,7 +37,7 @@ pub(crate) fn one_link(now: Instant, state: &mut State, link: LinkId) {
     }
 }
 
-/// Every link joined, an endpoint for each that has an address, and nothing else.
+/// Every link joined, an endpoint for each one with an address, and nothing else.
 #[derive(Debug, Default)]
 pub(crate) struct KernelPaths {
     endpoints: BTreeSet<LinkId>,

@@ -1,8 +1,8 @@
-//! One file for each policy: in which order it asks the other rooms.
+//! One file per policy: the order in which it calls the other rooms.
 //!
-//! In goes the state. Out come the actions of everything that the strategy calls.
-//! `slowhand` is the product, and all others are baselines.
-//! `omniscient` and `energy_schedule` are the arithmetic of two baselines. `foresight` and `thrift` apply it.
+//! The input is the state. The output is the actions of everything that the strategy calls. `slowhand` is the
+//! product, and all others are baselines. `omniscient` and `energy_schedule` are the arithmetic of two
+//! baselines. `foresight` and `thrift` apply it.
 
 pub mod energy_schedule;
 pub(crate) mod foresight;

@@ -1,12 +1,14 @@
-//! The single path that somebody would take who knew the next ten seconds: a baseline to measure against.
+//! The best single path with knowledge of the next ten seconds: a baseline.
 //!
 //! # Sources
-//! - mobiarch11 §3.1, §3.2: "Optimal TCP": one path at a time, the best one of every 10 s, changed without cost.
+//! - mobiarch11 §3.1, §3.2: "Optimal TCP": one path at a time, the best one of every 10 s, changed without
+//!   cost.
 //!
 //! # Where we differ, and why
-//! 1. Of equals it keeps the one that it has.
+//! 1. Among equals it keeps the present one.
 //!
-//! The policy [`crate::Policy::Omniscient`] runs it in worlds that know their future ([`crate::LinkEvent::Foreseen`]).
+//! The policy [`crate::Policy::Omniscient`] runs it in worlds that know their future
+//! ([`crate::LinkEvent::Foreseen`]).
 //!
 //! # Checked by
 //! `tests` below; `tests/engine_baselines.rs`.
@@ -14,7 +16,7 @@
 use crate::io::LinkId;
 use units::{Bytes, Duration, Instant};
 
-/// How long a choice holds; slots are counted from the world's start.
+/// How long a choice stays. Slots are counted from the world's start.
 pub const SLOT: Duration = Duration::from_secs(10);
 
 /// The best single path of every slot.
@@ -25,8 +27,8 @@ pub struct OmniscientPath {
 }
 
 impl OmniscientPath {
-    /// The link of this moment. `foreseen`, what each link would carry in the slot, is looked at when a slot begins; links that would
-    /// carry nothing are not chosen.
+    /// The link at this time. `foreseen` is what each link would carry in the slot. It is read when a slot
+    /// starts, and links that would carry nothing are not chosen.
     pub fn link(&mut self, now: Instant, foreseen: &[(LinkId, Bytes)]) -> Option<LinkId> {
         let slot = now.as_nanos() / SLOT.as_nanos() as u64;
         if self.slot.replace(slot) != Some(slot) {
@@ -59,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_the_best_of_every_ten_seconds() {
+    fn chooses_the_best_of_every_ten_seconds() {
         let mut path = OmniscientPath::default();
         assert_eq!(path.wake_at(), None);
         let mut at = |ms, a, b| path.link(Instant::from_millis(ms), &foreseen(a, b));
@@ -73,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn of_new_equals_it_takes_the_first_and_then_stays() {
+    fn among_new_equals_it_chooses_the_first_and_then_stays() {
         let mut path = OmniscientPath::default();
         assert_eq!(path.link(Instant::ZERO, &foreseen(1, 2)), Some(B));
         assert_eq!(path.link(Instant::from_secs(10), &foreseen(2, 2)), Some(B));

@@ -1,11 +1,13 @@
-//! The strategy that this project exists for: every link at once, the good ones used, the others warm, the dead ones found.
+//! The strategy of this project: joins every link, uses the good ones, keeps the others as backups, and finds
+//! the dead ones.
 //!
 //! # Sources
-//! - mobiarch11 §2.1 (make before break, every link at once), nsdi15 §4–§6 (one channel's access points), RFC 8684 §3.3.8 (MP_PRIO).
+//! - mobiarch11 §2.1 (make before break, every link at once), nsdi15 §4–§6 (one channel's access points), RFC
+//!   8684 §3.3.8 (MP_PRIO).
 //!
 //! # Where we differ, and why
-//! 1. nsdi15 leaves the choice of access points to the sender and marks; here selection and the closed loop of [`crate::steer`] decide, and the
-//!    window bounds what a wrong choice can cost.
+//! 1. nsdi15 leaves the choice of access points to the sender, and marks. Here selection and the closed loop
+//!    of [`crate::steer`] decide, and the window limits the cost of a wrong choice.
 //!
 //! # Checked by
 //! `tests`; `tests/engine_steering.rs`, `tests/engine_properties.rs`; the scenarios.
@@ -36,10 +38,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Db, Duration, Instant};
 
-/// How often everything is looked at anew while nothing happens.
+/// Interval of decisions while nothing happens.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// What the strategy remembers beside the state.
+/// The strategy's own state.
 #[derive(Debug)]
 pub(crate) struct Slowhand {
     selection: Selection,
@@ -68,12 +70,13 @@ impl Slowhand {
         }
     }
 
-    /// Whether what stands in queues is bounded, which takes marks.
+    /// Whether queues are limited, for which marks are needed.
     pub(crate) const fn bounds_queues(&self) -> bool {
         self.bounds_window
     }
 
-    /// A subflow's counters were read; whether that put its link in doubt. Slow starts and their queues grow too fast for the looks between decisions.
+    /// Checks a subflow whose counters were read. Returns whether that put its link in doubt. Slow starts and
+    /// their queues grow too fast for the interval of decisions.
     pub(crate) fn sampled(
         &mut self,
         now: Instant,
@@ -88,7 +91,7 @@ impl Slowhand {
         silence::inspect(now, state, conn, subflow)
     }
 
-    /// A connection's counters were read; those of its subflows come before.
+    /// Handles the counters of a connection, which are read after those of its subflows.
     pub(crate) fn read(&self, now: Instant, state: &mut State, conn: ConnId) {
         if self.bounds_window {
             windows::bound_growing(now, state, conn);
@@ -173,7 +176,7 @@ fn reason(path: &Path, purpose: Use) -> String {
     }
 }
 
-/// Joins every access point that can be heard well enough to talk to.
+/// Associates with every access point whose signal is strong enough for traffic.
 fn associate_all(now: Instant, state: &mut State) {
     let audible = |path: &Path| {
         path.beacons.count(now) >= 3

@@ -1,7 +1,8 @@
-//! The baselines that steer access points and do nothing else: nsdi15's marks, and one access point of a channel at a time.
+//! The baselines that only steer access points: nsdi15's marks, and one access point of a channel at a time.
 //!
 //! # Sources
-//! - nsdi15 §5.2 (marks); FatVAP, juggler (one at a time). The steering itself is in [`crate::wifi::steering`].
+//! - nsdi15 §5.2 (marks); FatVAP, juggler (one at a time). The steering itself is in
+//!   [`crate::wifi::steering`].
 //!
 //! # Checked by
 //! `tests/engine_steering.rs`.
@@ -19,7 +20,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use units::Instant;
 
-/// Everything as `mptcp` does it, and nsdi15's marks.
+/// As `mptcp`, with nsdi15's marks.
 #[derive(Debug)]
 pub(crate) struct Ecn {
     kernel: KernelPaths,
@@ -40,7 +41,7 @@ impl Ecn {
     }
 }
 
-/// Every link joined, one access point of a channel used at a time.
+/// Every link joined, with one access point of a channel in use at a time.
 #[derive(Debug)]
 pub(crate) struct OneAtATime {
     channels: Channels,
@@ -82,7 +83,7 @@ impl OneAtATime {
         }
     }
 
-    /// Once for each change.
+    /// Reports each change once.
     fn say(&mut self, state: &mut State, wants: &[Want]) {
         self.said
             .retain(|link, _| wants.iter().any(|want| want.link == *link));

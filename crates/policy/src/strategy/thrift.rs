@@ -1,12 +1,14 @@
-//! The energy schedulers in the engine: what each radio moves for a joule goes to [`crate::energy_schedule`], and only the radios that are
-//! to be on get subflows. A radio that carries nothing goes to sleep by itself when its tail is over.
+//! The energy schedulers in the engine: [`crate::energy_schedule`] gets the bits per joule of each radio, and
+//! only the radios that are to be on get subflows. A radio that carries nothing goes to sleep by itself after
+//! its tail.
 //!
 //! # Sources
-//! - mobiarch11 §3.3; the radios' powers as [`crate::estimate::energy`] has them.
+//! - mobiarch11 §3.3. The powers of the radios are those of [`crate::estimate::energy`].
 //!
 //! # Where we differ, and why
-//! 1. What a radio moves is what its subflows bring, up to a look of the engine; the omniscient variants take what the world foresees.
-//! 2. Cables draw nothing from a battery: they are always used.
+//! 1. A radio's rate is that of its subflows, up to the last tick. The omniscient variants use what the world
+//!    foresees.
+//! 2. Cables draw nothing from a battery, and are always used.
 //!
 //! # Checked by
 //! `tests/engine_baselines.rs`.
@@ -24,7 +26,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use units::{Bitrate, Duration, Instant};
 
-/// Radios on and off by what they move for a joule.
+/// Turns radios on and off by their bits per joule.
 #[derive(Debug)]
 pub(crate) struct Thrift {
     schedule: EnergySchedule,
@@ -33,7 +35,7 @@ pub(crate) struct Thrift {
     said: Option<Plan>,
 }
 
-/// How long associations last.
+/// The duration of associations.
 #[derive(Debug, Default)]
 struct Associations {
     since: BTreeMap<LinkId, Instant>,
@@ -109,7 +111,7 @@ impl Thrift {
         radio(path).bits_per_joule(moved, Bitrate::ZERO, path.signal.mean())
     }
 
-    /// Once for each change of plan.
+    /// Reports each change of plan once.
     fn say(&mut self, state: &mut State, plan: Plan, links: &[LinkId]) {
         if self.said.is_some_and(|said| said.on == plan.on) {
             return;
@@ -146,7 +148,7 @@ impl Associations {
     }
 }
 
-/// As the world says, or as was measured for its kind.
+/// As the world reports, or as measured for its kind.
 fn radio(path: &Path) -> Radio {
     let technology = match path.spec.kind {
         LinkKind::Cellular => Technology::Lte,

@@ -1,15 +1,17 @@
-//! Parts with subflows that carry nothing any more without a jolt for those that do.
+//! Closes subflows that carry nothing, without disturbing those that carry data.
 //!
 //! # Sources
-//! - Linux 6.18, `net/mptcp/protocol.c`, `__mptcp_close_ssk`: whichever subflow a sender closes, it sends everything again that is
-//!   not acknowledged at the data level, whether any of it was on that subflow or not.
-//! - RFC 8684 §3.3.1: the window is of the connection; its right edge does not move back.
+//! - Linux 6.18, `net/mptcp/protocol.c`, `__mptcp_close_ssk`: whichever subflow a sender closes, it reinjects
+//!   everything that is not acknowledged at the data level, whether it was on that subflow or not.
+//! - RFC 8684 §3.3.1: the window belongs to the connection, and its right edge does not move back.
 //!
 //! # Where we differ, and why
-//! 1. From RFC 8684, which lets an address be withdrawn at any time: what is sent again comes in one burst. In `fading`, 390 kB that
-//!    were already under way over two healthy links overflowed an access point's queue and cost 200 to 235 ms.
-//!    An empty subflow can wait, so the window is narrowed first, and the peer is told when little is under way.
-//! 2. A subflow that may still have something under way is not parted with here: there, what is sent again is what is missing.
+//! 1. From RFC 8684, which lets an address be withdrawn at any time: the reinjected bytes come in one burst.
+//!    In `fading`, 390 kB that were already in flight over two healthy links overflowed an access point's
+//!    queue and cost 200 to 235 ms. An empty subflow can wait. So the window is narrowed first, and RM_ADDR
+//!    is sent when little is in flight.
+//! 2. A subflow that may still have data in flight is not closed here: its reinjected bytes are the missing
+//!    ones.
 //!
 //! # Checked by
 //! `tests::loss`; `fade` in the benchmarks.
@@ -20,22 +22,22 @@ use crate::known::state::State;
 use alloc::format;
 use units::{Bytes, Duration, Instant};
 
-/// A subflow that is not to be used and brings nothing for this long is empty.
+/// An unused subflow that receives nothing for this long is empty.
 pub(crate) const EMPTY_AFTER: Duration = Duration::from_millis(120);
-/// A subflow that brought something within this time carries traffic.
+/// A subflow that received something within this time carries traffic.
 const FLOWING: Duration = Duration::from_millis(100);
 
-/// Whether nothing can be under way on it: it has been a backup for some time and brings nothing.
+/// Whether nothing can be in flight on it: it has been a backup for some time and receives nothing.
 pub(crate) fn is_empty(now: Instant, subflow: &Subflow) -> bool {
     subflow.sample.backup && is_quiet(now, subflow)
 }
 
-/// Whether it has brought nothing for some time and has nothing of ours.
+/// Whether it received nothing for some time and has no data of ours.
 pub(crate) fn is_quiet(now: Instant, subflow: &Subflow) -> bool {
     subflow.arrivals.silence(now) >= EMPTY_AFTER && subflow.sample.unacked == 0
 }
 
-/// Gives these empty subflows up, as soon as that costs little.
+/// Closes these empty subflows as soon as that costs little.
 pub(crate) fn part(now: Instant, state: &mut State, id: ConnId, empty: &[SubflowId]) {
     let Some(conn) = state.conns.get_mut(&id).filter(|_| !empty.is_empty()) else {
         return;

@@ -1,21 +1,28 @@
-//! Which subflows a connection has: joins what is missing, ends what is lost, never closes the last path because it is dead.
+//! Which subflows a connection has. It joins missing ones, closes lost ones, and never closes the last path
+//! because it is dead.
 //!
 //! # Sources
 //! - RFC 8684 §3.2 (joining), §3.3.8 (MP_PRIO), §3.4.2 (REMOVE_ADDR).
-//! - A stock Linux peer takes two added subflows beside the first; a place comes free when it hears REMOVE_ADDR.
+//! - A stock Linux peer accepts two added subflows beside the first. A place is freed when it receives
+//!   REMOVE_ADDR.
 //!
 //! # Where we differ, and why
-//! 1. From Linux, whose path manager never repeats a refused join: a peer's limit may change, so it is asked again every two minutes. Before that only while
-//!    a place may be free: at once when one was freed, then after 0.5 s, 1 s and 2 s, since the word that frees it may be slower than the join; when
-//!    the link has another address; and, ever more rarely, while nothing else is left to the connection, whose dead subflows the peer gives up by itself some time.
-//! 2. From RFC 8684 §3.4.2, which says it once: REMOVE_ADDR is said again after 150 ms, since nothing acknowledges it and a lost one keeps a place taken;
-//!    where another join over its link waits, when that has failed.
-//! 3. From Linux, which ends a subflow after its own retransmission time-outs: at the proof that its link is dead, and before the peer is told, so that
-//!    the word cannot leave on it. Empty ones end later, when that costs no burst ([`farewell`]).
-//! 4. From RFC 8684 §3.3.8, which leaves roles to both ends: only over a path against which nothing speaks, for MP_PRIO is sent on the subflow that it is about;
-//!    and withdrawals come first.
-//! 5. The last path is never closed, however dead: a connection without a subflow ends after a minute (`net.mptcp.close_timeout`). Only a link that may not be
-//!    used any more is left at once ([`crate::choose::cost`]).
+//! 1. From Linux, whose path manager never repeats a refused join: a peer's limit may change, so a join is
+//!    retried every two minutes. It is retried sooner only while a place may be free:
+//! - at once when one was freed, then after 0.5 s, 1 s and 2 s, since REMOVE_ADDR may be slower than the join
+//! - when the link has another address
+//! - ever more rarely, while the connection has nothing else left, since the peer removes dead subflows by
+//!   itself eventually
+//! 2. From RFC 8684 §3.4.2, which sends it once: REMOVE_ADDR is repeated after 150 ms, since nothing
+//!    acknowledges it, and a lost one keeps a place taken. If another join over its link is pending, it is
+//!    repeated when that has failed.
+//! 3. From Linux, which closes a subflow after its own retransmission timeouts: it is closed as soon as its
+//!    link is proven dead. That happens before REMOVE_ADDR is sent, so that it cannot leave on the dead path.
+//!    Empty subflows are closed later, when that costs no burst ([`farewell`]).
+//! 4. From RFC 8684 §3.3.8, which leaves roles to both ends: MP_PRIO is sent only over a path without a
+//!    doubt, since it travels on the subflow that it is about. REMOVE_ADDR is sent first.
+//! 5. The last path is never closed, however dead: a connection without a subflow ends after a minute
+//!    (`net.mptcp.close_timeout`). Only a forbidden link is left at once ([`crate::choose::cost`]).
 //!
 //! # Checked by
 //! `tests`.
@@ -30,14 +37,14 @@ use alloc::format;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
 
-/// A join that was neither made nor refused by then will not be.
+/// A join without a result after this time has failed.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(3);
-/// Longer than this no drain may take.
+/// The longest drain.
 const DRAIN_LIMIT: Duration = Duration::from_millis(1_500);
-/// A place is asked for again this long after it was freed: the word to the peer may travel on a slower path than the join.
+/// REMOVE_ADDR is repeated this long after it was sent: it may travel on a slower path than the join.
 const REPEAT_AFTER: Duration = Duration::from_millis(150);
 
-/// Whether this subflow can no longer carry anything: its link is gone, given up, or has another address since.
+/// Whether this subflow can no longer carry anything: its link is gone, dead, or has another address since.
 pub(crate) fn is_lost(path: Option<&Path>, subflow: &Subflow) -> bool {
     let Some(path) = path else { return true };
     let readdressed = path.usable_since.is_some_and(|since| subflow.since < since);
@@ -48,7 +55,7 @@ pub(crate) fn is_sound(state: &State, subflow: &Subflow) -> bool {
     subflow.draining.is_none() && delivers(state, subflow)
 }
 
-/// Whether a word to the peer may leave on it: nothing speaks against its link.
+/// Whether a signal to the peer may be sent on it: no doubt about its link is open.
 fn delivers(state: &State, subflow: &Subflow) -> bool {
     state
         .paths
@@ -56,7 +63,7 @@ fn delivers(state: &State, subflow: &Subflow) -> bool {
         .is_some_and(|path| path.is_alive() && !is_lost(Some(path), subflow))
 }
 
-/// Gives up the lost subflows of a connection that has a sound one; without one, waits.
+/// Closes the lost subflows of a connection that has a sound one. Without one, waits.
 pub(crate) fn drop_lost(now: Instant, state: &mut State, id: ConnId) {
     let Some(conn) = state.conns.get(&id) else { return };
     let lost: Vec<SubflowId> = conn
@@ -73,7 +80,7 @@ pub(crate) fn drop_lost(now: Instant, state: &mut State, id: ConnId) {
     state.withdraw_again(now, id, REPEAT_AFTER);
 }
 
-/// Fails the joins that were never answered.
+/// Fails joins without a result.
 pub(crate) fn expire_joins(now: Instant, state: &mut State, id: ConnId) {
     let Some(conn) = state.conns.get(&id) else { return };
     let late: Vec<LinkId> = conn
@@ -96,7 +103,7 @@ pub(crate) fn expire_joins(now: Instant, state: &mut State, id: ConnId) {
     }
 }
 
-/// Brings a connection's subflows towards what is wanted, best first, within the peer's places.
+/// Moves a connection's subflows towards those wanted, best first, within the peer's places.
 pub(crate) fn fit(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) {
     expire_joins(now, state, id);
     drop_lost(now, state, id);
@@ -131,7 +138,7 @@ fn is_missing(now: Instant, state: &State, conn: &Conn, want: &Want) -> bool {
         .paths
         .get(&want.link)
         .is_some_and(|path| path.is_alive() && !is_faded(path));
-    // A lost subflow that cannot be given up yet (it is the last) does not stand in the way of its successor.
+    // A lost subflow that cannot be closed yet, because it is the last, does not prevent its replacement.
     let has = conn.joining.iter().any(|join| join.link == want.link)
         || conn
             .over(want.link)
@@ -139,13 +146,13 @@ fn is_missing(now: Instant, state: &State, conn: &Conn, want: &Want) -> bool {
     joinable && !has && conn.may_join(now, want.link, is_stranded(state, conn))
 }
 
-/// Whether nothing is left that could carry anything. A doubt is not enough for that.
+/// Whether no subflow is left that could carry anything. A doubt alone does not count.
 fn is_stranded(state: &State, conn: &Conn) -> bool {
     let mut subflows = conn.subflows.iter();
     subflows.all(|subflow| is_lost(state.paths.get(&subflow.link), subflow))
 }
 
-/// The best wants that fit: the first subflow has a place of its own, the peer gives the others.
+/// The best wants that fit: the first subflow has a place of its own, and the peer gives the others.
 fn within_places(conn: &Conn, wants: &[Want]) -> Vec<Want> {
     let initial = conn
         .subflows
@@ -162,7 +169,7 @@ fn within_places(conn: &Conn, wants: &[Want]) -> Vec<Want> {
     wants.iter().copied().filter(|want| fits(want)).collect()
 }
 
-/// First those that are to be used, then those that are not: at no time is nothing in use.
+/// Promotes wanted subflows first, and then demotes the others: one is in use at all times.
 fn set_purposes(state: &mut State, id: ConnId, wants: &[Want]) {
     for purpose in [Use::Active, Use::Warm] {
         for want in wants.iter().filter(|want| want.purpose == purpose) {
@@ -193,7 +200,7 @@ fn make_room(now: Instant, state: &mut State, id: ConnId, kept: &[Want], needed:
     drain(now, state, id);
 }
 
-/// What only drains is not to be used any more: the peer is told, as soon as nothing speaks against the path that the word takes.
+/// Demotes subflows that drain, as soon as no doubt is open about the path of MP_PRIO.
 fn demote_draining(state: &mut State, id: ConnId) {
     let Some(conn) = state.conns.get(&id) else { return };
     let draining = conn.subflows.iter().filter(|subflow| subflow.draining.is_some());
@@ -206,7 +213,7 @@ fn demote_draining(state: &mut State, id: ConnId) {
     }
 }
 
-/// Ends what has nothing under way any more; begins to drain what a link can hardly carry.
+/// Closes subflows with nothing left in flight. Starts to drain those whose link can hardly carry anything.
 fn drain(now: Instant, state: &mut State, id: ConnId) {
     retire_faded(now, state, id);
     demote_draining(state, id);

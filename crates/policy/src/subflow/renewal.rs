@@ -1,28 +1,33 @@
-//! A fresh subflow over a slow link that is left, where what the peer had given that link would hold up what another one took with it.
+//! After a link dies: replaces the surviving slow subflow if its backlog would delay the retransmissions.
 //!
-//! When a link dies, a stock peer sends again what was lost at the end of the queues of the subflows that are left, and all of it that it does not know
-//! has come. Before a slow link both are of seconds: the peer assigns 64 KiB at a time, and has not heard what the dead link brought in its last
-//! round trip. A second subflow over the same link begins with an empty queue, and its first segments say how far everything has come; as soon as the peer
-//! has taken it, the first is ended, and what that still had is assigned anew, from the first byte that is missing on.
+//! When a link dies, a stock peer reinjects the lost bytes behind the backlog of the remaining subflows. It
+//! also resends everything that it does not know has arrived. On a slow link, both take seconds: the peer
+//! assigns 64 KiB at a time, and its ACKs for the dead link's last round trip are missing.
 //!
-//! | what is left | then it is replaced |
+//! A second subflow over the same link starts with an empty queue, and its first segments acknowledge at the
+//! data level everything received. Once the peer has accepted it, the first is closed. The peer then assigns
+//! that one's remaining bytes again, starting at the first missing byte.
+//!
+//! | the surviving link | is replaced |
 //! |---|---|
-//! | a link in use, before which what the peer has given it takes longer than three round trips and 100 ms, and something is missing | at once |
-//! | a backup, which what the peer has not heard will take so long | at once |
-//! | a link in use like the first, while for two round trips nothing comes in order, though something does or is missing | within a second of the loss |
+//! | in use; its backlog takes over three round trips and 100 ms; bytes are missing | at once |
+//! | a backup; resending what the peer has no ACK for takes as long | at once |
+//! | in use as above; two round trips without in-order data, though data arrives or is missing | within 1 s |
 //!
 //! # Sources
-//! - Linux 6.18, `net/mptcp/protocol.c`: `mptcp_subflow_get_send` (up to 64 KiB at a time), `__mptcp_retransmit_pending_data` (a subflow that
-//!   ends makes all that is not acknowledged be sent again, in order).
-//! - `bpf/window.bpf.c`: why a backup does not say how far everything has come.
-//! - RFC 8684 §3.2: a join names an address; nothing keeps two subflows from having the same ones.
+//! - Linux 6.18, `net/mptcp/protocol.c`: `mptcp_subflow_get_send` (up to 64 KiB at a time),
+//!   `__mptcp_retransmit_pending_data` (when a subflow closes, everything unacknowledged is resent in order).
+//! - `bpf/window.bpf.c`: why a backup does not acknowledge at the data level.
+//! - RFC 8684 §3.2: a join names an address. Two subflows may have the same addresses.
 //!
 //! # Where we differ, and why
 //! 1. From RFC 8684, in which a second subflow is another path: here it is another queue.
-//! 2. Made before the first one is broken, and only where the peer is thought to have a place: a join that is refused or lost costs no more than that it
-//!    takes the place while it is waited for.
-//! 3. Only over the link that would bring what is missing first: of several that are left one with a short queue is enough.
-//! 4. Not sooner, while the link that dies is only in doubt: nearly all doubts are answered, and each would cost a join.
+//! 2. The new subflow is joined before the old one is closed, and only if the peer is thought to have a free
+//!    place. A join that is refused or lost costs only the place, for as long as it is pending.
+//! 3. Only over the link that would deliver the missing bytes first: one remaining link with a short queue is
+//!    enough.
+//! 4. Not while the dying link is only in doubt: nearly all doubts end with a reply, and each would cost a
+//!    join.
 //!
 //! # Checked by
 //! `tests::renewal`; `window-mixes` in the benchmarks.
@@ -36,42 +41,43 @@ use crate::subflow::membership;
 use alloc::format;
 use units::{Bitrate, Bytes, Duration, Instant};
 
-/// Round trips until what is missing comes over a fresh subflow: the join, its proof, the end of the first one.
+/// Round trips until missing bytes arrive over a new subflow: the join, its proof, and the end of the old
+/// one.
 const ROUNDS: u32 = 3;
-/// What is gained must be worth a join.
+/// The least gain that is worth a join.
 const WORTH: Duration = Duration::from_millis(100);
-/// After so many round trips in which nothing has come in order, what is missing is not on its way.
+/// Round trips without in-order data after which the missing bytes are not on their way.
 const BLOCKED_ROUNDS: u32 = 2;
-/// For so long after a loss nothing comes in order because of it.
+/// A pause of in-order data is attributed to a loss for this long.
 const FRESH: Duration = Duration::from_secs(1);
-/// A join that was given up may still be made within that time.
+/// A join that timed out may still succeed within this time.
 const LATE: Duration = Duration::from_secs(10);
-/// More segments of ours under way are an upload, whose peer's queue is not what is waited for.
+/// More segments of ours in flight mean an upload, for which the peer's queue does not matter.
 const FEW_SEGMENTS: u32 = 8;
 
-/// Subflows that were given up, and something was lost with them.
+/// Subflows that were closed while data was lost with them.
 #[derive(Debug, Clone, Copy)]
 struct Loss {
-    /// When the last one was.
+    /// When the last of them was.
     at: Instant,
-    /// What came over them, of which the peer may not have heard.
+    /// Bytes that arrived over them and that the peer may have no ACK for.
     unheard: Bytes,
 }
 
-/// The subflow over which what is missing would come first.
+/// The subflow over which the missing bytes would arrive first.
 struct First {
     id: SubflowId,
     link: LinkId,
     rtt: Duration,
-    /// How long what comes before it takes.
+    /// Time to transmit the bytes ahead of them.
     queue: Duration,
-    /// It was a backup until a moment ago.
+    /// Whether it was a backup until a moment ago.
     takes_over: bool,
-    /// Whether data come over it now.
+    /// Whether data arrives over it now.
     comes: bool,
 }
 
-/// Begins where it is worth it, ends what has been replaced.
+/// Starts a replacement if it is worth it, and closes what has been replaced.
 pub(crate) fn look(now: Instant, state: &mut State, id: ConnId) {
     let Some(conn) = state.conns.get(&id) else { return };
     match conn.renewals.going_on {
@@ -91,8 +97,8 @@ fn go_on(now: Instant, state: &mut State, id: ConnId, renewal: Renewal) {
         return;
     }
     conn.renewals.going_on = None;
-    // Also where what was lost has come meanwhile: the end of either makes the peer send all again that it has not heard of, and only behind
-    // the fresh one's empty queue that is in order at once.
+    // This holds even if the lost bytes have arrived meanwhile. The end of either subflow makes the peer
+    // resend everything without an ACK. Only behind the new one's empty queue is that in order at once.
     if is_there && fresh {
         state.replaced(now, id, renewal.link, renewal.old);
     }
@@ -160,7 +166,8 @@ impl Conn {
         self.subflows.iter().any(much)
     }
 
-    /// How long what the peer has sent ahead takes all links together; it is divided so that it takes each the same.
+    /// Time that all links together take for what the peer has sent ahead. The scheduler divides it so that
+    /// it takes each link the same time.
     fn ahead(&self) -> Duration {
         let window = self.window.bound().unwrap_or(Bytes::ZERO);
         let ahead = window.saturating_sub(self.sample.held);
@@ -175,7 +182,7 @@ fn first(now: Instant, state: &State, conn: &Conn, loss: Loss) -> Option<First> 
         .map(|subflow| (queue(now, conn, subflow, loss.unheard), subflow))
         .min_by_key(|(queue, subflow)| (*queue, subflow.id))?;
     let is_scarce = subflow.initial && wanted_places(state) > conn.peer_subflows;
-    // One that was joined after the loss has no queue of before it.
+    // A subflow joined after the loss has no queue from before it.
     if is_scarce || subflow.since >= loss.at {
         return None;
     }
@@ -184,7 +191,7 @@ fn first(now: Instant, state: &State, conn: &Conn, loss: Loss) -> Option<First> 
     Some(First {
         id: subflow.id,
         link: subflow.link,
-        // What data met before it became a backup is of long ago.
+        // The delay of data from before it became a backup is out of date.
         rtt: if takes_over {
             least
         } else {
@@ -196,18 +203,20 @@ fn first(now: Instant, state: &State, conn: &Conn, loss: Loss) -> Option<First> 
     })
 }
 
-/// The place of a connection's first subflow is nobody else's once that has ended: with more links than the peer has places it is worth more.
+/// The number of links that want a place. A first subflow's place is lost once it closes, so it is kept if
+/// there are more such links than places.
 fn wanted_places(state: &State) -> usize {
     let paths = state.paths.values();
     paths.filter(|path| path.is_usable() && path.is_allowed()).count()
 }
 
-/// A backup until a moment ago: the peer has not heard over it of what has come over others, and sends that again.
+/// Whether it was a backup until a moment ago. Over such a subflow the peer has no ACKs for what arrived over
+/// others, and resends that.
 const fn is_new_to_use(subflow: &Subflow) -> bool {
     subflow.sample.backup && !subflow.backup
 }
 
-/// How long what comes before the missing takes this one, as far as it is known what it carries.
+/// Time to transmit the bytes ahead of the missing ones over this subflow, as far as its rate is known.
 fn queue(now: Instant, conn: &Conn, subflow: &Subflow, unheard: Bytes) -> Duration {
     if is_new_to_use(subflow) {
         return subflow.carries.rate().time_for(unheard).unwrap_or_default();

@@ -32,7 +32,7 @@ fn hand_over_waits_for_ten_beacons_more() {
     world.set_signal(1, -45.0);
     world.run(4 * S);
     assert!(!asked_for(&world, since, &Action::Leave(LinkId(0))));
-    // The first is not heard any more: after about a second the second has ten more.
+    // The first is not heard any longer: after about a second the second has ten more.
     world.links.get_mut(&LinkId(0)).unwrap().signal = None;
     let gone = world.now;
     world.run(3 * S);
@@ -128,7 +128,8 @@ fn plain_tcp_touches_only_its_link() {
     }
 }
 
-/// Two access points that are up and of which no beacon is ever reported, as on a host without a monitor interface, and a modem.
+/// Two access points that are up without any reported beacon, as on a host without a monitor interface, and a
+/// modem.
 fn without_beacons(policy: Policy) -> World {
     let mut world = World::new(policy);
     world.up(9, LinkKind::Cellular, Role::Primary, 12, 60);
@@ -140,7 +141,7 @@ fn without_beacons(policy: Policy) -> World {
 }
 
 #[test]
-fn without_beacons_the_first_access_point_that_can_be_used_is_taken_and_kept() {
+fn without_beacons_the_first_usable_access_point_is_kept() {
     let expected = [
         (Policy::Handover, vec![0], vec![1]),
         (Policy::HandoverWarm, vec![0], vec![1]),
@@ -177,7 +178,7 @@ fn the_first_beacon_ends_the_choice_without_beacons() {
 }
 
 #[test]
-fn an_access_point_that_was_heard_once_is_not_taken_in_silence() {
+fn an_access_point_once_heard_is_not_chosen_while_silent() {
     let mut world = two_access_points(Policy::WifiFirst);
     world.open(1, 0);
     world.set_signal(1, -50.0);

@@ -1,4 +1,4 @@
-//! What bounds a connection's queues, as the world is asked for it.
+//! The limits on a connection's queues, as requested from the world.
 
 use super::World;
 use crate::*;
@@ -17,7 +17,7 @@ fn beside_a_slow_one() -> World {
 }
 
 #[test]
-fn a_link_for_which_the_others_wait_is_made_a_backup_and_explained() {
+fn a_blocking_link_is_demoted_and_explained() {
     let mut world = beside_a_slow_one();
     world.run(3 * S);
     assert_eq!(world.in_use(), [0, 1]);
@@ -39,7 +39,7 @@ fn a_link_for_which_the_others_wait_is_made_a_backup_and_explained() {
 }
 
 #[test]
-fn what_one_connection_makes_a_backup_is_said_to_be_one_while_no_other_uses_it() {
+fn a_link_demoted_by_one_connection_is_explained_while_no_other_uses_it() {
     let mut world = beside_a_slow_one();
     world.run(3 * S);
     assert_eq!(world.state_of(2), "demote");
@@ -48,7 +48,7 @@ fn what_one_connection_makes_a_backup_is_said_to_be_one_while_no_other_uses_it()
 }
 
 #[test]
-fn what_a_peer_refused_one_connection_is_forgotten_with_it() {
+fn a_refusal_is_dropped_with_its_connection() {
     let mut world = World::new(Policy::Slowhand);
     for id in [0, 1] {
         world.up(id, LinkKind::Cable, Role::Primary, 30, 20);
@@ -66,7 +66,7 @@ fn what_a_peer_refused_one_connection_is_forgotten_with_it() {
 }
 
 #[test]
-fn what_a_peer_refused_is_forgotten_when_the_connection_has_joined_after_all() {
+fn a_refusal_is_dropped_once_the_join_succeeds() {
     let mut world = World::new(Policy::Slowhand);
     for id in [0, 1] {
         world.up(id, LinkKind::Cable, Role::Primary, 30, 20);
@@ -82,7 +82,7 @@ fn what_a_peer_refused_is_forgotten_when_the_connection_has_joined_after_all() {
 }
 
 #[test]
-fn it_is_used_as_soon_as_the_others_are_gone() {
+fn a_demoted_link_is_used_as_soon_as_the_others_are_gone() {
     let mut world = beside_a_slow_one();
     world.run(3 * S);
     for id in [0, 1] {
@@ -98,7 +98,7 @@ fn it_is_used_as_soon_as_the_others_are_gone() {
 }
 
 #[test]
-fn without_the_window_no_link_is_judged_by_what_waits() {
+fn without_the_window_no_link_is_demoted_for_blocking() {
     let mut world = World::new(Policy::SlowhandNoWindow);
     for (id, mbps) in [(0, 30), (1, 30), (2, 3)] {
         world.up(id, LinkKind::Cable, Role::Primary, mbps, 30);
@@ -133,7 +133,7 @@ fn a_window_is_explained_with_its_numbers() {
     );
 }
 
-/// The last window that was asked for.
+/// The last window requested.
 fn window(world: &World) -> Bytes {
     let mut windows = world.done.iter().filter_map(|(_, action)| match action {
         Action::Window(_, ahead) => ahead.map(|ahead| ahead.window),
@@ -143,7 +143,7 @@ fn window(world: &World) -> Bytes {
 }
 
 #[test]
-fn a_link_that_is_given_less_is_believed_and_one_with_a_queue_is_not() {
+fn a_starved_link_keeps_its_capacity_and_one_with_a_queue_does_not() {
     let mut world = World::new(Policy::Slowhand);
     for (id, rtt) in [(0, 20), (1, 50)] {
         world.up(id, LinkKind::Cable, Role::Primary, 30, rtt);
@@ -162,7 +162,7 @@ fn a_link_that_is_given_less_is_believed_and_one_with_a_queue_is_not() {
 }
 
 #[test]
-fn what_waits_unsent_is_bounded_once_it_is_much() {
+fn unsent_bytes_are_capped_once_there_are_many() {
     let mut world = World::new(Policy::Slowhand);
     world.up(0, LinkKind::Cable, Role::Primary, 30, 20);
     world.demand = 0.0;
@@ -186,13 +186,13 @@ fn what_waits_unsent_is_bounded_once_it_is_much() {
 }
 
 #[test]
-fn the_limit_on_what_waits_unsent_is_explained_with_its_numbers() {
+fn the_cap_on_unsent_bytes_is_explained_with_its_numbers() {
     let mut world = World::new(Policy::Slowhand);
     world.up(0, LinkKind::Cable, Role::Primary, 30, 20);
     world.demand = 0.0;
     world.open(7, 0);
     assert!(world.engine.explain_connections().is_empty());
-    // 100 segments in 40 ms are 29 Mb/s: what waits is another 331 ms.
+    // 100 segments in 40 ms are 29 Mb/s: the unsent bytes are another 331 ms.
     let sample = SubflowSample {
         unsent: Bytes::new(1_200_000),
         unacked: 100,
@@ -217,7 +217,7 @@ fn the_limit_on_what_waits_unsent_is_explained_with_its_numbers() {
 }
 
 #[test]
-fn what_little_moves_over_is_said_of_every_link_while_it_is_so() {
+fn low_traffic_is_explained_for_every_link_while_it_lasts() {
     let mut world = World::new(Policy::Slowhand);
     for (id, rtt) in [(0, 20), (1, 30), (2, 50)] {
         world.up(id, LinkKind::Cable, Role::Primary, 30, rtt);
@@ -256,7 +256,7 @@ fn what_little_moves_over_is_said_of_every_link_while_it_is_so() {
 }
 
 #[test]
-fn what_waits_for_lost_bytes_has_room_until_a_link_falls_silent() {
+fn out_of_order_bytes_have_room_until_a_link_falls_silent() {
     let mut world = World::new(Policy::Slowhand);
     for id in [0, 1, 2] {
         world.up(id, LinkKind::Cable, Role::Primary, 30, 20 + 5 * u64::from(id));

@@ -1,4 +1,4 @@
-//! Which links are joined, in which role.
+//! Which links are joined, and in which role.
 
 use super::{World, spec};
 use crate::*;
@@ -50,7 +50,7 @@ fn joins(world: &World, since: Instant) -> Vec<Instant> {
     world.asked(since, |action| matches!(action, Action::Join { .. }))
 }
 
-/// Two cables, and a peer that takes no second subflow.
+/// Two cables, and a peer that accepts no second subflow.
 fn refused() -> World {
     let mut world = World::new(Policy::Slowhand);
     world.places = 0;

@@ -1,4 +1,4 @@
-//! Links that die while no connection is open, hosts that are not there, and links that only look dead.
+//! Links that die while no connection is open, hosts that are absent, and links that only seem dead.
 
 use super::spec;
 use crate::*;
@@ -8,7 +8,7 @@ use units::{Duration, Instant};
 const S: Duration = Duration::from_secs(1);
 const MS: Duration = Duration::from_millis(1);
 const STEP: Duration = Duration::from_millis(10);
-/// A resolver of each link, and hosts that programs talk to.
+/// A resolver of each link, and hosts that programs contact.
 const RESOLVERS: [HostId; 2] = [HostId(1), HostId(2)];
 const SITE: HostId = HostId(10);
 const OTHER_SITE: HostId = HostId(11);
@@ -30,7 +30,7 @@ const fn link(id: u16) -> LinkId {
 }
 
 impl Host {
-    /// So many cables; no host is known.
+    /// This many cables. No host is known.
     fn with(links: u16) -> Self {
         let mut host = Self::blank();
         for id in 0..links {
@@ -78,7 +78,7 @@ impl Host {
         }
     }
 
-    /// Nothing comes over it any more.
+    /// Nothing arrives over it any longer.
     fn dies(&mut self, id: u16) {
         self.reached.retain(|(of, _)| *of != link(id));
     }
@@ -145,7 +145,7 @@ impl Host {
         notes.collect()
     }
 
-    /// How long it takes until the link counts as dead.
+    /// The time until the link is found dead.
     fn dead_after(&mut self, id: u16, at_most: Duration) -> Duration {
         let cut = self.now;
         while self.state(id).state != "dead" {
@@ -189,7 +189,7 @@ fn a_link_that_died_idle_is_found_by_the_first_attempt_to_use_it_and_comes_back(
 }
 
 #[test]
-fn a_link_that_died_with_nothing_to_do_is_found_by_a_probe_where_a_host_replies_over_another() {
+fn a_link_that_died_idle_is_found_by_a_probe_if_a_host_replies_over_another() {
     let mut host = Host::with(2);
     for id in [0, 1] {
         host.about(id, LinkEvent::Host(SITE, HostEvent::Resolves { near: false }));
@@ -202,7 +202,7 @@ fn a_link_that_died_with_nothing_to_do_is_found_by_a_probe_where_a_host_replies_
 }
 
 #[test]
-fn an_only_host_that_another_link_reaches_is_enough_and_nobody_reaches_is_not() {
+fn one_host_is_proof_only_if_another_link_reaches_it() {
     let mut host = Host::with(2);
     host.reaches(&[1], &[SITE]);
     host.wanted.insert((link(0), SITE));
@@ -217,11 +217,11 @@ fn an_only_host_that_another_link_reaches_is_enough_and_nobody_reaches_is_not() 
 }
 
 #[test]
-fn a_host_that_is_off_condemns_no_link_that_reaches_another() {
+fn a_host_that_is_off_proves_no_link_dead_that_reaches_another() {
     for elsewhere in [false, true] {
         let mut host = Host::usual();
         host.run(5 * S);
-        // The host may even be one that this link alone cannot reach.
+        // It may even be a host that this link alone cannot reach.
         host.reached
             .retain(|(over, of)| *of != SITE || elsewhere && *over == link(1));
         let since = host.now;
@@ -247,7 +247,7 @@ fn links_that_are_silent_together_stay_as_they_are() {
 }
 
 #[test]
-fn a_program_that_hears_something_is_proof_of_life() {
+fn a_program_that_receives_something_proves_life() {
     let mut host = Host::with(2);
     host.reaches(&[1], &[SITE]);
     host.wanted.insert((link(0), SITE));
@@ -285,7 +285,7 @@ fn a_neighbours_broadcasts_prove_nothing() {
 }
 
 #[test]
-fn datagrams_without_a_reply_raise_a_suspicion_and_one_way_traffic_does_not_condemn() {
+fn one_way_datagrams_raise_a_suspicion_but_prove_nothing() {
     let mut host = Host::usual();
     host.about(
         1,
@@ -314,12 +314,12 @@ fn datagrams_without_a_reply_raise_a_suspicion_and_one_way_traffic_does_not_cond
 }
 
 #[test]
-fn a_next_hop_that_replies_says_nothing_and_one_that_falls_silent_does() {
+fn a_replying_next_hop_proves_nothing_and_a_silent_one_does() {
     let near = LinkEvent::Host(RESOLVERS[0], HostEvent::Resolves { near: true });
     let mut host = Host::usual();
     host.about(0, near.clone());
     host.run(30 * S);
-    // The router lives, its uplink does not.
+    // The router is alive, its uplink is not.
     host.reached.retain(|reached| *reached != (link(0), SITE));
     host.wanted.insert((link(0), SITE));
     host.dead_after(0, 5 * S);
@@ -343,7 +343,7 @@ fn a_next_hop_that_replies_says_nothing_and_one_that_falls_silent_does() {
 }
 
 #[test]
-fn a_resolver_that_never_replied_condemns_nothing() {
+fn a_resolver_that_never_replied_proves_nothing() {
     let mut host = Host::usual();
     host.dies(0);
     let since = host.now;
@@ -446,7 +446,7 @@ fn a_probe_that_could_not_be_sent_proves_nothing() {
 }
 
 #[test]
-fn a_suspicion_is_told_while_it_lasts() {
+fn a_suspicion_is_explained_while_it_lasts() {
     let mut host = Host::usual();
     host.run(30 * S);
     host.dies(0);

@@ -1,4 +1,4 @@
-//! Links that are looked at seldom or late: time in which nobody looked is no silence.
+//! Links that are polled rarely or late: time in which nobody polled does not count as silence.
 
 use super::World;
 use crate::*;
@@ -6,12 +6,12 @@ use units::{Bitrate, Duration, Instant, Rng};
 
 const S: Duration = Duration::from_secs(1);
 const MS: Duration = Duration::from_millis(1);
-/// More than the daemon looks up one by one, with two subflows each.
+/// More than the daemon polls one by one, with two subflows each.
 const CONNECTIONS: u32 = 80;
-/// What stands before each link, of which its least round trip knows nothing.
+/// The queue on each link, which its minimum round trip does not show.
 const QUEUE: Duration = Duration::from_millis(42);
 
-/// Two full links, each shared by all connections, with a queue before each.
+/// Two full links, each shared by all connections, with a queue on each.
 fn two_full_links(policy: Policy) -> World {
     let mut world = World::new(policy);
     for id in 0..2 {
@@ -29,7 +29,7 @@ fn two_full_links(policy: Policy) -> World {
     world
 }
 
-/// From now on counters are read 30 to 200 ms after they were read last.
+/// From now on counters are read 30 to 200 ms after the last time.
 fn read_seldom(world: &mut World, seed: u64) {
     let mut rng = Rng::named(seed, "readings");
     world.pauses = (0..64).map(|_| 30 * MS + rng.duration_up_to(170 * MS)).collect();
@@ -55,7 +55,7 @@ fn longest_pause(world: &World) -> Duration {
     pauses.max().unwrap()
 }
 
-/// One connection after the other stands still, while its neighbours go on.
+/// One connection after the other stops, while its neighbours continue.
 fn let_some_stand_still(world: &mut World, times: u32) {
     for turn in 0..times {
         let last = CONNECTIONS - turn % 4;
@@ -67,7 +67,7 @@ fn let_some_stand_still(world: &mut World, times: u32) {
 }
 
 #[test]
-fn full_links_that_are_read_seldom_are_not_given_up() {
+fn full_links_that_are_polled_rarely_are_not_removed() {
     for policy in [Policy::Slowhand, Policy::SlowhandNoWindow] {
         for seed in 0..4 {
             let mut world = two_full_links(policy);
@@ -83,9 +83,9 @@ fn full_links_that_are_read_seldom_are_not_given_up() {
     }
 }
 
-/// All senders pause for a moment, so that a reading finds nothing new, and the next one comes late.
+/// All senders pause for a moment, so that one poll finds nothing new, and the next one comes late.
 #[test]
-fn links_that_pause_while_they_are_read_seldom_are_not_given_up() {
+fn links_that_pause_while_polled_rarely_are_not_removed() {
     let mut asked = 0;
     for seed in 0..8 {
         let mut world = two_full_links(Policy::SlowhandNoWindow);
@@ -107,7 +107,7 @@ fn links_that_pause_while_they_are_read_seldom_are_not_given_up() {
     assert!(asked > 0, "no link was ever in doubt");
 }
 
-/// A doubt is open about each of two links that live, and has been for so long.
+/// Two live links are in doubt, and have been for this long.
 fn in_doubt_for(time: Duration) -> World {
     let mut world = World::new(Policy::Slowhand);
     world.glances = true;
@@ -126,7 +126,7 @@ fn in_doubt_for(time: Duration) -> World {
 }
 
 #[test]
-fn a_doubt_does_not_ripen_while_the_engine_does_not_run() {
+fn a_doubt_is_not_proven_while_the_engine_does_not_run() {
     for phase in 0..=12 {
         for late in [20, 50, 100, 500, 10_000] {
             let mut world = in_doubt_for(phase * 5 * MS);
@@ -140,7 +140,7 @@ fn a_doubt_does_not_ripen_while_the_engine_does_not_run() {
 }
 
 #[test]
-fn a_host_that_was_frozen_gives_no_link_up_when_it_goes_on() {
+fn a_host_that_was_frozen_removes_no_link_afterwards() {
     for phase in 0..=12 {
         for frozen in [S / 2, S, 10 * S] {
             let mut world = in_doubt_for(phase * 5 * MS);
@@ -158,7 +158,7 @@ fn a_host_that_was_frozen_gives_no_link_up_when_it_goes_on() {
 }
 
 #[test]
-fn a_host_that_was_suspended_gives_no_link_up_when_it_goes_on() {
+fn a_host_that_was_suspended_removes_no_link_afterwards() {
     for phase in 0..=12 {
         let mut world = in_doubt_for(phase * 5 * MS);
         let since = world.now;
@@ -171,7 +171,7 @@ fn a_host_that_was_suspended_gives_no_link_up_when_it_goes_on() {
 }
 
 #[test]
-fn a_thin_path_in_a_neighbours_queue_is_not_given_up() {
+fn a_low_traffic_path_in_a_neighbours_queue_is_not_removed() {
     for queue in [40, 80, 120] {
         let mut world = World::new(Policy::SlowhandNoWindow);
         for id in 0..2 {
@@ -196,7 +196,7 @@ fn a_thin_path_in_a_neighbours_queue_is_not_given_up() {
     }
 }
 
-/// How long it takes until the dead one of two full links is given up.
+/// The time until the dead one of two full links is found.
 fn known_after(seed: u64, dies_after: Duration) -> Duration {
     let mut world = two_full_links(Policy::SlowhandNoWindow);
     world.glances = true;
@@ -213,18 +213,18 @@ fn known_after(seed: u64, dies_after: Duration) -> Duration {
 }
 
 #[test]
-fn a_full_link_that_is_read_seldom_and_dies_is_found() {
+fn a_full_link_that_is_polled_rarely_and_dies_is_found() {
     let mut took: Vec<Duration> = (0..40)
         .map(|trial| known_after(trial, 7 * trial as u32 * MS))
         .collect();
     took.sort_unstable();
     println!("found after {:?} (median), {:?} (longest)", took[20], took[39]);
-    // The first reading may find what came before the cut, 200 ms later; the next that finds 150 ms of silence may be another 350 later, and an
-    // answer is given 73.
+    // The first poll may find what arrived before the cut, 200 ms later. The next one that finds 150 ms of
+    // silence may be another 350 ms later, and a reply is given 73 ms.
     assert!(took[39] <= 630 * MS, "{took:?}");
 }
 
-/// A short and a long cable, both busy; those named deliver nothing for so long.
+/// A short and a long cable, both busy. Those named deliver nothing for this long.
 fn silent_for(links: &[u16], time: Duration) -> (World, Instant) {
     let mut world = World::new(Policy::Slowhand);
     world.counts = true;
@@ -243,7 +243,7 @@ fn silent_for(links: &[u16], time: Duration) -> (World, Instant) {
 }
 
 #[test]
-fn links_that_are_silent_together_for_a_moment_are_not_given_up() {
+fn links_that_are_silent_together_for_a_moment_are_not_removed() {
     for time in [40, 70, 100, 120] {
         let (mut world, since) = silent_for(&[0, 1], time * MS);
         assert!(
@@ -256,13 +256,13 @@ fn links_that_are_silent_together_for_a_moment_are_not_given_up() {
         let wrong = given_up(&world, since);
         assert!(wrong.is_empty(), "{time} ms: {wrong:#?}");
     }
-    // The control: what is silent while the other goes on is given up.
+    // The control: a link that is silent while the other continues is found dead.
     let (world, since) = silent_for(&[0], 100 * MS);
     assert!(is_given_up(&world, since, 0) && !is_given_up(&world, since, 1));
 }
 
 #[test]
-fn links_that_die_together_are_given_up_together() {
+fn links_that_die_together_are_removed_together() {
     let (world, since) = silent_for(&[0, 1], 400 * MS);
     let proofs = world.asked(
         since,

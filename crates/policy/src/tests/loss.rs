@@ -19,7 +19,7 @@ fn three_cables() -> World {
 }
 
 #[test]
-fn a_busy_link_that_dies_is_given_up_within_150_ms() {
+fn a_busy_link_that_dies_is_removed_within_150_ms() {
     for victim in 0..3 {
         let mut world = three_cables();
         let cut = world.now;
@@ -33,7 +33,7 @@ fn a_busy_link_that_dies_is_given_up_within_150_ms() {
 }
 
 #[test]
-fn a_dead_link_is_joined_again_when_it_answers() {
+fn a_dead_link_is_joined_again_when_it_replies() {
     let mut world = three_cables();
     world.set_alive(1, false);
     world.run(2 * S);
@@ -44,7 +44,7 @@ fn a_dead_link_is_joined_again_when_it_answers() {
 }
 
 #[test]
-fn a_dead_link_is_asked_more_and_more_rarely_whether_it_is_back() {
+fn a_dead_link_is_probed_ever_more_rarely() {
     let mut world = three_cables();
     world.set_alive(1, false);
     world.run(S);
@@ -66,7 +66,7 @@ fn a_dead_link_is_asked_more_and_more_rarely_whether_it_is_back() {
 }
 
 #[test]
-fn the_peer_is_told_twice_in_case_the_first_word_was_lost() {
+fn rm_addr_is_sent_twice_in_case_the_first_was_lost() {
     let mut world = three_cables();
     let cut = world.now;
     world.set_alive(1, false);
@@ -92,7 +92,7 @@ fn a_dead_path_is_never_made_a_backup_first() {
     );
 }
 
-/// Over this link next to nothing moves when it dies.
+/// Next to nothing moves over this link when it dies.
 fn is_found_by_probes(world: &mut World, link: u16) {
     let cut = world.now;
     world.set_alive(link, false);
@@ -111,7 +111,7 @@ fn is_found_by_probes(world: &mut World, link: u16) {
 }
 
 #[test]
-fn a_thin_path_that_dies_is_found_by_probes() {
+fn a_low_traffic_path_that_dies_is_found_by_probes() {
     let mut world = three_cables();
     world.demand = 0.004;
     world.run(5 * S);
@@ -124,20 +124,20 @@ fn the_only_link_in_use_of_little_traffic_that_dies_is_found_by_probes() {
     world.demand = 0.001;
     world.run(5 * S);
     assert_eq!(world.in_use(), [0], "little goes over the quickest");
-    // A segment of so little comes every 230 ms, and one that is late by then is asked for.
+    // At this low rate a segment arrives every 230 ms, and a probe is sent when one is late.
     is_found_by_probes(&mut world, 0);
     assert_eq!(world.in_use(), [1]);
 }
 
 #[test]
-fn a_start_in_bursts_costs_no_link() {
+fn a_slow_start_in_bursts_costs_no_link() {
     let mut world = World::new(Policy::Slowhand);
     for (id, rtt) in [(0, 20), (1, 30), (2, 50)] {
         world.up(id, LinkKind::Cable, Role::Primary, 50, rtt);
     }
     world.open(1, 0);
     let since = world.now;
-    // Slow start: a burst in every round trip, twice as long as the one before.
+    // Slow start: a burst in every round trip, twice as long as the previous one.
     for doubling in 0..6 {
         let burst = (1 << doubling) * MS;
         world.demand = 1.0;
@@ -149,7 +149,7 @@ fn a_start_in_bursts_costs_no_link() {
     world.run(2 * S);
     assert!(world.withdrawn(since).is_empty());
     assert_eq!(world.in_use(), [0, 1, 2]);
-    // What it costs not to wait for the end of slow start: so many small packets, once.
+    // The cost of not waiting for the end of slow start: this many small packets, once.
     let asked = [0, 1, 2].map(|link| {
         let probe = |action: &Action| matches!(action, Action::Probe { link: of, .. } if of.0 == link);
         world.asked(since, probe).len()
@@ -159,7 +159,7 @@ fn a_start_in_bursts_costs_no_link() {
 }
 
 #[test]
-fn a_place_is_cleared_without_a_word_over_a_path_in_doubt() {
+fn a_place_is_freed_without_a_signal_over_a_path_in_doubt() {
     let mut world = World::new(Policy::Slowhand);
     for (id, mbps) in [(0, 30), (1, 20), (2, 1)] {
         world.up(id, LinkKind::Cable, Role::Primary, mbps, 20);
@@ -194,7 +194,7 @@ fn a_place_is_cleared_without_a_word_over_a_path_in_doubt() {
 }
 
 #[test]
-fn idle_and_thin_traffic_never_costs_a_link() {
+fn idle_and_low_traffic_never_cost_a_link() {
     for demand in [0.0, 0.0005, 0.02] {
         let mut world = three_cables();
         world.demand = demand;
@@ -344,10 +344,10 @@ fn facts_about_what_is_gone_change_nothing() {
 }
 
 #[test]
-fn a_host_that_was_starved_does_not_judge_before_it_has_read_the_answers() {
+fn a_starved_host_decides_no_doubt_before_it_has_read_the_replies() {
     let mut world = three_cables();
     let since = world.now;
-    // Data stops (the sender paused), probes leave, and this host does not run for half a second.
+    // Data stops (the sender paused), probes are sent, and this host does not run for half a second.
     world.demand = 0.0;
     world.run(45 * MS);
     assert!(
@@ -362,7 +362,7 @@ fn a_host_that_was_starved_does_not_judge_before_it_has_read_the_answers() {
     assert!(world.withdrawn(since).is_empty());
 }
 
-/// A modem, a cable and an access point whose signal sinks until it is a backup.
+/// A modem, a cable, and an access point whose signal falls until it is a backup.
 fn faded() -> World {
     let mut world = World::new(Policy::Slowhand);
     world.up(0, LinkKind::Cellular, Role::Primary, 12, 60);
@@ -391,7 +391,7 @@ fn windows(world: &World, since: Instant) -> Vec<(Instant, Bytes)> {
 }
 
 #[test]
-fn an_empty_subflow_is_ended_when_little_is_under_way() {
+fn an_empty_subflow_is_closed_when_little_is_in_flight() {
     let mut world = faded();
     world.run(300 * MS);
     let gone = world.now;
@@ -409,7 +409,7 @@ fn an_empty_subflow_is_ended_when_little_is_under_way() {
 }
 
 #[test]
-fn a_window_that_is_narrow_for_a_moment_is_explained_as_that() {
+fn a_narrow_window_is_explained() {
     let mut world = faded();
     world.run(300 * MS);
     let gone = world.now;
@@ -427,7 +427,7 @@ fn a_window_that_is_narrow_for_a_moment_is_explained_as_that() {
 }
 
 #[test]
-fn a_busy_subflow_whose_carrier_goes_is_ended_at_once() {
+fn a_busy_subflow_without_carrier_is_closed_at_once() {
     let mut world = three_cables();
     let down = world.now;
     world.tell(Input::Link(LinkId(2), LinkEvent::Carrier(false)));

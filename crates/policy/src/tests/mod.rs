@@ -1,4 +1,4 @@
-//! The engine driven by plans, as a world would drive it.
+//! The engine driven by scripted inputs, as a world would drive it.
 
 mod baselines;
 mod bounds;

@@ -1,4 +1,4 @@
-//! An upload's slow start, held back once.
+//! The slow start of an upload, slowed down once.
 
 use super::World;
 use crate::*;
@@ -10,13 +10,13 @@ fn uploads(kind: LinkKind) -> World {
     let mut world = World::new(Policy::Slowhand);
     world.up(0, kind, Role::Primary, 30, 50);
     world.open(1, 0);
-    // Acknowledgements are all that comes.
+    // Only acknowledgements arrive.
     world.demand = 0.02;
     world.run(100 * MS);
     world
 }
 
-/// The same over a link that another upload has been filling since long, or another download, or nothing.
+/// The same over a link that another upload, another download, or nothing has long been filling.
 fn beside(kind: LinkKind, demand: f64, unacked: u32) -> World {
     let mut world = World::new(Policy::Slowhand);
     world.up(0, kind, Role::Primary, 30, 50);
@@ -27,7 +27,8 @@ fn beside(kind: LinkKind, demand: f64, unacked: u32) -> World {
     world
 }
 
-/// Readings of the second one's subflow, which starts and fills a queue, before its world can say what it makes of it.
+/// Samples of the second connection's subflow, which starts and fills a queue, before its world can report
+/// the effect.
 fn second_fills(world: &mut World) {
     for n in 1..=3 {
         let sample = SubflowSample {
@@ -42,7 +43,8 @@ fn second_fills(world: &mut World) {
     }
 }
 
-/// Five readings with so much under way and this round trip, while acknowledgements come at this rate.
+/// Five samples with `unacked` segments in flight and this round trip, while acknowledgements arrive at this
+/// rate.
 fn read(world: &mut World, unacked: u32, rtt_ms: u64, mbps: u64) {
     for _ in 0..5 {
         world.now += 10 * MS;
@@ -66,7 +68,7 @@ fn caps(world: &World) -> Vec<(Bitrate, Duration)> {
 }
 
 #[test]
-fn a_slow_start_that_fills_a_queue_is_held_under_what_arrives_and_once() {
+fn a_slow_start_that_fills_a_queue_is_capped_below_its_arrivals_once() {
     let mut world = uploads(LinkKind::Cable);
     read(&mut world, 100, 51, 25);
     read(&mut world, 10, 80, 25);
@@ -88,17 +90,18 @@ fn a_slow_start_that_fills_a_queue_is_held_under_what_arrives_and_once() {
 }
 
 #[test]
-fn a_rate_of_long_before_is_not_believed() {
+fn an_old_rate_is_not_used() {
     let mut world = uploads(LinkKind::Cable);
     read(&mut world, 150, 51, 2);
-    // 150 segments of 1,448 bytes in 64 ms are 27.15 Mb/s; half of it is sure to arrive, and seven tenths of that are 9.5.
+    // 150 segments of 1,448 bytes in 64 ms are 27.15 Mb/s. Half of it certainly arrives, and seven tenths of
+    // that are 9.5.
     read(&mut world, 150, 64, 2);
     let [(rate, _)] = caps(&world)[..] else { panic!() };
     assert_eq!(rate.as_bps() / 100_000, 95);
 }
 
 #[test]
-fn neither_radio_nor_what_is_long_past_its_start_is_held_back() {
+fn neither_radio_nor_a_settled_subflow_is_slowed() {
     let mut radio = uploads(LinkKind::Wifi);
     read(&mut radio, 150, 90, 25);
     assert_eq!(caps(&radio), []);
@@ -115,7 +118,7 @@ fn neither_radio_nor_what_is_long_past_its_start_is_held_back() {
 }
 
 #[test]
-fn neither_a_farther_peer_nor_one_that_was_found_running_is_held_back() {
+fn neither_a_farther_peer_nor_an_established_one_is_slowed() {
     let mut far = uploads(LinkKind::Cable);
     let sample = |acked, min_rtt| SubflowSample {
         unacked: 150,
@@ -149,7 +152,7 @@ fn neither_a_farther_peer_nor_one_that_was_found_running_is_held_back() {
 }
 
 #[test]
-fn what_another_one_has_queued_is_not_held_against_it() {
+fn the_queue_of_another_subflow_does_not_slow_it() {
     for (demand, unacked, times) in [(0.02, 100, 0), (1.0, 0, 0), (0.001, 0, 1)] {
         let mut world = beside(LinkKind::Cable, demand, unacked);
         second_fills(&mut world);

@@ -1,4 +1,4 @@
-//! What the peer is told of links that die, in which order, and over which path it leaves.
+//! Signals to the peer about links that die: their order, and the path on which they are sent.
 
 use super::World;
 use crate::*;
@@ -18,12 +18,12 @@ fn three_cables(rtts: [u64; 3]) -> World {
     world
 }
 
-/// Where in `done` something was asked for that this picks.
+/// The positions of picked actions in `done`.
 fn places(done: &[(Instant, Action)], pick: impl Fn(&Action) -> bool) -> Vec<usize> {
     (0..done.len()).filter(|&at| pick(&done[at].1)).collect()
 }
 
-/// What is gone, by the ends in `done`.
+/// The subflows closed in `done`.
 fn ended(done: &[(Instant, Action)]) -> Vec<(usize, SubflowId)> {
     let end = |(at, (_, action)): (usize, &(Instant, Action))| match action {
         Action::Destroy(subflow) => Some((at, *subflow)),
@@ -33,7 +33,7 @@ fn ended(done: &[(Instant, Action)]) -> Vec<(usize, SubflowId)> {
 }
 
 #[test]
-fn two_links_that_die_together_are_both_ended_before_the_peer_is_told() {
+fn two_links_that_die_together_are_both_closed_before_rm_addr() {
     // The first two are found dead in one decision, or one after the other.
     for (rtts, at_once) in [([20, 20, 50], true), ([20, 30, 50], false)] {
         let mut world = three_cables(rtts);
@@ -51,7 +51,7 @@ fn two_links_that_die_together_are_both_ended_before_the_peer_is_told() {
         for (_, subflow) in [first, second] {
             let told = places(done, |action| *action == Action::Withdraw(subflow));
             let after: Vec<usize> = told.iter().copied().filter(|&at| at > second.0).collect();
-            // At once, not when everything is said again 150 ms later.
+            // At once, not when RM_ADDR is repeated 150 ms later.
             assert_eq!(done[after[0]].0, both_ended, "{rtts:?}: {subflow:?}");
             assert!(!at_once || told == after, "{rtts:?}: {subflow:?} {told:?}");
             let heard = world.heard.iter().find(|(_, gone)| *gone == subflow);
@@ -65,7 +65,7 @@ fn two_links_that_die_together_are_both_ended_before_the_peer_is_told() {
 }
 
 #[test]
-fn a_link_that_dies_later_is_ended_before_the_peer_is_told_again_of_the_first() {
+fn a_link_that_dies_later_is_closed_before_rm_addr_is_repeated_for_the_first() {
     for apart in [15, 40, 100] {
         let mut world = three_cables([20, 30, 50]);
         let from = world.done.len();
@@ -95,7 +95,8 @@ fn a_link_that_dies_later_is_ended_before_the_peer_is_told_again_of_the_first() 
     }
 }
 
-/// A full set of places, a slower cable that waits for one, and a place that comes free while so many words are lost; until the cable has it.
+/// All places are taken, a slower cable waits for one, and a place is freed while this many RM_ADDRs are
+/// lost. Returns the time until the cable has it.
 fn place_filled_after(lose_words: usize, word_takes: Duration) -> (World, Duration) {
     let mut world = World::new(Policy::Slowhand);
     for (id, mbps) in (0..).zip([50, 40, 30, 20]) {
@@ -117,12 +118,12 @@ fn place_filled_after(lose_words: usize, word_takes: Duration) -> (World, Durati
 }
 
 #[test]
-fn a_place_is_filled_soon_after_the_word_that_was_lost_is_said_again() {
+fn a_place_is_filled_soon_after_a_lost_rm_addr_is_repeated() {
     let (_, filled) = place_filled_after(0, Duration::ZERO);
     assert!(filled <= 50 * MS, "{filled:?}: nothing was lost");
     let (world, filled) = place_filled_after(1, Duration::ZERO);
     assert!(filled >= 150 * MS && filled < 400 * MS, "{filled:?}");
-    // The join that was made with the word that was lost, and the one that was made with its repetition.
+    // The join made with the lost RM_ADDR, and the one made with its repetition.
     let joins = world.asked(Instant::from_secs(4), |action| {
         matches!(action, Action::Join { .. })
     });
@@ -130,7 +131,7 @@ fn a_place_is_filled_soon_after_the_word_that_was_lost_is_said_again() {
 }
 
 #[test]
-fn a_word_that_is_slower_than_the_join_costs_a_moment_and_few_joins() {
+fn an_rm_addr_slower_than_the_join_costs_a_moment_and_few_joins() {
     for (word_takes, most) in [(100 * MS, 400 * MS), (600 * MS, 2 * S)] {
         let (mut world, filled) = place_filled_after(0, word_takes);
         assert!(
@@ -146,7 +147,7 @@ fn a_word_that_is_slower_than_the_join_costs_a_moment_and_few_joins() {
 }
 
 #[test]
-fn the_peer_is_told_of_every_dead_link_before_a_reserve_is_raised() {
+fn rm_addr_is_sent_for_every_dead_link_before_a_backup_is_promoted() {
     let sets: [&[(u64, u64)]; 2] = [&[(50, 20), (6, 50)], &[(30, 20), (30, 20), (3, 50)]];
     for links in sets {
         let mut world = World::new(Policy::Slowhand);
@@ -200,11 +201,11 @@ fn a_dead_link_is_withdrawn_a_round_trip_later_at_most_where_the_others_are_sile
     let usual = told_after(None);
     let silent = (0..=12).map(|later| told_after(Some(later * 5 * MS)));
     let waited = silent.max().unwrap().saturating_sub(usual);
-    // The nearest of the others answers within 30 ms; a step of the world takes 5.
+    // The nearest of the others replies within 30 ms. A step of the world takes 5.
     assert!(waited > Duration::ZERO && waited <= 35 * MS, "{waited:?}");
 }
 
-/// What was said since then of joins that failed.
+/// Reports about failed joins since then.
 fn refusals(world: &World, since: Instant) -> Vec<&str> {
     let said = world.done.iter().filter(|(at, _)| *at >= since);
     let refusal = said.filter_map(|(_, action)| match action {
@@ -215,7 +216,7 @@ fn refusals(world: &World, since: Instant) -> Vec<&str> {
 }
 
 #[test]
-fn a_join_that_overtakes_our_word_about_a_place_is_not_called_refused() {
+fn a_join_that_overtakes_rm_addr_is_not_reported_as_refused() {
     for word_takes in [300, 900] {
         let mut world = three_cables([20, 30, 50]);
         world.word_takes = word_takes * MS;
@@ -233,7 +234,7 @@ fn a_join_that_overtakes_our_word_about_a_place_is_not_called_refused() {
 }
 
 #[test]
-fn a_peer_that_refuses_for_longer_than_our_word_can_take_is_said_to() {
+fn a_peer_that_refuses_for_longer_than_rm_addr_takes_is_reported() {
     let mut world = three_cables([20, 30, 50]);
     world.places = 1;
     world.up(3, LinkKind::Cable, Role::Primary, 50, 20);
@@ -243,7 +244,7 @@ fn a_peer_that_refuses_for_longer_than_our_word_can_take_is_said_to() {
     assert_eq!(refusals(&world, cut), ["the peer takes no more subflows"]);
 }
 
-/// Two cables, and what comes of the join over the second.
+/// Two cables, and the result of the join over the second.
 fn failing(reason: JoinFailure, times: usize) -> (World, Instant) {
     let mut world = World::new(Policy::Slowhand);
     world.up(0, LinkKind::Cable, Role::Primary, 50, 20);
@@ -268,7 +269,7 @@ fn failing(reason: JoinFailure, times: usize) -> (World, Instant) {
 }
 
 #[test]
-fn a_join_at_the_wrong_moment_is_tried_again_soon_and_nobody_is_said_to_refuse_it() {
+fn an_untimely_join_is_retried_soon_and_not_reported_as_refused() {
     let (mut world, since) = failing(JoinFailure::Untimely, 3);
     world.run(3 * S);
     assert_eq!(world.joined(), [0, 1]);
@@ -277,7 +278,7 @@ fn a_join_at_the_wrong_moment_is_tried_again_soon_and_nobody_is_said_to_refuse_i
 }
 
 #[test]
-fn moments_that_are_always_wrong_are_tried_ever_more_rarely() {
+fn joins_that_are_always_untimely_are_retried_ever_more_rarely() {
     let (world, since) = failing(JoinFailure::Untimely, 9);
     let tried = world.asked(since, |action| matches!(action, Action::Join { .. }));
     let pauses: Vec<_> = tried.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -285,7 +286,7 @@ fn moments_that_are_always_wrong_are_tried_ever_more_rarely() {
 }
 
 #[test]
-fn the_kernels_refusal_is_told_when_it_is_repeated() {
+fn the_kernels_refusal_is_reported_when_repeated() {
     let (world, since) = failing(JoinFailure::Local, 1);
     assert_eq!(refusals(&world, since), [""; 0]);
     let (world, since) = failing(JoinFailure::Local, 2);

@@ -1,4 +1,4 @@
-//! Captive portals, and links that lead to a next hop and no further.
+//! Captive portals, and links that lead only to the next hop.
 
 use super::World;
 use crate::*;
@@ -47,7 +47,7 @@ fn why(world: &World, id: u16) -> (&'static str, String) {
 }
 
 #[test]
-fn a_portal_is_held_out_and_taken_back_when_it_opens() {
+fn a_portal_is_held_out_and_used_again_when_it_opens() {
     let mut world = checkable(2);
     assert_eq!(
         checks(&world, 0, Instant::ZERO).len(),
@@ -167,7 +167,7 @@ fn a_metered_link_is_checked_when_it_is_needed() {
 }
 
 #[test]
-fn without_a_world_that_checks_nothing_is_asked() {
+fn without_a_world_that_checks_nothing_is_requested() {
     let mut world = World::new(Policy::Slowhand);
     world.up(0, LinkKind::Cable, Role::Primary, 50, 20);
     world.run(10 * S);

@@ -1,4 +1,4 @@
-//! Queues before links, and who is told what about them.
+//! Queues on links, and the marks that shorten them.
 
 use super::World;
 use crate::*;
@@ -17,7 +17,7 @@ fn three(policy: Policy) -> World {
     world
 }
 
-/// How often marks were asked for on this link.
+/// How often marks were requested on this link.
 fn doses(world: &World, link: u16) -> usize {
     world
         .asked(Instant::ZERO, |action| match action {
@@ -61,7 +61,7 @@ fn a_slow_start_that_fills_a_queue_is_marked_within_a_few_readings() {
     world.open(1, 0);
     world.run(S / 2);
     assert_eq!([0, 1].map(|link| doses(&world, link)), [0, 0]);
-    // Less than the 22 ms that may stand there later.
+    // Less than the 22 ms that are permitted later.
     set_queue(&mut world, 1, 10 * MS);
     world.run(50 * MS);
     assert_eq!([0, 1].map(|link| doses(&world, link)), [0, 1]);
@@ -77,7 +77,7 @@ fn a_slow_start_that_fills_a_queue_is_marked_within_a_few_readings() {
 #[test]
 fn an_uploads_queue_is_marked_on_its_way_out() {
     let mut world = three(Policy::Slowhand);
-    // Acknowledgements are all that comes.
+    // Only acknowledgements arrive.
     (world.demand, world.unacked) = (0.02, 100);
     set_queue(&mut world, 2, 100 * MS);
     world.run(S);
@@ -99,7 +99,7 @@ fn an_uploads_queue_is_marked_on_its_way_out() {
 }
 
 #[test]
-fn who_asks_for_little_fills_no_queue() {
+fn low_demand_fills_no_queue() {
     let mut world = three(Policy::Slowhand);
     world.demand = 0.02;
     world.run(S);
@@ -109,9 +109,10 @@ fn who_asks_for_little_fills_no_queue() {
     assert_eq!(doses(&world, 1), before, "an echo of long ago");
 }
 
-/// Of small segments the kernel takes no round trip, and tells how long a whole receive window takes.
+/// The kernel takes no round trip from small segments, and reports the time of a whole receive window
+/// instead.
 #[test]
-fn small_segments_say_nothing_of_a_queue() {
+fn small_segments_show_no_queue() {
     let mut world = three(Policy::Slowhand);
     (world.demand, world.segment) = (0.004, 125.0);
     world.run(10 * S);
@@ -141,7 +142,7 @@ fn without_the_window_nothing_is_marked() {
 }
 
 #[test]
-fn little_goes_over_the_quickest_link_and_much_over_all() {
+fn low_traffic_uses_the_quickest_link_and_high_traffic_all() {
     let mut world = three(Policy::Slowhand);
     assert_eq!(world.in_use(), [0, 1, 2]);
     world.demand = 0.002;
@@ -157,7 +158,7 @@ fn set_rate(world: &mut World, link: u16, mbps: u64) {
 }
 
 #[test]
-fn over_radio_a_queue_is_marked_only_while_a_link_beside_it_is_given_too_little() {
+fn over_radio_a_queue_is_marked_only_while_another_link_is_starved() {
     let mut world = World::new(Policy::Slowhand);
     for (id, rtt) in [(0, 45), (1, 25)] {
         world.up(id, LinkKind::Cellular, Role::Primary, 20, rtt);

@@ -1,4 +1,4 @@
-//! A fresh subflow over the slow link that is left.
+//! Replacing the subflow over the slow link that survives.
 
 use super::World;
 use crate::*;
@@ -9,7 +9,7 @@ const MS: Duration = Duration::from_millis(1);
 const QUICK: u16 = 0;
 const SLOW: u16 = 1;
 
-/// A quick link with the first subflow, and one that takes a second for 64 KiB; much of what came waits for earlier bytes.
+/// A quick link with the first subflow, and one that takes a second for 64 KiB. Many bytes are out of order.
 fn beside_a_slow_link(policy: Policy) -> World {
     let mut world = World::new(policy);
     world.up(QUICK, LinkKind::Cable, Role::Primary, 3, 70);
@@ -22,7 +22,7 @@ fn beside_a_slow_link(policy: Policy) -> World {
     world
 }
 
-/// Another link that is slower still; the first subflow is over `first`.
+/// A third link that is slower still. The first subflow is over `first`.
 fn three(first: u16) -> World {
     let mut world = World::new(Policy::Slowhand);
     for (id, kbps, rtt) in [(QUICK, 3_000, 70), (SLOW, 500, 190), (2, 300, 200)] {
@@ -36,7 +36,7 @@ fn three(first: u16) -> World {
     world
 }
 
-/// Within two seconds.
+/// Runs until `done`, within two seconds.
 fn until(world: &mut World, done: impl Fn(&World) -> bool) {
     for _ in 0..400 {
         if done(world) {
@@ -73,7 +73,7 @@ fn ended(world: &World, since: Instant) -> Vec<SubflowId> {
 }
 
 #[test]
-fn what_is_lost_with_a_link_does_not_wait_behind_a_slow_ones_queue() {
+fn lost_bytes_do_not_wait_behind_a_slow_links_queue() {
     let mut world = beside_a_slow_link(Policy::Slowhand);
     let cut = world.now;
     world.set_alive(QUICK, false);
@@ -96,7 +96,7 @@ fn what_is_lost_with_a_link_does_not_wait_behind_a_slow_ones_queue() {
 }
 
 #[test]
-fn the_dead_link_has_a_place_again_when_it_answers() {
+fn the_dead_link_has_a_place_again_when_it_replies() {
     let mut world = beside_a_slow_link(Policy::Slowhand);
     world.set_alive(QUICK, false);
     world.run(2 * S);
@@ -106,7 +106,7 @@ fn the_dead_link_has_a_place_again_when_it_answers() {
 }
 
 #[test]
-fn where_the_peer_has_no_place_the_first_one_stays() {
+fn without_a_free_place_the_first_subflow_stays() {
     let mut world = beside_a_slow_link(Policy::Slowhand);
     world.places = 1;
     let cut = world.now;
@@ -117,7 +117,7 @@ fn where_the_peer_has_no_place_the_first_one_stays() {
     assert_eq!((world.in_use(), world.state_of(SLOW)), (vec![SLOW], "use"));
 }
 
-/// The engine has given it up by then.
+/// The engine considers the join failed by then.
 #[test]
 fn a_join_that_is_late_leaves_one_subflow() {
     let mut world = beside_a_slow_link(Policy::Slowhand);
@@ -131,7 +131,7 @@ fn a_join_that_is_late_leaves_one_subflow() {
     assert_eq!((joins(&world, cut).len(), world.joined()), (1, vec![SLOW]));
 }
 
-/// Whatever was said of its address while another join over it waited was about that one.
+/// RM_ADDR for its address, sent while another join over it was pending, would have been about that join.
 #[test]
 fn a_link_that_dies_while_it_is_joined_again_is_withdrawn_when_that_has_failed() {
     let mut world = three(2);
@@ -148,7 +148,7 @@ fn a_link_that_dies_while_it_is_joined_again_is_withdrawn_when_that_has_failed()
     assert!(told.iter().any(|at| *at - begun >= 3 * S), "{told:?}");
 }
 
-/// Nobody gets the place of a connection's first subflow.
+/// No other subflow gets the place of a connection's first subflow.
 #[test]
 fn the_first_subflow_stays_where_the_peer_has_too_few_places() {
     let mut world = three(SLOW);
@@ -173,7 +173,7 @@ fn a_join_that_is_lost_costs_nothing() {
 }
 
 #[test]
-fn nothing_is_replaced_where_nothing_waits_or_the_rest_is_quick() {
+fn nothing_is_replaced_if_nothing_waits_or_the_others_are_quick() {
     let mut nothing_waits = beside_a_slow_link(Policy::Slowhand);
     nothing_waits.held = Bytes::ZERO;
     let mut quick = beside_a_slow_link(Policy::Slowhand);
@@ -192,9 +192,9 @@ fn nothing_is_replaced_where_nothing_waits_or_the_rest_is_quick() {
     }
 }
 
-/// What the peer has not heard is sent again, over what was a backup until now: 520 kB at 500 kb/s.
+/// The peer resends what it has no ACK for, over what was a backup until now: 520 kB at 500 kb/s.
 #[test]
-fn a_backup_that_takes_over_begins_behind_what_has_come_already() {
+fn a_promoted_backup_starts_behind_bytes_already_received() {
     let mut world = beside_a_slow_link(Policy::Slowhand);
     world.links.get_mut(&LinkId(QUICK)).unwrap().rate = Bitrate::from_mbps(60);
     world.held = Bytes::from_kib(500);
@@ -209,9 +209,10 @@ fn a_backup_that_takes_over_begins_behind_what_has_come_already() {
     assert_eq!(world.in_use(), [SLOW]);
 }
 
-/// What it carries is known although it has brought nothing for longer than rates are remembered, and brings nothing until the other is given up.
+/// Its rate is known although it has carried nothing for longer than rates are remembered, and carries
+/// nothing until the other link is removed.
 #[test]
-fn what_a_backup_carries_is_known_when_it_takes_over() {
+fn the_rate_of_a_backup_is_known_when_it_is_promoted() {
     let mut world = beside_a_slow_link(Policy::Slowhand);
     world.links.get_mut(&LinkId(QUICK)).unwrap().rate = Bitrate::from_mbps(60);
     world.links.get_mut(&LinkId(SLOW)).unwrap().queue = 190 * MS;
@@ -229,9 +230,9 @@ fn what_a_backup_carries_is_known_when_it_takes_over() {
     assert_eq!(joins(&world, cut), world.withdrawn(cut), "at once");
 }
 
-/// Nothing was given to it before the loss.
+/// Nothing was assigned to it before the loss.
 #[test]
-fn a_subflow_that_is_younger_than_the_loss_stays() {
+fn a_subflow_joined_after_the_loss_stays() {
     let mut world = World::new(Policy::Slowhand);
     world.up(SLOW, LinkKind::Cable, Role::Primary, 1, 100);
     world.links.get_mut(&LinkId(SLOW)).unwrap().rate = Bitrate::from_kbps(500);
@@ -247,7 +248,7 @@ fn a_subflow_that_is_younger_than_the_loss_stays() {
     assert_eq!((world.joined(), world.in_use()), (vec![SLOW], vec![SLOW]));
 }
 
-/// A join that cannot be made any more does not stand in the way of the next one.
+/// A join that cannot succeed any longer does not prevent the next one.
 #[test]
 fn a_join_that_was_refused_is_over_at_once() {
     let mut world = three(2);
@@ -266,7 +267,7 @@ fn a_join_that_was_refused_is_over_at_once() {
 }
 
 #[test]
-fn what_comes_and_leads_no_further_is_seen_after_two_round_trips() {
+fn arrivals_without_in_order_data_are_seen_after_two_round_trips() {
     let mut world = beside_a_slow_link(Policy::Slowhand);
     world.held = Bytes::ZERO;
     let cut = world.now;
@@ -281,7 +282,7 @@ fn what_comes_and_leads_no_further_is_seen_after_two_round_trips() {
 }
 
 #[test]
-fn what_was_begun_is_ended_also_where_what_was_lost_has_come_meanwhile() {
+fn a_replacement_is_completed_even_if_the_lost_bytes_have_arrived() {
     let mut world = beside_a_slow_link(Policy::Slowhand);
     let cut = world.now;
     world.set_alive(QUICK, false);
@@ -293,7 +294,7 @@ fn what_was_begun_is_ended_also_where_what_was_lost_has_come_meanwhile() {
 }
 
 #[test]
-fn a_slow_link_that_dies_is_given_up_and_no_more() {
+fn a_slow_link_that_dies_is_removed_without_a_replacement() {
     let mut world = beside_a_slow_link(Policy::Slowhand);
     let cut = world.now;
     world.set_alive(SLOW, false);

@@ -1,4 +1,4 @@
-//! Backups that are asked whether they are still there, and those that are left to sleep.
+//! Backups that are probed, and those that are left asleep.
 
 use super::World;
 use crate::estimate::energy::{Set, Technology};
@@ -8,7 +8,7 @@ use units::{Bytes, Duration, Instant};
 const S: Duration = Duration::from_secs(1);
 const MS: Duration = Duration::from_millis(1);
 
-/// A cable in use and reserves, of which the peer takes two.
+/// A cable in use and backups, two of which the peer accepts.
 fn with_reserves(reserves: u16) -> World {
     let mut world = World::new(Policy::Slowhand);
     world.up(0, LinkKind::Cable, Role::Primary, 50, 20);
@@ -37,7 +37,7 @@ fn known_after(world: &mut World, victim: u16) -> Duration {
 }
 
 #[test]
-fn a_reserve_that_died_is_known_before_it_is_needed() {
+fn a_dead_backup_is_found_before_it_is_needed() {
     let mut world = with_reserves(3);
     assert_eq!(world.joined(), [0, 1, 2]);
     let since = world.now;
@@ -63,7 +63,7 @@ fn a_reserve_that_died_is_known_before_it_is_needed() {
 }
 
 #[test]
-fn a_reserve_that_lives_is_asked_now_and_then_and_stays_sound() {
+fn a_live_backup_is_probed_occasionally_and_stays_sound() {
     let mut world = with_reserves(1);
     let since = world.now;
     world.run(60 * S);
@@ -87,8 +87,8 @@ fn a_reserve_that_lives_is_asked_now_and_then_and_stays_sound() {
 }
 
 #[test]
-fn an_answer_that_waits_in_a_neighbours_queue_is_waited_for() {
-    // What the engine knows of the link is 30 ms.
+fn a_reply_delayed_by_a_neighbours_queue_is_awaited() {
+    // The engine's estimate for the link is 30 ms.
     for answers_after in [200, 900, 1_500] {
         let mut world = with_reserves(1);
         let since = world.now;
@@ -104,7 +104,7 @@ fn an_answer_that_waits_in_a_neighbours_queue_is_waited_for() {
 }
 
 #[test]
-fn a_slow_link_that_was_put_by_is_asked_too() {
+fn a_demoted_slow_link_is_probed_too() {
     let mut world = World::new(Policy::Slowhand);
     for (id, mbps, rtt) in [(0, 30, 20), (1, 30, 30), (2, 3, 50)] {
         world.up(id, LinkKind::Cable, Role::Primary, mbps, rtt);
@@ -118,7 +118,7 @@ fn a_slow_link_that_was_put_by_is_asked_too() {
 }
 
 #[test]
-fn the_backups_of_little_traffic_are_asked_too() {
+fn the_backups_of_low_traffic_are_probed_too() {
     let mut world = World::new(Policy::Slowhand);
     for (id, rtt) in [(0, 20), (1, 30), (2, 50)] {
         world.up(id, LinkKind::Cable, Role::Primary, 50, rtt);
@@ -135,7 +135,7 @@ fn the_backups_of_little_traffic_are_asked_too() {
 }
 
 #[test]
-fn radios_and_metered_links_are_left_to_sleep() {
+fn radios_and_metered_links_are_left_asleep() {
     for kind in [LinkKind::Cellular, LinkKind::Wifi] {
         let mut world = World::new(Policy::Slowhand);
         world.up(0, LinkKind::Cable, Role::Primary, 50, 20);

@@ -1,4 +1,4 @@
-//! On which link new connections begin.
+//! On which link new connections start.
 
 use super::spec;
 use crate::*;
@@ -8,11 +8,11 @@ const FIRST: LinkId = LinkId(1);
 const SECOND: LinkId = LinkId(2);
 const THIRD: LinkId = LinkId(3);
 
-/// An engine over links that are told of one by one; no connection is open.
+/// An engine whose links are reported one by one. No connection is open.
 struct Host {
     engine: Engine,
     now: Instant,
-    /// Where connections begin, as the engine last said: in IPv4 and IPv6.
+    /// Where connections start, as the engine last requested, in IPv4 and IPv6.
     begins: [Option<LinkId>; 2],
     said: usize,
 }
@@ -56,7 +56,7 @@ impl Host {
         self
     }
 
-    /// A usable link that the user's routes rank so in IPv4, and not at all in IPv6.
+    /// A usable link with this rank in the user's IPv4 routes, and none in IPv6.
     fn up(&mut self, link: LinkId, kind: LinkKind, v4: Uplink) -> &mut Self {
         self.ranked(link, kind, [v4, Uplink::None])
     }
@@ -87,7 +87,7 @@ impl Host {
 }
 
 #[test]
-fn the_users_order_is_the_beginning_whatever_the_kinds() {
+fn the_users_order_is_the_default_whatever_the_kinds() {
     let mut host = Host::new();
     host.up(FIRST, LinkKind::Wifi, Uplink::Metric(100))
         .up(SECOND, LinkKind::Cable, Uplink::Metric(600))
@@ -96,7 +96,7 @@ fn the_users_order_is_the_beginning_whatever_the_kinds() {
 }
 
 #[test]
-fn it_is_left_while_its_first_link_is_lost_and_taken_up_again_after_a_while() {
+fn the_users_order_is_overridden_while_its_first_link_is_lost_and_then_restored() {
     let mut host = Host::new();
     host.up(FIRST, LinkKind::Cable, Uplink::Metric(100))
         .up(SECOND, LinkKind::Cellular, Uplink::Metric(700))

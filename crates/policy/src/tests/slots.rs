@@ -1,4 +1,4 @@
-//! Who gets the few places that a peer has.
+//! Which links get the few places of a peer.
 
 use super::World;
 use crate::*;
@@ -6,7 +6,7 @@ use units::{Duration, Instant};
 
 const S: Duration = Duration::from_secs(1);
 
-/// Cables with these rates, in this order; a connection over the first.
+/// Cables with these rates, in this order, and a connection over the first.
 fn cables(mbps: [u64; 4], role_of_last: Role) -> World {
     let mut world = World::new(Policy::Slowhand);
     for (id, mbps) in (0..).zip(mbps) {
@@ -36,7 +36,7 @@ fn the_fastest_of_four_cables_gets_a_place_although_it_came_last() {
 }
 
 #[test]
-fn a_slower_fourth_is_tried_once_and_then_left_alone() {
+fn a_slower_fourth_is_tried_only_once() {
     let mut world = cables([30, 20, 10, 5], Role::Primary);
     let before = world.now;
     world.run(600 * S);
@@ -50,12 +50,12 @@ fn a_slower_fourth_is_tried_once_and_then_left_alone() {
             .len(),
         1
     );
-    // Two at the beginning, the trial, and back.
+    // Two at the start, the trial, and back.
     assert_eq!(joins(&world, before), 4);
 }
 
 #[test]
-fn places_stay_as_they_are_while_little_is_asked() {
+fn places_stay_as_they_are_while_demand_is_low() {
     let mut world = cables([10, 20, 30, 100], Role::Primary);
     world.run(60 * S);
     let settled = world.now;
@@ -68,7 +68,7 @@ fn places_stay_as_they_are_while_little_is_asked() {
 }
 
 #[test]
-fn an_idle_connection_does_not_say_what_its_links_are_worth() {
+fn an_idle_connection_shows_no_capacity() {
     let mut world = cables([10, 20, 30, 100], Role::Primary);
     world.run(60 * S);
     world.idle = Some(ConnId(2));
@@ -80,7 +80,7 @@ fn an_idle_connection_does_not_say_what_its_links_are_worth() {
 }
 
 #[test]
-fn reserves_and_metered_links_are_not_tried() {
+fn backups_and_metered_links_are_not_tried() {
     let mut reserve = cables([10, 20, 30, 100], Role::Backup);
     let mut metered = cables([10, 20, 30, 100], Role::Primary);
     let tariff = crate::Tariff::Metered { cap: None };
@@ -92,7 +92,7 @@ fn reserves_and_metered_links_are_not_tried() {
 }
 
 #[test]
-fn nothing_is_tried_while_little_is_asked() {
+fn nothing_is_tried_while_demand_is_low() {
     let mut world = cables([10, 20, 30, 100], Role::Primary);
     world.run(3 * S);
     world.demand = 0.02;
@@ -101,7 +101,7 @@ fn nothing_is_tried_while_little_is_asked() {
 }
 
 #[test]
-fn nothing_is_tried_while_a_signal_sinks() {
+fn nothing_is_tried_while_a_signal_falls() {
     let mut world = World::new(Policy::Slowhand);
     world.up(0, LinkKind::Cable, Role::Primary, 10, 20);
     world.up(1, LinkKind::Wifi, Role::Primary, 20, 20);

@@ -1,4 +1,4 @@
-//! Slow links that a connection puts by.
+//! Slow links that a connection demotes.
 
 use super::World;
 use crate::*;

@@ -1,8 +1,10 @@
-//! A small world around the engine: links that carry a fluid, probes that are answered while a link lives, a peer with places.
+//! A small world around the engine: links with a fluid model, probes that are answered while a link is alive,
+//! and a peer with places.
 //!
-//! It carries out what the engine asks for, as a real world would, and remembers it. As a stock peer does, its peer counts an added subflow until it hears
-//! of its end: by a word that the address is gone (RM_ADDR), which leaves over the connection's oldest subflow and is lost where that one's link is dead, or, over a link
-//! that lives, from the subflow itself, a way later.
+//! It carries out the engine's requests as a real world would, and remembers them. As with a stock peer, its
+//! peer counts an added subflow until it learns of its end. RM_ADDR tells it so: that leaves over the
+//! connection's oldest subflow, and is lost if that one's link is dead. Over a live link, the subflow itself
+//! tells it one way delay later.
 
 use crate::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,22 +19,22 @@ const SEGMENT: f64 = 1_448.0;
 pub(super) struct Link {
     pub(super) rate: Bitrate,
     pub(super) rtt: Duration,
-    /// What stands before it.
+    /// The queueing delay on it.
     pub(super) queue: Duration,
-    /// How long an answer to a question takes.
+    /// How long the reply to a probe takes.
     pub(super) answers_after: Duration,
     pub(super) alive: bool,
-    /// Whether it loses one segment in a hundred, at random.
+    /// Whether it loses one segment in a hundred at random.
     pub(super) loses: bool,
     pub(super) signal: Option<Dbm>,
-    /// Payload that has come over it.
+    /// Payload that arrived over it.
     bytes: f64,
-    /// Answers that have come over it.
+    /// Replies that arrived over it.
     answers: u64,
 }
 
 impl Link {
-    /// What its interface has counted.
+    /// Its interface's counter.
     fn packets(&self) -> u64 {
         (self.bytes / SEGMENT) as u64 + self.answers
     }
@@ -53,47 +55,47 @@ pub(super) struct World {
     pub(super) now: Instant,
     pub(super) links: BTreeMap<LinkId, Link>,
     pub(super) done: Vec<(Instant, Action)>,
-    /// The share of the links' rate that the application asks for.
+    /// The application's demand, as a share of the links' rate.
     pub(super) demand: f64,
     /// Payload of a segment.
     pub(super) segment: f64,
-    /// A connection of which nothing is asked.
+    /// A connection without demand.
     pub(super) idle: Option<ConnId>,
-    /// The pauses between readings of the counters, again and again; without any they are read at every step.
+    /// The intervals between polls of the counters, in a loop. Without any, they are read at every step.
     pub(super) pauses: Vec<Duration>,
-    /// When they were read, where there are pauses.
+    /// When they were read, if there are intervals.
     pub(super) readings: Vec<Instant>,
     /// Whether the counters of interfaces are read, too.
     pub(super) counts: bool,
-    /// Whether those of links in doubt are read whenever the engine is due.
+    /// Whether the counters of links in doubt are read whenever the engine is due.
     pub(super) glances: bool,
-    /// Segments of an upload that are under way over each link.
+    /// Segments of an upload in flight over each link.
     pub(super) unacked: u32,
-    /// What waits for earlier bytes.
+    /// Out-of-order bytes.
     pub(super) held: Bytes,
-    /// Whether what comes has come before: connections get no further.
+    /// Whether arriving data is duplicate: connections make no progress.
     pub(super) repeats: bool,
-    /// How far they were.
+    /// How far each connection was.
     reached: BTreeMap<ConnId, f64>,
-    /// How many added subflows the peer takes.
+    /// How many added subflows the peer accepts.
     pub(super) places: usize,
-    /// So many words to the peer are lost on their way from now on.
+    /// This many RM_ADDRs are lost from now on.
     pub(super) lose_words: usize,
-    /// Words that were lost so.
+    /// RM_ADDRs that were lost so.
     pub(super) lost_words: usize,
-    /// How long a word to the peer takes.
+    /// How long an RM_ADDR takes to reach the peer.
     pub(super) word_takes: Duration,
-    /// What the peer was told is gone, and when it heard that.
+    /// The subflows withdrawn by RM_ADDR, and when the peer received it.
     pub(super) heard: Vec<(Instant, SubflowId)>,
     subs: BTreeMap<SubflowId, Sub>,
     owners: BTreeMap<SubflowId, ConnId>,
     /// Added subflows that have a place at the peer.
     placed: BTreeSet<SubflowId>,
     words: Vec<(Instant, LinkId, SubflowId)>,
-    /// Subflows that were ended, and when the peer hears of that over their own links.
+    /// Subflows that were closed, and when the peer learns of it over their own links.
     ends: Vec<(Instant, LinkId, SubflowId)>,
     answers: Vec<(Instant, LinkId, u32, Duration)>,
-    /// Those that have come.
+    /// Those that have arrived.
     answered: Vec<(LinkId, u32, Duration)>,
     joins: Vec<(Instant, ConnId, LinkId, bool)>,
     refusals: Vec<(Instant, ConnId, LinkId)>,
@@ -149,7 +151,7 @@ impl World {
         }
     }
 
-    /// Adds a link that is up with an address.
+    /// Adds a link that is up and has an address.
     pub(super) fn up(&mut self, id: u16, kind: LinkKind, role: Role, mbps: u64, rtt_ms: u64) {
         let link = LinkId(id);
         self.add(id, kind, role, mbps, rtt_ms);
@@ -157,7 +159,8 @@ impl World {
         self.tell(Input::Link(link, LinkEvent::Usable(true)));
     }
 
-    /// Adds an access point as a host without a monitor interface sees it: up with an address, its channel not known.
+    /// Adds an access point as a host without a monitor interface sees it: up with an address, but of unknown
+    /// channel.
     pub(super) fn up_without_channel(&mut self, id: u16, mbps: u64, rtt_ms: u64) {
         let link = LinkId(id);
         let spec = LinkSpec {
@@ -225,7 +228,7 @@ impl World {
         self.carry_out();
     }
 
-    /// The engine does not run for so long, and everything else does.
+    /// Stops the engine for this long, while everything else runs.
     pub(super) fn starve(&mut self, time: Duration) {
         let end = self.now + time;
         while self.now < end {
@@ -234,23 +237,23 @@ impl World {
         }
     }
 
-    /// The whole host does not run for so long, and what is sent to it meanwhile is lost.
+    /// Stops the whole host for this long. What is sent to it meanwhile is lost.
     pub(super) fn freeze(&mut self, time: Duration) {
         self.now += time;
         self.lose_answers();
     }
 
-    /// Whatever is under way to this host is lost.
+    /// Loses whatever is on its way to this host.
     pub(super) fn lose_answers(&mut self) {
         self.answers.clear();
     }
 
-    /// Joins that are under way take so much longer.
+    /// Delays pending joins by this time.
     pub(super) fn delay_joins(&mut self, time: Duration) {
         self.joins.iter_mut().for_each(|join| join.0 += time);
     }
 
-    /// Joins that are under way are lost.
+    /// Loses pending joins.
     pub(super) fn lose_joins(&mut self) {
         self.joins.clear();
     }
@@ -264,7 +267,7 @@ impl World {
         }
     }
 
-    /// What comes in a step, whether or not anybody looks.
+    /// Moves the data of one step, whether or not it is polled.
     fn carry(&mut self) {
         let now = self.now;
         let Self { links, subs, .. } = self;
@@ -402,7 +405,7 @@ impl World {
         self.placed.iter().filter(owned).count()
     }
 
-    /// A word leaves over the oldest subflow that the connection has left.
+    /// RM_ADDR leaves over the oldest remaining subflow of the connection.
     fn withdraw(&mut self, subflow: SubflowId) {
         let conn = self.owners[&subflow];
         let Some(over) = self
@@ -531,7 +534,7 @@ impl World {
         }
     }
 
-    /// Everything asked for since `since` that this picks.
+    /// The times of all picked actions since `since`.
     pub(super) fn asked(&self, since: Instant, pick: impl Fn(&Action) -> bool) -> Vec<Instant> {
         self.done
             .iter()
@@ -544,7 +547,7 @@ impl World {
         self.asked(since, |action| matches!(action, Action::Withdraw(_)))
     }
 
-    /// The links that carry data for this connection now, in order.
+    /// The links in use for this connection now, in order.
     pub(super) fn in_use(&self) -> Vec<u16> {
         let mut links: Vec<u16> = self
             .subs

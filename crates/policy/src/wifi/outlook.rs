@@ -1,11 +1,12 @@
-//! Where the signal of each WiFi link in use is going, told to whoever controls a sender's windows.
+//! Reports how the signal of each WiFi link in use develops, to whoever controls a sender's windows.
 //!
 //! # Sources
-//! - cla §IV: the mobile tells the sender the mobility index and the quality of each path, and when a hand-off comes; what the sender makes of
-//!   them is [`crate::cc::MobileStage`]'s.
+//! - cla §IV: the mobile reports the mobility index and the quality of each path to the sender, and the time
+//!   of a handoff. [`crate::cc::MobileStage`] is what the sender does with them.
 //!
 //! # Where we differ, and why
-//! 1. The paper's mobile reports all the time. Ours says something when a path begins to fade, while it fades, and when it ceases to.
+//! 1. The paper's mobile reports all the time. Ours reports when a path begins to fade, while it fades, and
+//!    when it stops fading.
 //!
 //! # Checked by
 //! `tests/engine_air.rs`.
@@ -21,10 +22,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Db, Duration, Instant};
 
-/// Between two looks.
+/// Interval between ticks.
 const EVERY: Duration = Duration::from_millis(200);
 
-/// What was said last of each link that fades.
+/// The last report about each link that fades.
 #[derive(Debug, Default)]
 pub(crate) struct Outlooks {
     fading: BTreeMap<LinkId, Outlook>,

@@ -1,14 +1,16 @@
-//! Radios that cannot listen to all of their links at once: each gets a plan of slots.
+//! Plans of slots for radios that cannot listen to all of their links at once.
 //!
-//! The decision is [`crate::slot`]'s; here it is kept who shares which radio, and a plan is handed out when it changed.
+//! [`crate::slot`] decides. This module keeps which links share which radio, and hands out a plan when it has
+//! changed.
 //!
 //! # Sources
-//! - nsdi15 §7 (a cycle follows from what the one before brought); juggler §3.3 (weights, scanning slot, ad hoc networks).
+//! - nsdi15 §7 (a cycle follows from what the previous one received). juggler §3.3 (weights, scanning slot,
+//!   ad hoc networks).
 //!
 //! # Where we differ, and why
-//! 1. nsdi15 and juggler share a radio among all that they are given. Where not all fit into a cycle, the networks with the least to expect are left
-//!    out, by name and with the reason; which those are stands for [`RANKED_FOR`].
-//! 2. A plan that cannot be made to fit is refused with the reason, and the one before stays in force.
+//! 1. nsdi15 and juggler divide a radio among all its networks. If not all fit into a cycle, the least
+//!    promising ones are left out, and reported with the reason. The choice stays for [`RANKED_FOR`].
+//! 2. A plan that cannot fit is refused with the reason, and the previous one stays in force.
 //!
 //! # Checked by
 //! `tests/engine_slots.rs`, also which channels are left out; [`crate::slot`]'s own tests.
@@ -23,10 +25,11 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use units::{Bytes, Duration, Instant};
 
-/// More radios than any host has; a bound for memory.
+/// More radios than any host has: limits memory.
 const MOST_RADIOS: usize = 16;
 
-/// How long a choice of networks stands, unless one comes or goes: a better one for a moment is not worth the change.
+/// How long a choice of networks stays, unless one comes or goes: a network that is better for a moment is
+/// not worth the change.
 const RANKED_FOR: Duration = Duration::from_secs(5);
 
 /// All radios and their plans.
@@ -39,16 +42,16 @@ pub(crate) struct Radios {
 struct Radio {
     division: Division,
     rotation: Rotation,
-    /// Who takes part where weights divide, on which channel, with which weight.
+    /// The occupants where cycles are divided by weight: the channel and weight of each.
     weighted: Vec<(Occupant, u16, u32)>,
     plan: Vec<Slot>,
     why: String,
-    /// When its networks were ranked last; `None` when one came or went since.
+    /// When its networks were last ranked. `None` if one came or went since.
     ranked: Option<Instant>,
 }
 
 impl Radios {
-    /// Something happened to a radio.
+    /// Handles an event of a radio.
     pub(crate) fn about(&mut self, now: Instant, state: &mut State, id: RadioId, event: RadioEvent) {
         match event {
             RadioEvent::Appeared(division) if self.radios.len() < MOST_RADIOS => {
@@ -65,7 +68,7 @@ impl Radios {
         }
     }
 
-    /// A link is gone: nobody listens to it any more.
+    /// Drops a link that is gone from all radios.
     pub(crate) fn forget(&mut self, now: Instant, state: &mut State, link: LinkId) {
         for (&id, radio) in &mut self.radios {
             if radio.remove(link) {
@@ -94,7 +97,7 @@ impl Radio {
         }
     }
 
-    /// Whether a new plan is due.
+    /// Records an event. Returns whether a new plan is due.
     fn learn(&mut self, state: &State, event: RadioEvent) -> bool {
         let channel = |link| state.paths.get(&link).and_then(|path| path.spec.channel);
         match event {
@@ -124,7 +127,7 @@ impl Radio {
         true
     }
 
-    /// Whole slices, at least one.
+    /// In whole slices, at least one.
     fn slices(&self, stays: Duration) -> u32 {
         match self.division {
             Division::Adaptive(_) => 1,
@@ -166,7 +169,7 @@ impl Radio {
         false
     }
 
-    /// The next cycle; handed out if it is another one.
+    /// Computes the next cycle, and hands it out if it has changed.
     fn plan(&mut self, now: Instant, state: &mut State, id: RadioId) {
         self.rank(now, state);
         if self.weighted.is_empty() {
@@ -193,7 +196,8 @@ impl Radio {
         }
     }
 
-    /// The networks that promise most first, those now listened to before others that promise about as much.
+    /// Ranks the networks by what they promise. Those in the present cycle precede others that promise about
+    /// as much.
     fn rank(&mut self, now: Instant, state: &State) {
         if self.ranked.is_some_and(|ranked| now - ranked < RANKED_FOR) {
             return;
@@ -231,7 +235,7 @@ impl Radio {
         (plan, verdict)
     }
 
-    /// Where weights divide, the scanning slot moves on here.
+    /// Moves the scanning slot on, where cycles are divided by weight.
     fn next_scan_channel(&mut self) {
         let channels = ScanChannels::JUGGLER;
         let scan = self
@@ -245,7 +249,7 @@ impl Radio {
     }
 }
 
-/// Who is listened to for how long.
+/// The occupants of the cycle and their times as a sentence.
 fn words(slots: &[Slot], left_out: &[LinkId]) -> String {
     let mut words = String::from("in each cycle");
     for slot in slots {

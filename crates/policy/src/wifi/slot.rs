@@ -1,4 +1,4 @@
-//! Which channel or network one radio listens to, and for how long: a cycle divided into slots.
+//! Divides the cycle of a radio into slots: which channel or network it listens to, and for how long.
 //!
 //! ```
 //! use policy::LinkId;
@@ -13,24 +13,29 @@
 //! assert_eq!(slots.iter().map(|slot| slot.stays.as_millis()).collect::<Vec<_>>(), [170, 20]);
 //! ```
 //!
-//! A world tells the engine which links share a radio ([`crate::RadioEvent`]) and is handed cycles ([`crate::Action::Slots`]).
+//! A world reports which links share a radio ([`crate::RadioEvent`]) and gets cycles
+//! ([`crate::Action::Slots`]).
 //!
 //! # Sources
-//! - nsdi15 §7, Eq. 6: `c_i = b_i^α / Σ_j b_j^α · C`, b_i the bytes received in a slot by its length; C ≤ 200 ms, slots of at least 10 ms, α = 2, about
-//!   5 ms a switch.
-//! - juggler §3.3, §3.4: round robin over virtual networks, each for an integer multiple of the default slice (100 ms); a scanning slot on another
-//!   channel each time, 1, 6, 11; ad hoc networks; table 1: 3.328 ms a switch, 0.381 ms on one channel.
+//! - nsdi15 §7, Eq. 6: `c_i = b_i^α / Σ_j b_j^α · C`, where b_i is the bytes received in a slot divided by
+//!   its length. C ≤ 200 ms, slots of at least 10 ms, α = 2, about 5 ms per switch.
+//! - juggler §3.3, §3.4: round robin over virtual networks, each for an integer multiple of the default slice
+//!   (100 ms). A scanning slot on another channel each time: 1, 6, 11. Ad hoc networks. Table 1: 3.328 ms per
+//!   switch, 0.381 ms on one channel.
 //!
 //! # Where we differ, and why
-//! 1. Eq. 6 leaves no room for minimum and switches. Ours gives everybody the minimum first and divides the rest: `share = C − switches − fixed −
-//!    n·min`, `c_i = min + share·b_i^α/Σ_j b_j^α`. [`printed`] is Eq. 6.
-//! 2. Seats are taken in the order of their channels: then a cycle has as few changes of channel as it can, and a switch between two networks of one
-//!    channel costs what juggler measured. A radio with one seat never switches.
-//! 3. Nanoseconds that rounding leaves go one each to the first seats in order of their links. A larger b_i may therefore cost one nanosecond.
-//! 4. If all b are zero the share is divided equally; so is what fixed seats leave when nobody adapts.
+//! 1. Eq. 6 leaves no room for minimum and switches. Ours gives each the minimum first and divides the rest:
+//!    `share = C − switches − fixed − n·min`, `c_i = min + share·b_i^α/Σ_j b_j^α`. [`printed`] is Eq. 6.
+//! 2. Seats are in the order of their channels. So a cycle has the fewest changes of channel, and a switch
+//!    between two networks of one channel costs what juggler measured. A radio with one seat never switches.
+//! 3. Nanoseconds left by rounding go one each to the first seats in order of their links. A larger b_i may
+//!    therefore cost one nanosecond.
+//! 4. If all b are zero, the share is divided equally. The same applies to what fixed seats leave if no seat
+//!    is adaptive.
 //!
 //! # Checked by
-//! `tests/engine_slots.rs`: through the engine. `tests`: invariants over random seats, the paper's throughputs with two access points, `golden/slot.csv`.
+//! `tests/engine_slots.rs`: through the engine. `tests`: invariants over random seats, the paper's
+//! throughputs with two access points, `golden/slot.csv`.
 
 mod refused;
 mod rotation;
@@ -45,42 +50,42 @@ use crate::io::LinkId;
 use alloc::vec::Vec;
 use units::{Bitrate, Duration};
 
-/// A longer cycle makes senders time out (nsdi15 §7: the least retransmission time-out).
+/// A longer cycle makes senders time out (nsdi15 §7: the least retransmission timeout).
 pub const LONGEST_CYCLE: Duration = Duration::from_millis(200);
-/// Beyond this nothing but the best is listened to; bounds the arithmetic.
+/// Above this, only the best is listened to. It also limits the arithmetic.
 pub const LARGEST_ALPHA: u32 = 4;
 
 /// Keeps a time and a weight of 2⁸⁰ inside 128 bits.
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// How much of a cycle an occupant gets.
+/// An occupant's share of a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Share {
-    /// By what was received in its slots.
+    /// By the rate received in its slots.
     Adaptive(Bitrate),
     /// This long.
     Fixed(Duration),
 }
 
-/// An occupant's place in a cycle.
+/// An occupant's seat in a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seat {
-    /// Who.
+    /// The occupant.
     pub occupant: Occupant,
-    /// Where.
+    /// The channel.
     pub channel: u16,
-    /// How much.
+    /// The share.
     pub share: Share,
 }
 
 impl Radio {
-    /// As nsdi15 §7 measured it; on one channel as juggler did.
+    /// As nsdi15 §7 measured it. On one channel, as juggler measured it.
     pub const NSDI15: Self = Self {
         switch: Duration::from_millis(5),
         same_channel: Duration::from_micros(381),
         least: Duration::from_millis(10),
     };
-    /// As juggler's table 1 has it; it sets no least slot.
+    /// As in juggler's table 1, which sets no least slot.
     pub const JUGGLER: Self = Self {
         switch: Duration::from_micros(3_328),
         same_channel: Duration::from_micros(381),
@@ -97,7 +102,7 @@ impl Radio {
 }
 
 impl Rules {
-    /// nsdi15 §7.
+    /// The rules of nsdi15 §7.
     pub const NSDI15: Self = Self {
         cycle: LONGEST_CYCLE,
         alpha: 2,
@@ -105,10 +110,11 @@ impl Rules {
     };
 }
 
-/// Divides a cycle into `slots`, in the order in which the radio visits them; what was in `slots` is dropped.
+/// Divides a cycle into `slots`, in the order in which the radio visits them. Earlier contents of `slots` are
+/// dropped.
 ///
 /// # Errors
-/// If the seats do not fit; `slots` is then empty.
+/// If the seats do not fit. `slots` is then empty.
 pub fn divide(rules: &Rules, seats: &[Seat], slots: &mut Vec<Slot>) -> Result<(), Refused> {
     slots.clear();
     refused::check(rules, seats)?;
@@ -138,17 +144,19 @@ pub fn divide(rules: &Rules, seats: &[Seat], slots: &mut Vec<Slot>) -> Result<()
     Ok(())
 }
 
-/// Eq. 6 as printed: parts of `cycle` (a day at most) by rates alone, in the order of `rates`. Equal parts if all are zero.
+/// Eq. 6 as printed: parts of `cycle` (a day at most) by rates alone, in the order of `rates`. The parts are
+/// equal if all rates are zero.
 pub fn printed(cycle: Duration, alpha: u32, rates: &[Bitrate]) -> Vec<Duration> {
     let largest = rates.iter().max().copied().unwrap_or_default();
     let weights: Vec<u128> = rates.iter().map(|&rate| weight(rate, largest, alpha)).collect();
     parts(cycle.min(DAY), &weights)
 }
 
-/// juggler's cycle: each occupant stays for its weight times `slice`, the switch before it included. The cycle is as long as it gets.
+/// juggler's cycle: each occupant stays for its weight times `slice`, including the switch before it. The
+/// length of the cycle follows.
 ///
 /// # Errors
-/// If a weight is zero, or a slot is used up by its switch; `slots` is then empty.
+/// If a weight is zero, or a switch uses up its slot. `slots` is then empty.
 pub fn by_weight(
     radio: &Radio,
     slice: Duration,
@@ -183,7 +191,7 @@ pub fn by_weight(
     Ok(())
 }
 
-/// Puts occupants in the order of their channels, with the switches between them.
+/// Sorts occupants by channel, and adds the switches between them.
 fn take_seats(radio: &Radio, seats: impl Iterator<Item = (Occupant, u16, Duration)>, slots: &mut Vec<Slot>) {
     slots.extend(seats.map(|(occupant, channel, stays)| Slot {
         occupant,
@@ -201,7 +209,7 @@ fn take_seats(radio: &Radio, seats: impl Iterator<Item = (Occupant, u16, Duratio
     }
 }
 
-/// Adds what is left of the cycle to those who adapt, or to all if nobody does.
+/// Adds the rest of the cycle to adaptive seats, or to all if there are none.
 fn share_out(share: Duration, alpha: u32, seats: &[Seat], slots: &mut [Slot]) {
     slots.sort_unstable_by_key(|slot| slot.occupant);
     let rate = |slot: &Slot| {
@@ -226,7 +234,7 @@ fn share_out(share: Duration, alpha: u32, seats: &[Seat], slots: &mut [Slot]) {
     slots.sort_unstable_by_key(|slot| (slot.channel, slot.occupant));
 }
 
-/// `(rate / largest)^alpha`, in parts of 2²⁰ to that power; all alike if the largest is zero.
+/// `(rate / largest)^alpha`, in parts of 2²⁰ to that power. All are equal if the largest is zero.
 fn weight(rate: Bitrate, largest: Bitrate, alpha: u32) -> u128 {
     if largest == Bitrate::ZERO {
         return 1;
@@ -235,7 +243,8 @@ fn weight(rate: Bitrate, largest: Bitrate, alpha: u32) -> u128 {
     scaled.pow(alpha.min(LARGEST_ALPHA))
 }
 
-/// Divides `whole` by weights of at most 2⁸⁰, to the nanosecond; what rounding leaves goes one each to the first that have any weight.
+/// Divides `whole` by weights of at most 2⁸⁰, to the nanosecond. The rest from rounding goes one each to the
+/// first with any weight.
 fn parts(whole: Duration, weights: &[u128]) -> Vec<Duration> {
     let total: u128 = weights.iter().sum::<u128>().max(1);
     let part = |weight: &u128| Duration::from_nanos((whole.as_nanos() * weight / total) as u64);

@@ -1,14 +1,16 @@
-//! Steering in the engine: what was measured of each channel's access points goes to [`crate::steer`], what it orders to the world.
+//! Steering in the engine: passes the measurements of each channel's access points to [`crate::steer`], and
+//! its orders to the world.
 //!
 //! # Sources
-//! - nsdi15 §5.2: marks on every access point that is clearly worse than the best of its channel; FatVAP, juggler: one at a time.
+//! - nsdi15 §5.2: marks on every access point that is clearly worse than the best of its channel. FatVAP,
+//!   juggler: one at a time.
 //!
 //! # Where we differ, and why
-//! 1. A channel is steered only where frames of one of its access points were measured: from signals alone the difference between
-//!    access points is a guess, and selection knows what to do with guesses.
-//! 2. Nobody can see whether a sender has more to send; connections count as wanting more while anything arrives, and the closed loop
-//!    takes back what brought nothing.
-//! 3. Where no survey tells how busy the air is, it is what our own packets take.
+//! 1. A channel is steered only if frames of one of its access points were measured. Signals alone give only
+//!    a guess at the difference between access points, which selection already uses.
+//! 2. A client cannot see whether a sender has more to send. Connections count as wanting more while anything
+//!    arrives, and the closed loop undoes what gained nothing.
+//! 3. If no survey reports how busy the air is, it is computed from our own packets.
 //!
 //! # Checked by
 //! `tests/engine_steering.rs`; `steer`'s own tests.
@@ -25,12 +27,12 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use units::{Bitrate, Bytes, Duration, Instant, Ratio};
 
-/// Between two looks.
+/// Interval between ticks.
 const EVERY: Duration = Duration::from_millis(100);
 /// Payload of a full packet.
 const PAYLOAD: Bytes = Bytes::new(1_448);
 
-/// Which way of steering a channel gets.
+/// The way of steering that a channel gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     Marking(Form),
@@ -49,7 +51,7 @@ pub(crate) struct Channels {
     steps: Vec<Step>,
 }
 
-/// What is in force for an access point.
+/// The orders in force for an access point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Verdict {
     backup: bool,
@@ -78,7 +80,7 @@ impl Channels {
         }
     }
 
-    /// Looks at every channel, ten times a second.
+    /// Steers every channel, ten times a second.
     pub(crate) fn look(&mut self, now: Instant, state: &mut State) {
         if now < self.next {
             return;
@@ -92,7 +94,7 @@ impl Channels {
         }
     }
 
-    /// Access points that are steered no longer are not marked any longer either.
+    /// Removes the marks of access points that are not steered.
     fn release(&mut self, state: &mut State, steered: &[u16]) {
         let held = |link: &LinkId| {
             state.paths.get(link).is_some_and(|path| {
@@ -149,7 +151,8 @@ impl Channels {
         }
     }
 
-    /// What steering orders takes the place of what was wanted; but what is about to fade, or is not meant for it, is not promoted.
+    /// Applies the orders to what was wanted. A link that is about to fade, or has another role, is not
+    /// promoted.
     pub(crate) fn apply(&self, state: &State, wants: &mut [Want]) {
         for want in wants {
             let path = &state.paths[&want.link];
@@ -168,7 +171,7 @@ impl Channels {
     }
 }
 
-/// May be steered, as far as the link itself is concerned.
+/// Whether the link itself may be steered.
 fn is_steerable(path: &Path) -> bool {
     path.is_wifi() && path.is_candidate() && path.is_alive()
 }
@@ -190,7 +193,7 @@ fn steered(state: &State) -> Vec<u16> {
     channels
 }
 
-/// An access point over which a connection has a subflow.
+/// The measurements of an access point over which a connection has a subflow.
 fn point(now: Instant, state: &State, link: LinkId, path: &Path) -> Option<AccessPoint> {
     let (mut goodput, mut rtt, mut backup, mut joined) = (Bitrate::ZERO, Duration::ZERO, true, false);
     for subflow in state.conns.values().flat_map(|conn| conn.over(link)) {
@@ -210,7 +213,7 @@ fn point(now: Instant, state: &State, link: LinkId, path: &Path) -> Option<Acces
     })
 }
 
-/// As measured, or as the signal lets expect.
+/// As measured, or as expected from the signal.
 fn packet_time(path: &Path) -> Option<Duration> {
     let measured = path.air.as_ref().and_then(|air| air.view.packet_time);
     let expected = || {
@@ -220,7 +223,7 @@ fn packet_time(path: &Path) -> Option<Duration> {
     measured.or_else(expected)
 }
 
-/// How full the air is.
+/// How busy the air is.
 fn busy(state: &State, channel: u16, points: &[AccessPoint]) -> Ratio {
     let members = state
         .paths

@@ -1,19 +1,22 @@
-//! What the links can carry, also while the application asks for less.
+//! The capacity of the links, also while the application asks for less.
 //!
-//! Rates are read from what arrives, and forgotten after ten seconds. Where the application asks for little, what arrives is the application's
-//! rate: taken for the links', it makes a window in which the application cannot ask for more at once, and of which the experiments then take away what it
-//! does not use. So while little is asked for, what the links have shown before is believed.
+//! Rates are measured on what arrives, and forgotten after ten seconds. If the application asks for little,
+//! what arrives is the application's rate. Used as the links' rate, it makes a window in which the
+//! application cannot ask for more at once. The trials would then shrink it further by what is unused. So
+//! while the demand is low, the capacity shown earlier stays valid.
 //!
 //! # Sources
-//! - Linux 6.18, `net/ipv4/tcp_bbr.c`, `bbr_update_bw`: a rate sample taken while the application was the limit may raise the estimate, and never
-//!   lowers it.
-//! - RFC 7661 §4: so with congestion windows: one that the application does not use is kept for some minutes.
+//! - Linux 6.18, `net/ipv4/tcp_bbr.c`, `bbr_update_bw`: an application-limited rate sample may raise the
+//!   estimate, and never lowers it.
+//! - RFC 7661 §4: the same for congestion windows: one that the application does not use stays valid for some
+//!   minutes.
 //!
 //! # Where we differ, and why
-//! 1. A receiver does not see whether the sender had more to send. That little arrives and no queue stands before any busy link says so: a link
-//!    that has become slow has the old rate's window queued before it.
-//! 2. Never across a change of links: what is gone carries nothing. Nor while a signal sinks.
-//! 3. What is no longer believed is not believed again: otherwise a link that has become slow would be given its old window as soon as the queue is gone.
+//! 1. A receiver does not see whether the sender had more to send. The sign is that little arrives while no
+//!    busy link has a queue: a link that has become slow has a queue of the old rate's window.
+//! 2. Never across a change of links: a link that is gone carries nothing. Never while a signal falls.
+//! 3. A dropped estimate does not return. Otherwise a link that has become slow would get its old window as
+//!    soon as its queue is gone.
 //!
 //! # Checked by
 //! `window::tests`, also against a fluid model of links and sender.
@@ -21,25 +24,25 @@
 use super::Need;
 use units::{Bitrate, Bytes, Duration, Instant};
 
-/// Percent of what the links can carry: with less, it is the application that decides.
+/// Percentage of the links' capacity below which the application is the limit.
 pub(super) const LITTLE_PERCENT: u64 = 40;
-/// Over such times it is seen how much arrives.
+/// Interval over which arrivals are measured.
 const SPAN: Duration = Duration::from_secs(1);
 
-/// What is believed of the links of one connection.
+/// The estimated capacity of one connection's links.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Asked {
     believed: Bitrate,
-    /// How many links these are.
+    /// The number of links.
     links: usize,
-    /// Whether little was asked for in the last whole span.
+    /// Whether demand was low in the last whole interval.
     little: bool,
     since: Instant,
     at_since: Bytes,
 }
 
 impl Asked {
-    /// What the links can carry together.
+    /// The capacity of all links together.
     pub(super) fn capacity(&mut self, now: Instant, need: &Need) -> Bitrate {
         self.note(now, need.received);
         let same = core::mem::replace(&mut self.links, need.links) == need.links;
@@ -52,7 +55,7 @@ impl Asked {
         self.believed
     }
 
-    /// What was believed at the last look.
+    /// The capacity at the last update.
     pub(super) const fn believed(&self) -> Bitrate {
         self.believed
     }

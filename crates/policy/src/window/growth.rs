@@ -1,47 +1,54 @@
-//! Whether slow start is still finding what the links carry, and what the peer may send ahead meanwhile.
+//! Whether slow start is still finding the links' rates, and the window meanwhile.
 //!
-//! Once the links' rates are known the window follows from them. Until then it must not be what keeps them from showing: in a round trip
-//! slow start makes twice of what is under way. But whatever it is given beyond that it lays before a link whose queue it then
-//! overflows, and what is lost there is missed for a round trip through the full queue.
+//! Once the links' rates are known, the window follows from them. Until then it must not limit the rates:
+//! slow start doubles what is in flight in each round trip. But slow start uses any window beyond that to
+//! overflow a link's queue. Lost bytes are then missing for a round trip through the full queue.
 //!
 //! # Sources
-//! - RFC 5681 §3.1: slow start adds a segment for each that is acknowledged.
-//! - Linux 6.18, `net/ipv4/tcp_bbr.c`: in its startup bbr may have 2.89 products under way, whatever is lost.
+//! - RFC 5681 §3.1: slow start adds a segment for each one that is acknowledged.
+//! - Linux 6.18, `net/ipv4/tcp_bbr.c`: in its startup, bbr may have 2.89 products in flight, whatever is
+//!   lost.
 //!
 //! # Where we differ, and why
-//! 1. Half of what is under way beside the usual window is enough, since it is looked at ten times in a tenth of a second: twice the usual window, which
-//!    on links of unlike round trips is four times what is under way, gave a sender without congestion marks more than any queue holds (30 of 30 starts with bbr on
+//! 1. Half of what is in flight beside the usual window is enough, since it is updated ten times in a tenth
+//!    of a second. Twice the usual window is four times what is in flight on links of unequal round trips. It
+//!    gave a sender without congestion marks more than any queue holds (30 of 30 starts with bbr on
 //!    `window-equal` had a gap of over 100 ms).
-//! 2. What the links have brought in their last round trip counts, not only the mean of 300 ms: that is a quarter of it while it doubles every 50 ms.
-//! 3. Links begin one after the other, and one that has overflowed its short queue hides that the next still grows: over cables nothing is over before ten
-//!    round trips with all of them, or a second and a half after the beginning.
-//! 4. A slow link that joins can make all wait for it in those moments, so that nothing grows: that is no end of slow start.
+//! 2. The rate of the last round trip counts, not only the mean of 300 ms, which is a quarter of it while the
+//!    rate doubles every 50 ms.
+//! 3. Links start one after the other, and one that has overflowed its short queue hides that the next still
+//!    grows. So over cables slow start is not over before ten round trips with all links, or a second and a
+//!    half after the start.
+//! 4. A slow link that joins may block all others in those moments, so that nothing grows. That does not end
+//!    slow start.
 //!
 //! # Checked by
-//! `window::tests`; `window-…` in the benchmarks, by the first five seconds and by the longest gap of `window-never-worse`.
+//! `window::tests`; `window-…` in the benchmarks, by the first five seconds and by the longest gap of
+//! `window-never-worse`.
 
 use super::trial::Factor;
 use super::{EVERY_READING, Need};
 use units::{Bitrate, Bytes, Duration, Instant};
 
-/// Slow start goes on while what the links bring has become more by this within [`STILL`].
+/// Slow start continues while the links' rate reaches this percentage of the earlier one within [`STILL`].
 const GROWN_PERCENT: u64 = 125;
-/// How long it may stand still: so many of the longest round trips, or that.
+/// The longest standstill: this many of the longest round trips, or this time.
 const STILL: (u32, Duration) = (3, Duration::from_millis(50));
-/// Over cables slow start may stand still for as long as this many of the longest round trips after a link has joined: from ten segments to what it carries.
+/// Over cables, slow start may stand still for this many of the longest round trips after a link has joined:
+/// the time from ten segments to its full rate.
 const ROUNDS_TO_GROW: u32 = 10;
-/// While half of the window waits for earlier bytes no standstill is the links', nor while one that has joined over a cable is young; but not for longer
-/// than this from the beginning.
+/// A standstill does not count while half of the window is out-of-order data, or shortly after a join over a
+/// cable. This holds only for this long after the start.
 const EXCUSED_FOR: Duration = Duration::from_millis(1_500);
 
-/// Whether slow start is still finding what the links carry.
+/// Whether slow start is still finding the links' rates.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Growth {
     stage: Stage,
-    /// How many links were in use at the last look, and when that became more.
+    /// The number of links in use at the last tick, and when it last rose.
     links: usize,
     joined: Instant,
-    /// The first look, and the last.
+    /// The first tick, and the last.
     began: Option<Instant>,
     looked: Instant,
 }
@@ -50,20 +57,21 @@ pub(super) struct Growth {
 enum Stage {
     #[default]
     Unseen,
-    /// They brought this much, for the first time then.
+    /// The links reached this rate for the first time then.
     Seen { rate: Bitrate, since: Instant },
-    /// It was found once: links that join later have the others' window to grow in.
+    /// It was found once. Links that join later grow within the others' window.
     Found,
 }
 
 impl Growth {
-    /// The links are looked at, whatever comes of it.
+    /// Records a tick of the links.
     pub(super) fn looks(&mut self, now: Instant) {
         self.began.get_or_insert(now);
         self.looked = now;
     }
 
-    /// `age`: since the connection's first look; `waits`: whether half of the window waits for earlier bytes.
+    /// `age`: time since the connection's first tick. `waits`: whether half of the window is out-of-order
+    /// data.
     pub(super) fn goes_on(&mut self, now: Instant, need: Need, age: Duration, waits: bool) -> bool {
         if need.links > self.links {
             self.joined = now;
@@ -74,8 +82,8 @@ impl Growth {
         !need.sinking && !self.is_over()
     }
 
-    /// Whether it is worth a look between those that come anyhow, as it is while links lose (`loses`). Of who receives next to nothing in the beginning nothing
-    /// will grow soon.
+    /// Whether an extra tick between the regular ones is worthwhile, as it is while links lose (`loses`). A
+    /// connection that receives next to nothing at the start will not grow soon.
     pub(super) fn is_due(&self, now: Instant, loses: bool) -> bool {
         let seen = !matches!(self.stage, Stage::Unseen);
         let goes_on = seen || self.began.is_none_or(|began| now - began < EXCUSED_FOR);
@@ -88,7 +96,7 @@ impl Growth {
 }
 
 impl Stage {
-    /// `excused`: a standstill is the window's, not the links'.
+    /// `excused`: the window causes the standstill, not the links.
     fn look(&mut self, now: Instant, need: Need, excused: bool) {
         let (rate, since) = match *self {
             Self::Found => return,
@@ -106,7 +114,7 @@ impl Stage {
 }
 
 impl Need {
-    /// The usual window for what comes now, and half of what is under way.
+    /// The usual window for the present rate, and half of what is in flight.
     pub(super) fn growing_target(self, factor: Factor) -> Bytes {
         let rate = self.rate.max(self.brings);
         Self { rate, ..self }.target(factor) + self.under_way / 2

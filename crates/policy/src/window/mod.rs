@@ -1,46 +1,61 @@
-//! How far ahead the peer may send on one connection.
+//! Computes the receive window of one connection.
 //!
-//! In go rates, round-trip times and out-of-order bytes of one connection. Out comes its window.
-//! `queue::windows` asks and applies it.
+//! The inputs are the rates, round-trip times and out-of-order bytes of one connection. The output is its
+//! window. `queue::windows` requests and applies it.
 //!
-//! A stock sender assigns megabytes to its subflows that it cannot send yet; whatever is on the wrong one holds up everything
-//! behind it. The receiver's window bounds that: `W = f · Σ rate · longest base RTT` over the links in use, where a round trip of less
-//! than 64 ms counts for a little more than it is.
+//! A stock sender assigns megabytes to its subflows that it cannot send yet. Whatever is on a slow one blocks
+//! everything behind it. The receive window limits that: `W = f · Σ rate · longest base RTT` over the links
+//! in use. Round trips of less than 64 ms count for a little more than they are.
 //!
 //! # Sources
-//! - RFC 8684 §3.3.1: the window is of the connection, counted from the data-level acknowledgement.
+//! - RFC 8684 §3.3.1: the window belongs to the connection, and counts from the data-level acknowledgement.
 //! - RFC 6182 §5.3: the buffer that multipath needs, `Σ rate · max RTT`, and twice that to survive a loss.
-//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: the next bytes go to the subflow whose queue, over its pacing rate, is
-//!   shortest; `tcp_update_pacing_rate`: that rate is congestion window over round-trip time, whether the window is full or not.
+//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: the next bytes go to the subflow with the
+//!   least queue divided by pacing rate. `tcp_update_pacing_rate`: that rate is congestion window over
+//!   round-trip time, whether the window is full or not.
 //!
 //! # Where we differ, and why
-//! 1. Base round-trip times, never the inflated ones: the queue is what is to be bounded.
-//! 2. The window comes down slowly and goes up at once: too small costs goodput now, too large costs only if a link dies. While it settles it comes down at
-//!    once, too: a slow start would fill whatever room stays. What waited has been read by then, so that the edge of the window hardly moves.
-//! 3. The factor begins at 1.25, not at 2: with twice what is under way, an access point's queue of 200 packets overflows before the first
-//!    cut, and recovery takes a round trip through that full queue. It is then found by experiment ([`trial`]).
-//! 4. While the signal of a link in use sinks, nothing is queued beyond what is under way: it drains ever more slowly, and then not at all.
-//! 5. Short round trips count for more: a subflow that the connection's window keeps from filling its own congestion window looks faster to
-//!    the scheduler than it is, and draws so much of a tight window that the others never grow, nor is seen what they could carry. Two
-//!    links of 30 Mb/s, 20 and 30 ms, carried 46 Mb/s for five seconds with 1.25 products. 16 ms beyond the round trip are
-//!    enough; from 64 ms on, a quarter of it is that.
-//! 6. While slow start still finds more ([`growth`]), it is looked at more often, and half of what is under way has room beside the usual window. It is
-//!    bounded from the first moments on: slow start would otherwise overflow every queue on the way, or, where a modem's buffer takes it
-//!    all, keep a congestion window for good that then holds most of the connection's bytes behind that buffer. What waits for a slow link that has just
-//!    joined has room, too. Over cables it has for five seconds: what slow start loses in a deep queue holds up everything (`window-long`: 0.92 of
-//!    stock's first five seconds without that room, 0.97 with it). Over radio it would keep a modem's buffer full (`fade`: 94 ms).
-//! 7. A cable that loses again and again holds everything up for one and a quarter of its mean round trips each time, and that is known here up to ten milliseconds late: that much more
-//!    may be under way. What waits meanwhile has room, too, and is followed as closely as slow start ([`missed`]).
-//! 8. An application that asks for little does not make the links slow ([`asked`]), nor does a window that gives a link too little
-//!    ([`crate::estimate::carries`]). Rates that were forgotten after ten seconds followed the window down: on `window-bdp` one chance loss on the
-//!    longest link left it 31 of its 47 Mb/s for good.
-//! 9. When a slow link has just become a backup, what the sender had given it is still waited for: what waits has room beside what is under way. And
-//!    the factor begins anew: a window found beside that link was larger for its sake.
-//! 10. A link that brings next to nothing for a moment and lives (bbr's sender looks for the least round trip, [`crate::estimate::trickle`]) keeps what it was
-//!     given; over cables what waits for that has room for so long, and no longer. Without that a product of window is used up before it is over, and the others stand still.
+//! 1. Base round-trip times, never the inflated ones: the queue is what the window limits.
+//! 2. The window falls slowly and rises at once: too small costs goodput now, too large costs only if a link
+//!    dies. While it settles it falls at once, too, because slow start would fill any room that stays.
+//!    Out-of-order bytes have been read by then, so that the window's edge hardly moves.
+//! 3. The factor starts at 1.25, not at 2. With twice what is in flight, an access point's queue of 200
+//!    packets overflows before the first cut, and recovery takes a round trip through the full queue. Trials
+//!    then adjust it ([`trial`]).
+//! 4. While the signal of a link in use falls, nothing is queued beyond what is in flight: it drains ever
+//!    more slowly, and finally not at all.
+//! 5. Short round trips count for more. If the window keeps a subflow from filling its own congestion window,
+//!    the subflow looks faster to the scheduler than it is. It draws so much of a tight window that the
+//!    others never grow or show what they could carry. Two links of 30 Mb/s, 20 and 30 ms, carried 46 Mb/s
+//!    for five seconds with 1.25 products. 16 ms beyond the round trip are enough. From 64 ms on, a quarter
+//!    of the round trip is at least that.
+//! 6. While slow start still finds more ([`growth`]), the window is updated more often, and includes half of
+//!    what is in flight. It is capped from the start. Otherwise slow start would overflow every queue on the
+//!    way. If a modem's buffer takes it all, it would even keep a congestion window for good that holds most
+//!    of the connection's bytes behind that buffer.
+//!
+//! Out-of-order bytes behind a slow link that has just joined also get room. Over cables they get it for five
+//! seconds: what slow start loses in a deep queue blocks everything (`window-long`: 0.92 of stock's first
+//! five seconds without that room, 0.97 with it). Over radio that room would keep a modem's buffer full
+//! (`fade`: 94 ms).
+//! 7. A cable that loses again and again blocks everything for one and a quarter of its mean round trips each
+//!    time. That is known here up to ten milliseconds late, so that much more may be in flight. Out-of-order
+//!    bytes meanwhile get room, too, and are sampled as often as in slow start ([`missed`]).
+//! 8. An application that asks for little does not lower the links' capacity ([`asked`]), nor does a window
+//!    that gives a link too little ([`crate::estimate::carries`]). Rates that were forgotten after ten
+//!    seconds followed the window down. On `window-bdp`, one random loss on the longest link left it 31 of
+//!    its 47 Mb/s for good.
+//! 9. When a slow link has just become a backup, its backlog is still on the way: out-of-order bytes get room
+//!    beside what is in flight. The factor also starts again: a window found beside that link was larger
+//!    because of it.
+//! 10. A live link that carries next to nothing for a moment keeps its share of the window (bbr's sender
+//!     probes for the least round trip, [`crate::estimate::trickle`]). Over cables, out-of-order bytes behind
+//!     it have room for this long, and not longer. Without that, a product of window is used up before the
+//!     probe is over, and the others stop.
 //!
 //! # Checked by
-//! `golden/window.csv`; `tests`, also against a fluid model of links and sender; `stall-drop` and `walk` in the benchmarks.
+//! `golden/window.csv`; `tests`, also against a fluid model of links and sender; `stall-drop` and `walk` in
+//! the benchmarks.
 
 mod asked;
 mod growth;
@@ -56,113 +71,116 @@ use missed::Missed;
 use trial::{Factor, Reading, Trial};
 use units::{Bitrate, Bytes, Duration, Instant};
 
-/// Between two looks in slow start: with every reading. They come ten milliseconds apart, and none that comes a little early is to be missed.
+/// Interval in slow start: every sample. Samples are ten milliseconds apart, and one that comes a little
+/// early must not be missed.
 pub(crate) const EVERY_READING: Duration = Duration::from_millis(9);
 const LEAST: Bytes = Bytes::from_kib(96);
 const MOST: Bytes = Bytes::from_kib(16 * 1024);
-/// A connection that has brought less than this is left alone: the window of a short transfer never matters.
+/// A connection that has received less than this has no cap: the window of a short transfer never matters.
 const WORTH_BOUNDING: Bytes = Bytes::from_kib(32);
-/// So long after its beginning a connection's slow starts over cables overflow queues, and what they lose holds up everything.
+/// For this long after the start, a connection's slow starts over cables overflow queues, and what they lose
+/// blocks everything.
 const SETTLES_FOR: Duration = Duration::from_secs(5);
-/// Beyond the longest round trip, so much has room at least.
+/// The least room beyond the longest round trip.
 const ROOM: Duration = Duration::from_millis(16);
-/// A window of which all but one part in so many waits for earlier bytes lets next to nothing be sent.
+/// The window is closed when less than one part in this many of it is not out-of-order data.
 const NEARLY_ALL: u64 = 7;
-/// Thousandths of the looks of a second or two: with more, a window stands closed often.
+/// A window is often closed if it was in more than this many thousandths of the ticks of a second or two.
 const OFTEN: u64 = 100;
-/// A queue comes and goes with its sender's congestion window.
+/// How long a queue counts after it was last seen: it comes and goes with its sender's congestion window.
 const QUEUED_FOR: Duration = Duration::from_secs(5);
-/// A longest round trip that differs by one part in so many at most is of the same links: the least that was measured sinks for as long as there are packets.
+/// A longest round trip that differs by at most one part in this many belongs to the same links: the minimum
+/// falls for as long as packets arrive.
 const LIKE: u32 = 8;
-/// How often the window may come down, by an eighth each time.
+/// Interval between falls of the window, by an eighth each time.
 const STEP: Duration = Duration::from_millis(100);
 
-/// The part of the window that is left while a subflow is ended.
+/// The divisor of the window while a subflow is being closed.
 const NARROW: u64 = 4;
 
 /// The window of one connection.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Window {
     set: Option<Bytes>,
-    /// When it was first looked at.
+    /// When it was first updated.
     began: Option<Instant>,
     growth: Growth,
     stepped: Instant,
     narrow: Option<Narrow>,
     trial: Option<Trial>,
     asked: Asked,
-    /// When a queue was last seen before one of the links.
+    /// When a queue was last seen on one of the links.
     queued_at: Option<Instant>,
-    /// In how many of the last looks, in thousandths, nearly all of the window waited for earlier bytes.
+    /// Thousandths of the latest ticks in which the window was closed.
     closed: u64,
-    /// Whether a link has just been put by, as of the last look.
+    /// Whether a link has just been demoted, as of the last tick.
     drains: bool,
-    /// Whether there is room for what waits because a link trickles.
+    /// Whether there is room for out-of-order bytes because a link trickles.
     trickled: bool,
     missed: Missed,
-    /// So much of the window in force is that room.
+    /// The part of the present window that is room for out-of-order bytes.
     room: Bytes,
-    /// The window without it when it was last worth a word.
+    /// The window without that room as last reported.
     told: Bytes,
-    /// What the links could carry when the present experiments began.
+    /// The capacity of the links when the present trials began.
     basis: Option<(Bitrate, Duration)>,
 }
 
-/// Where a window is to be.
+/// The target of a window.
 struct Aim {
     target: Bytes,
-    /// So much of it is for what waits for lost bytes.
+    /// The part of it reserved for losses.
     missed: Bytes,
-    /// Whether it goes there at once, also downwards.
+    /// Whether it is reached at once, also downwards.
     at_once: bool,
 }
 
-/// A window made small for a moment.
+/// A window that is narrow for a moment.
 #[derive(Debug, Clone, Copy)]
 struct Narrow {
-    /// When what was under way has arrived.
+    /// When what was in flight has arrived.
     settled: Instant,
-    /// When the formula counts again.
+    /// When the formula applies again.
     until: Instant,
 }
 
-/// What the window is computed from.
+/// The inputs from which the window is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Need {
-    /// What the links in use have shown lately that they can carry together.
+    /// The rate that the links in use have lately shown together.
     pub(crate) rate: Bitrate,
-    /// The same, or what they have brought in their last round trip, if that is more.
+    /// The same, or the rate of their last round trip if that is more.
     pub(crate) brings: Bitrate,
-    /// What is under way when each is full, by its own round trip.
+    /// Bytes in flight when each link is full, by its own round trip.
     pub(crate) under_way: Bytes,
-    /// How many subflows these are.
+    /// The number of these links.
     pub(crate) links: usize,
-    /// Whether a queue of half a base round trip stands before one of them that is busy.
+    /// Whether a busy one has a queue of half a base round trip.
     pub(crate) queued: bool,
     /// The longest of their base round-trip times.
     pub(crate) rtt: Duration,
-    /// For how long what is lost is missed, on links that lose all the time.
+    /// How long lost bytes are missing, on links that lose all the time.
     pub(crate) repair: Duration,
-    /// Received on the connection so far.
+    /// Bytes received on the connection so far.
     pub(crate) received: Bytes,
     /// Whether one of the links is about to be too weak.
     pub(crate) sinking: bool,
-    /// Received, and waiting for earlier bytes.
+    /// Out-of-order bytes.
     pub(crate) held: Bytes,
     /// Whether all the links in use are cables.
     pub(crate) wired: bool,
-    /// Whether what is held waits for a link that is no longer in use.
+    /// Whether out-of-order bytes wait for a link that has just become a backup.
     pub(crate) drains: bool,
-    /// Whether one of the links may be dead, or is.
+    /// Whether one of the links is dead, or may be.
     pub(crate) doubted: bool,
-    /// Whether one of the links brings next to nothing for a moment, and lives.
+    /// Whether one of the links is alive and carries next to nothing for a moment.
     pub(crate) trickles: bool,
 }
 
 impl Need {
-    /// So many sixteenths of what is under way when every link is full.
+    /// The window of `factor` sixteenths of what is in flight when every link is full.
     fn target(&self, factor: Factor) -> Bytes {
-        // The factor that is usual makes five quarters of it.
+        // The usual factor makes five quarters of it.
         let with_room = (self.rtt + ROOM) * 4 / 5;
         let rtt = if self.sinking {
             self.rtt
@@ -174,7 +192,7 @@ impl Need {
 }
 
 impl Window {
-    /// A new window, if it is to change now.
+    /// The new window, if it changes now.
     pub(crate) fn update(&mut self, now: Instant, need: Need) -> Option<Bytes> {
         self.growth.looks(now);
         self.missed.look(&need, self.set.unwrap_or_default());
@@ -206,7 +224,7 @@ impl Window {
         Some(next)
     }
 
-    /// Where it is to be.
+    /// The target of the window.
     fn aim(&mut self, now: Instant, need: Need) -> Aim {
         let waits = self.set.is_some_and(|set| need.held * 2 >= set);
         let age = now - *self.began.get_or_insert(now);
@@ -236,9 +254,10 @@ impl Window {
         }
     }
 
-    /// Makes the window so small that soon little is under way; `None` where there is nothing to gain.
+    /// Narrows the window so that little is soon in flight. `None` if nothing is gained.
     ///
-    /// What waits for lost bytes is under way no more, and keeps its room: without that nothing could be sent until these have come.
+    /// Out-of-order bytes behind a loss are not in flight, and keep their room. Without it, nothing could be
+    /// sent until the lost bytes have arrived.
     pub(crate) fn narrow(&mut self, now: Instant) -> Option<Ahead> {
         let ((rate, rtt), usual) = (self.basis?, self.ahead()?.usual());
         let small = (usual / NARROW).max(LEAST);
@@ -256,7 +275,7 @@ impl Window {
         self.ahead()
     }
 
-    /// While it is narrow: less has room when less waits.
+    /// Shrinks the room of a narrow window as fewer bytes are out of order.
     fn narrower(&mut self) -> Option<Bytes> {
         let gone = self.room.saturating_sub(self.missed.room());
         let set = self.set.filter(|_| gone > Bytes::ZERO)? - gone;
@@ -264,23 +283,23 @@ impl Window {
         self.set
     }
 
-    /// Whether slow start may have found more since the last look, or links lose.
+    /// Whether slow start may have found more since the last tick, or links lose.
     pub(crate) fn is_due(&self, now: Instant) -> bool {
         self.growth.is_due(now, self.missed.goes_on())
     }
 
-    /// The window in force, and how much of it is room for what waits for lost bytes.
+    /// The present window, and how much of it is reserved for losses.
     pub(crate) fn ahead(&self) -> Option<Ahead> {
         let missed = self.room;
         self.set.map(|window| Ahead { window, missed })
     }
 
-    /// Whether links lose, so that there may be such room.
+    /// Whether links lose, so that the window may include such room.
     pub(crate) const fn loses(&self) -> bool {
         self.missed.goes_on()
     }
 
-    /// Whether it differs, without that room, from what was last told; if so, it is told now.
+    /// Whether it differs, without that room, from what was last reported. If so, it counts as reported.
     pub(crate) fn is_news(&mut self) -> bool {
         let usual = self.ahead().map(Ahead::usual).unwrap_or_default();
         let differs = usual.max(self.told) - usual.min(self.told) >= self.told / 32;
@@ -290,17 +309,17 @@ impl Window {
         differs
     }
 
-    /// The window in force, if there is one.
+    /// The present window, if there is one.
     pub(crate) const fn bound(&self) -> Option<Bytes> {
         self.set
     }
 
-    /// What the links are believed to carry together.
+    /// The estimated capacity of all links together.
     pub(crate) const fn capacity(&self) -> Bitrate {
         self.asked.believed()
     }
 
-    /// When a window that was made narrow has settled, while it stays so.
+    /// When a narrow window has settled, while it stays narrow.
     pub(crate) fn narrowed(&self, now: Instant) -> Option<Instant> {
         self.narrow
             .filter(|narrow| now < narrow.until)

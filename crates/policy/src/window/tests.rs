@@ -26,7 +26,7 @@ fn need(mbps: u64, rtt_ms: u64) -> Need {
 
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A sender whose goodput is what the window lets through, up to the links; below `enough` it falls off.
+/// A sender whose goodput is limited by the window and the links. Below `enough` it falls.
 struct Fluid {
     window: Window,
     now: Instant,
@@ -58,7 +58,7 @@ impl Fluid {
         self.bring(need, share.percent(demand_percent));
     }
 
-    /// A look after a twentieth of a second in which so much came.
+    /// A tick after a twentieth of a second in which data arrived at `rate`.
     fn bring(&mut self, need: Need, rate: Bitrate) {
         self.now += LOOK;
         self.received += rate * LOOK;
@@ -92,7 +92,7 @@ fn golden_vectors_hold() {
 }
 
 #[test]
-fn starts_wide_and_comes_down_to_what_the_formula_says() {
+fn starts_wide_and_falls_to_the_formula() {
     let mut fluid = Fluid::new();
     let target = need(90, 50).target(trial::DEFAULT);
     fluid.run(3, need(90, 50), target, 100);
@@ -105,7 +105,7 @@ fn starts_wide_and_comes_down_to_what_the_formula_says() {
 }
 
 #[test]
-fn a_new_connection_is_bounded_from_its_first_moments_and_may_grow() {
+fn a_new_connection_is_capped_from_the_start_and_may_grow() {
     let mut window = Window::default();
     let first = Need {
         received: Bytes::from_kib(40),
@@ -120,7 +120,7 @@ fn a_new_connection_is_bounded_from_its_first_moments_and_may_grow() {
 }
 
 #[test]
-fn while_it_grows_there_is_room_for_half_of_what_is_under_way_and_for_what_has_just_been_shown() {
+fn growth_has_room_for_half_of_what_is_in_flight_and_for_the_latest_rate() {
     let [slow, fast] = [need(30, 50), need(60, 50)];
     assert_eq!(
         slow.growing_target(trial::DEFAULT),
@@ -138,7 +138,7 @@ fn while_it_grows_there_is_room_for_half_of_what_is_under_way_and_for_what_has_j
 }
 
 #[test]
-fn slow_start_is_looked_at_often_and_nothing_else_is() {
+fn only_slow_start_is_ticked_often() {
     let (mut window, ms) = (Window::default(), Instant::from_millis);
     assert!(window.is_due(ms(10)), "it may begin at once");
     let nothing = Need {
@@ -157,7 +157,7 @@ fn slow_start_is_looked_at_often_and_nothing_else_is() {
 }
 
 #[test]
-fn the_room_to_grow_ends_when_three_round_trips_have_shown_no_more_and_does_not_come_back() {
+fn the_room_to_grow_ends_for_good_after_three_round_trips_without_growth() {
     let mut window = Window::default();
     let settled = |need: Need| need.target(trial::DEFAULT);
     assert_eq!(
@@ -176,7 +176,7 @@ fn the_room_to_grow_ends_when_three_round_trips_have_shown_no_more_and_does_not_
 }
 
 #[test]
-fn a_short_round_trip_has_room_and_a_long_one_is_taken_as_it_is() {
+fn a_short_round_trip_gets_extra_room_and_a_long_one_does_not() {
     let (rate, ms) = (Bitrate::from_mbps(60), Duration::from_millis);
     assert_eq!(need(60, 30).target(trial::DEFAULT), rate * ms(30 + 16));
     assert_eq!(need(60, 100).target(trial::DEFAULT), rate * ms(125));
@@ -189,7 +189,7 @@ fn a_short_round_trip_has_room_and_a_long_one_is_taken_as_it_is() {
 }
 
 #[test]
-fn goes_up_at_once() {
+fn rises_at_once() {
     let mut fluid = Fluid::new();
     fluid.run(3, need(30, 20), Bytes::from_kib(100), 100);
     let now = fluid.now + Duration::from_millis(1);
@@ -216,7 +216,7 @@ fn leaves_short_and_idle_connections_alone() {
 #[test]
 fn finds_the_smallest_window_that_costs_nothing() {
     let mut fluid = Fluid::new();
-    // What is under way fits into the product of rate and delay; the formula gives a quarter more.
+    // What is in flight fits into the product of rate and delay. The formula gives a quarter more.
     let enough = need(90, 50).target(16);
     fluid.run(120, need(90, 50), enough, 100);
     assert!(
@@ -231,7 +231,8 @@ fn finds_the_smallest_window_that_costs_nothing() {
     );
 }
 
-/// How many hundredths of the second of two minutes the window is under the formula's, where all such cost so many thousandths of goodput.
+/// Hundredths of the second of two minutes with a window below the formula's, if each such window costs this
+/// many thousandths of goodput.
 fn smaller_where_that_costs(thousandths: u64) -> usize {
     let mut fluid = Fluid::new();
     let (need, usual) = (need(90, 50), need(90, 50).target(trial::DEFAULT));
@@ -246,13 +247,13 @@ fn smaller_where_that_costs(thousandths: u64) -> usize {
 }
 
 #[test]
-fn a_smaller_window_may_cost_nearly_two_hundredths_and_no_more() {
+fn a_smaller_window_may_cost_at_most_two_percent() {
     let [cheap, dear] = [15, 25].map(smaller_where_that_costs);
     assert!(cheap >= 90 && dear <= 25, "{cheap} % and {dear} % of the time");
 }
 
 #[test]
-fn a_smaller_window_is_taken_back_when_less_comes_for_some_seconds() {
+fn a_smaller_window_is_undone_after_seconds_of_lower_goodput() {
     let mut fluid = Fluid::new();
     let (small, usual) = (need(90, 50).target(14), need(90, 50).target(trial::DEFAULT));
     fluid.run(120, need(90, 50), small, 100);
@@ -268,9 +269,9 @@ fn a_smaller_window_is_taken_back_when_less_comes_for_some_seconds() {
     );
 }
 
-/// The kernel's least round trip is one of microseconds, and a shorter one may come at any time.
+/// The kernel measures the minimum round trip in microseconds, and a shorter one may come at any time.
 #[test]
-fn finds_it_also_where_the_least_round_trip_sinks_bit_by_bit() {
+fn finds_it_also_while_the_minimum_round_trip_falls_slowly() {
     let mut fluid = Fluid::new();
     let enough = need(90, 50).target(16);
     for second in 0..120 {
@@ -285,7 +286,7 @@ fn finds_it_also_where_the_least_round_trip_sinks_bit_by_bit() {
 }
 
 #[test]
-fn what_waits_for_a_link_that_trickles_has_room_until_that_is_over() {
+fn out_of_order_bytes_behind_a_trickling_link_have_room_until_it_ends() {
     let calm = Need {
         wired: true,
         ..need(90, 50)
@@ -362,9 +363,9 @@ fn full_links_are_not_offered_more() {
 }
 
 #[test]
-fn after_a_small_gain_more_is_not_tried_soon() {
+fn after_a_small_gain_a_larger_one_is_not_tried_soon() {
     let mut fluid = Fluid::new();
-    // From 20 to 22 sixteenths goodput grows by 5 %; the application leaves a tenth of the links unused.
+    // From 20 to 22 sixteenths, goodput grows by 5 %. The application leaves a tenth of the links unused.
     fluid.run(3, need(90, 50), need(90, 50).target(21), 90);
     let settled = fluid.changes.len();
     fluid.run(60, need(90, 50), need(90, 50).target(21), 90);
@@ -389,7 +390,7 @@ fn does_not_give_the_connection_away_step_by_step() {
 }
 
 #[test]
-fn an_application_that_asks_for_little_teaches_nothing() {
+fn low_demand_changes_no_factor() {
     let mut fluid = Fluid::new();
     fluid.run(5, need(90, 50), Bytes::from_kib(64), 30);
     let settled = fluid.changes.len();
@@ -398,7 +399,7 @@ fn an_application_that_asks_for_little_teaches_nothing() {
 }
 
 #[test]
-fn is_careful_while_a_link_sinks_and_learns_nothing_from_it() {
+fn a_falling_signal_means_caution_and_no_trial() {
     let mut fluid = Fluid::new();
     let enough = need(90, 50).target(48);
     fluid.run(60, need(90, 50), enough, 100);
@@ -422,12 +423,12 @@ fn is_careful_while_a_link_sinks_and_learns_nothing_from_it() {
 
 proptest! {
     #[test]
-    fn a_window_is_never_out_of_bounds_and_never_swings(mbps in 1u64..1_000, rtt_ms in 1u64..500, enough in 8u64..64) {
+    fn a_window_stays_within_limits_and_never_oscillates(mbps in 1u64..1_000, rtt_ms in 1u64..500, enough in 8u64..64) {
         let need = need(mbps, rtt_ms);
         let mut fluid = Fluid::new();
         fluid.run(30, need, need.target(enough), 100);
         prop_assert!(fluid.changes.iter().all(|&window| window >= LEAST && window <= MOST));
-        // The descent is over after half a minute. An experiment that fails pauses twice as long as the one before.
+        // The descent is over after half a minute. A trial that fails pauses twice as long as the one before.
         let settled = fluid.changes.len();
         fluid.run(120, need, need.target(enough), 100);
         prop_assert!(fluid.changes.len() - settled <= 40, "{:?}", &fluid.changes[settled..]);
@@ -441,7 +442,8 @@ proptest! {
     }
 }
 
-/// A link loses now and then, so that the window must hold far more than the formula says, and stands closed until it does.
+/// A link loses now and then, so that the window must be far larger than the formula says, and is closed
+/// until it is.
 fn closed_until(fluid: &mut Fluid, seconds: u64, enough: Bytes, open_at: Bytes, percent: u64) {
     for _ in 0..seconds * 5 {
         let held = fluid.window.set.filter(|set| *set < open_at).unwrap_or_default();
@@ -453,7 +455,7 @@ fn closed_until(fluid: &mut Fluid, seconds: u64, enough: Bytes, open_at: Bytes, 
 }
 
 #[test]
-fn a_window_that_stands_closed_is_soon_widened_while_that_brings_more() {
+fn a_closed_window_is_soon_widened_while_that_raises_goodput() {
     let mut fluid = Fluid::new();
     let product = need(90, 50).target(16);
     closed_until(&mut fluid, 10, product * 5 / 2, product * 5 / 2, 100);
@@ -461,7 +463,7 @@ fn a_window_that_stands_closed_is_soon_widened_while_that_brings_more() {
 }
 
 #[test]
-fn a_window_that_stands_closed_behind_a_slow_link_stays_as_it_is() {
+fn a_window_closed_behind_a_slow_link_stays_as_it_is() {
     let mut fluid = Fluid::new();
     let product = need(90, 50).target(16);
     closed_until(&mut fluid, 5, product, MOST, 80);
@@ -477,8 +479,8 @@ fn a_window_that_stands_closed_behind_a_slow_link_stays_as_it_is() {
 }
 
 #[test]
-fn a_standstill_behind_a_slow_link_does_not_end_slow_start_and_does_not_last_for_ever() {
-    // So many percent of the window wait for earlier bytes.
+fn a_standstill_behind_a_slow_link_extends_slow_start_but_not_forever() {
+    // This percentage of the window is out-of-order data.
     let after = |waiting: u64, millis: u64| {
         let mut window = Window::default();
         for at in (0..=millis).step_by(50) {
@@ -499,7 +501,7 @@ fn a_standstill_behind_a_slow_link_does_not_end_slow_start_and_does_not_last_for
 }
 
 #[test]
-fn room_for_what_waited_in_slow_start_is_gone_with_it() {
+fn room_for_out_of_order_bytes_ends_with_slow_start() {
     let (mut window, ms) = (Window::default(), Instant::from_millis);
     let growing = need(40, 50).growing_target(trial::DEFAULT);
     let held = growing * 3 / 4;
@@ -510,7 +512,7 @@ fn room_for_what_waited_in_slow_start_is_gone_with_it() {
 }
 
 #[test]
-fn what_still_waits_for_a_link_that_was_put_by_has_room() {
+fn out_of_order_bytes_behind_a_demoted_link_have_room() {
     let mut window = Window::default();
     let need = need(60, 30);
     let mut run = |from: u64, to: u64, need: Need| {
@@ -530,7 +532,7 @@ fn what_still_waits_for_a_link_that_was_put_by_has_room() {
 }
 
 #[test]
-fn a_factor_that_was_found_beside_a_slow_link_goes_with_it() {
+fn a_factor_found_beside_a_slow_link_is_dropped_with_it() {
     let mut fluid = Fluid::new();
     let need = need(60, 30);
     let formula = need.target(trial::DEFAULT);
@@ -542,7 +544,7 @@ fn a_factor_that_was_found_beside_a_slow_link_goes_with_it() {
 }
 
 #[test]
-fn over_cables_what_waits_in_the_first_seconds_has_room() {
+fn over_cables_out_of_order_bytes_have_room_in_the_first_seconds() {
     let after = |wired: bool, millis: u64| {
         let mut window = Window::default();
         for at in (0..=millis).step_by(50) {

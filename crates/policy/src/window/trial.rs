@@ -1,38 +1,49 @@
-//! Finds the smallest window that costs nothing, by small reversible experiments on the live connection.
+//! Finds the smallest window that costs nothing, by small reversible trials on the live connection.
 //!
-//! The formula's factor is right for no two sets of links: small windows win beside deep buffers, larger ones on long thin
-//! paths, and no sign that a client can see tells the cases apart. So the present factor (A) and a candidate (B) take turns in the order
-//! A B B A, which cancels any steady drift, each measured after it has settled. The candidate stays if it costs less than 2 % of
-//! goodput (a smaller one) or gains more than 3 % (a larger one); a failed one is tried again more rarely each time. A gain that is
-//! not clear after four turns must stand four more, B A A B: over WiFi two turns differ by as much by chance.
+//! The formula's factor suits no two sets of links: small windows win beside deep buffers, larger ones on
+//! long thin paths, and no sign visible to a client tells the cases apart. So the present factor (A) and a
+//! candidate (B) alternate in the order A B B A, which cancels any steady drift. Each is measured after it
+//! has settled.
+//!
+//! A smaller candidate stays if it costs less than 2 % of goodput, a larger one if it gains more than 3 %. A
+//! failed one is tried again more rarely each time. A gain that is not clear after four turns must hold for
+//! four more, B A A B: over WiFi two turns differ by as much by chance.
 //!
 //! # Sources
-//! - Experiments by hand with fixed windows, before this was written (docs/window.md, "What was tried"): 1, 2 and 4 products each won on some links.
-//! - Counterbalanced order (A B B A) as experiments in general have it: a steady drift falls on both alike.
+//! - Manual experiments with fixed windows (docs/window.md, "What was tried"): 1, 2 and 4 products each won
+//!   on some links.
+//! - Counterbalanced order (A B B A), as common in experiments: a steady drift affects both alike.
 //!
 //! # Where we differ, and why
-//! 1. From a gradient search: a ratchet of "2 % is nothing" would give the connection away step by step. Every smaller candidate is
-//!    held against the best goodput of the last ten minutes, not only against its neighbour, and what turns do not show is taken back (6).
-//! 2. An application that does not fill its links says nothing about windows: then nothing is tried, and what was begun is
-//!    forgotten.
-//! 3. The first step up is short: an eighth too much fits into most queues, a quarter overflows some. More window brings ever less: after a
-//!    step that gained clearly the next is twice as long; after one that gained little it would only queue, and waits as if it had failed often.
-//! 4. Links that carry what they have shown they can (95 %) are not offered more, and a gain under 3 % is refused: it could only queue, and what overflows is missed for a round
-//!    trip through the full queue. Two turns over WiFi differ by more than a gain must be, and every candidate accepted by chance is the
+//! 1. From a gradient search: a ratchet of "2 % is nothing" would give the connection away step by step. So
+//!    every smaller candidate is compared with the best goodput of the last ten minutes, not only with its
+//!    neighbour. A loss that turns do not show is undone (6).
+//! 2. An application that does not fill its links says nothing about windows. Nothing is tried then, and a
+//!    running trial is dropped.
+//! 3. The first step up is short: an eighth too much fits into most queues, a quarter overflows some. More
+//!    window gives ever less gain. After a step with a clear gain, the next is twice as long. After one with
+//!    little gain the next would only queue, so it waits as if it had failed often.
+//! 4. Links that carry what they have shown they can (95 %) are not offered more, and a gain under 3 % is
+//!    refused. It could only queue, and what overflows is missing for a round trip through the full queue.
+//!    Two turns over WiFi differ by more than the least gain, and every candidate accepted by chance is the
 //!    next one's starting point.
-//! 5. Without a queue before any link a smaller window has nothing to take away: it is not tried. An application that asks for a third of what the links
-//!    would carry, from the first moment on, looks like links that are full; without this rule it was left a window of no more than that third, and
-//!    when it asked for all, a fifth of what the links carry was all that came, for minutes.
-//! 6. What a smaller window costs when a queue overflows by chance is not seen in turns of a second: the links' congestion windows grow only while they are
-//!    full, and full they are only if the connection's window lets them. So it is taken back, for a minute at least, when for four seconds less
-//!    has come than the links carry.
-//! 7. A window that stands closed, because nearly all of it waits for something that was lost, is no matter of percents: half as much again is
-//!    tried at once, and after two turns again, until the window stands open or brings no more. Losses at random keep a window of 1.25 products
-//!    closed for a fifth of the time; deep buffers and slow links do that, too, but there more brings nothing, and the trial goes back.
-//! 8. Where a link loses at random nothing smaller is tried: turns differ by more than it would cost, and what it costs, a repair that is lost
-//!    again, comes every few seconds. On `window-lossy` with bbr such trials left 0.955 of stock's goodput after two minutes.
-//! 9. A step that stays after one the other way has stayed says that one of the two did by chance: each time that happens the next trial waits twice as long.
-//!    Without that some sets of links in the model went to and fro for good, every 43 s.
+//! 5. If no link has a queue, a smaller window has nothing to remove and is not tried. An application that
+//!    asks for a third of the links' capacity from the start looks like full links. Without this rule its
+//!    window fell to no more than that third. When it then asked for all, it got a fifth of the capacity for
+//!    minutes.
+//! 6. What a smaller window costs when a queue overflows by chance does not show in turns of a second.
+//!    Congestion windows grow only while they are full, and they are full only if the connection's window
+//!    permits. So it is undone, for a minute at least, if for four seconds less arrives than the links carry.
+//! 7. A closed window, nearly all of which is out-of-order data behind a loss, is not a matter of
+//!    percentages. Half as much again is tried at once, and again after two turns, until the window is open
+//!    or more has no effect. Random losses keep a window of 1.25 products closed for a fifth of the time.
+//!    Deep buffers and slow links do that, too, but there more has no effect, and the trial is undone.
+//! 8. If a link loses at random, nothing smaller is tried: turns differ by more than it would cost. Its cost,
+//!    a repair that is lost again, comes every few seconds. On `window-lossy` with bbr, such trials left
+//!    0.955 of stock's goodput after two minutes.
+//! 9. If a step stays after one in the other direction has stayed, one of the two did so by chance. Each time
+//!    that happens, the next trial waits twice as long. Without that, some sets of links in the model
+//!    alternated for good, every 43 s.
 //!
 //! # Checked by
 //! `window::tests`, against a fluid model of links and sender.
@@ -43,65 +54,67 @@ use units::{Bitrate, Bytes, Duration, Instant};
 /// Sixteenths of `Σ rate · longest RTT`.
 pub(super) type Factor = u64;
 
-/// A quarter more than what is under way when every link is full.
+/// A quarter more than what is in flight when every link is full.
 pub(super) const DEFAULT: Factor = 20;
-/// What is under way when every link is full, and no more.
+/// Exactly what is in flight when every link is full.
 const PRODUCT: Factor = 16;
 const LEAST: Factor = 12;
 const MOST: Factor = 128;
-/// Goodput of a smaller window must be this many thousandths of the larger one's.
+/// Least goodput of a smaller window, in thousandths of the larger one's.
 const KEEP: u64 = 980;
-/// Goodput of a larger window must be this many thousandths of the smaller one's.
+/// Least goodput of a larger window, in thousandths of the smaller one's.
 const GAIN: u64 = 1_030;
-/// Percent of what the links can carry: with more, a larger window has nothing to gain that could be told from chance.
+/// Percentage of the links' capacity above which the gain of a larger window could not be told from chance.
 const FULL: u64 = 95;
-/// A gain of so many thousandths needs no second look, and promises another one.
+/// A gain of this many thousandths needs no second look, and makes another one likely.
 const CLEAR: u64 = 1_080;
 const FIRST_PAUSE: Duration = Duration::from_secs(4);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// How long a goodput is held up as what the connection can do.
+/// How long a goodput counts as what the connection can reach.
 const MEMORY: Duration = Duration::from_secs(600);
-/// While nothing is tried it is looked at over such times how much comes, and so many in a row are no accident.
+/// While nothing is tried, arrivals are measured over this time. This many shortfalls in a row are not
+/// chance.
 const LOOKED_AT: Duration = Duration::from_secs(2);
 const SHORT_FOR: u32 = 2;
-/// In which turns the candidate is in force.
+/// The turns in which the candidate is in force.
 const TURNS: [bool; 8] = [false, true, true, false, true, false, false, true];
-/// After so many turns the candidate is judged for the first time.
+/// Turns after which the candidate is first judged.
 const FIRST_LOOK: usize = 4;
 
-/// After so many turns a window that stood closed is judged.
+/// Turns after which a larger window is judged, if the old one was often closed.
 const CLOSED_LOOK: usize = 2;
 
-/// What an experiment goes by.
+/// The inputs of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reading {
-    /// Received on the connection so far.
+    /// Bytes received on the connection so far.
     pub(super) received: Bytes,
-    /// What the links can carry together.
+    /// The capacity of all links together.
     pub(super) capacity: Bitrate,
     /// The longest base round-trip time.
     pub(super) rtt: Duration,
-    /// Whether the window has stood closed for much of the time.
+    /// Whether the window was often closed.
     pub(super) closed: bool,
-    /// Whether a queue has stood before one of the links lately.
+    /// Whether one of the links had a queue lately.
     pub(super) queued: bool,
     /// Whether one of the links loses at random.
     pub(super) lossy: bool,
 }
 
-/// The experiments of one connection.
+/// The trials of one connection.
 #[derive(Debug, Clone)]
 pub(super) struct Trial {
     factor: Factor,
     phase: Phase,
     pause: Duration,
     upwards: bool,
-    /// Whether the last step up gained so much that the next one may be twice as long.
+    /// Whether the last step up gained so much that the next may be twice as long.
     bold: bool,
-    /// Whether the last step that stayed went up, and how long to wait once one the other way has stayed.
+    /// Whether the last step that stayed went up, and how long to wait once one in the other direction has
+    /// stayed.
     went_up: Option<bool>,
     turned_pause: Duration,
-    /// When half as much again may be tried, and how long to wait for that once it has failed.
+    /// When half as much again may be tried, and how long to wait after it has failed.
     closed_from: Instant,
     closed_pause: Duration,
     best: Bitrate,
@@ -109,17 +122,17 @@ pub(super) struct Trial {
     rest: Rest,
 }
 
-/// What comes while nothing is tried.
+/// Arrivals while nothing is tried.
 #[derive(Debug, Clone, Copy, Default)]
 struct Rest {
     since: Instant,
     at_since: Bytes,
-    /// How many such times in a row less came than the links carry.
+    /// Shortfalls in a row: intervals in which less arrived than the links carry.
     short: u32,
 }
 
 impl Rest {
-    /// Whether less has come for some time.
+    /// Whether less has arrived for some time.
     fn is_short(&mut self, now: Instant, reading: Reading) -> bool {
         let span = now - self.since;
         if span < LOOKED_AT {
@@ -146,13 +159,13 @@ enum Phase {
 #[derive(Debug, Clone, Copy)]
 struct Turn {
     candidate: Factor,
-    /// Whether it is tried because the window stood closed.
+    /// Whether it is tried because the window was often closed.
     closed: bool,
     number: usize,
     begins: Instant,
     ends: Instant,
     at_begin: Option<Bytes>,
-    /// Received in the turns of the present factor and of the candidate.
+    /// Bytes received in the turns of the present factor and of the candidate.
     sums: [u64; 2],
 }
 
@@ -175,7 +188,7 @@ impl Trial {
         }
     }
 
-    /// The factor in force now.
+    /// The present factor.
     pub(super) const fn factor(&self) -> Factor {
         match self.phase {
             Phase::Turn(turn) if TURNS[turn.number] => turn.candidate,
@@ -183,13 +196,14 @@ impl Trial {
         }
     }
 
-    /// The factor where what is queued on a link will soon be lost: no experiments, and nothing beyond what is under way.
+    /// The factor when a link's queue will soon be lost: no trials, and nothing beyond what is in flight.
     pub(super) fn caution(&mut self, now: Instant) -> Factor {
         self.interrupt(now, false);
         self.factor.min(PRODUCT)
     }
 
-    /// The links are others now, or nothing can be learnt from the traffic: start from the formula, or wait.
+    /// Interrupts trials, because the links changed or the traffic shows nothing: starts from the formula, or
+    /// waits.
     pub(super) fn interrupt(&mut self, now: Instant, links_changed: bool) {
         if links_changed {
             (self.factor, self.pause, self.best) = (DEFAULT, FIRST_PAUSE, Bitrate::ZERO);
@@ -224,7 +238,7 @@ impl Trial {
         }
     }
 
-    /// The smaller window costs more than the turns have shown.
+    /// Undoes a smaller window that costs more than the turns have shown.
     fn take_back(&mut self, now: Instant) {
         (self.factor, self.pause) = (DEFAULT, LONGEST_PAUSE);
         (self.bold, self.upwards, self.went_up) = (false, false, None);
@@ -288,7 +302,7 @@ impl Trial {
         self.phase = Phase::Turn(turn);
     }
 
-    /// Whether a gain may be chance, and there are turns left to see.
+    /// Whether a gain may be chance, and turns are left to check.
     fn is_doubtful(&self, turn: &Turn) -> bool {
         let [present, candidate] = turn.means();
         let gain = thousandths(candidate, present);
@@ -357,7 +371,8 @@ const fn thousandths(rate: Bitrate, of: Bitrate) -> u64 {
     rate.as_bps().saturating_mul(1_000) / if of.as_bps() == 0 { 1 } else { of.as_bps() }
 }
 
-/// When a turn has settled, and when it has been measured for long enough: several of the longest round trips.
+/// When a turn has settled, and when it has been measured for long enough: several of the longest round
+/// trips.
 fn span(now: Instant, reading: Reading) -> (Instant, Instant) {
     let settled = now + reading.rtt * 4 + Duration::from_millis(100);
     (
@@ -393,7 +408,7 @@ mod tests {
             self.trial.advance(self.now, reading);
         }
 
-        /// How long nothing is tried once another factor has stayed.
+        /// How long nothing is tried after another factor was accepted.
         fn rest_after_a_step(&mut self, mbps: impl Fn(Factor) -> u64) -> Duration {
             let before = self.trial.factor;
             while self.trial.factor == before {
@@ -409,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn who_goes_to_and_fro_tries_ever_more_rarely() {
+    fn alternating_steps_are_tried_ever_more_rarely() {
         let mut run = Run {
             trial: Trial::new(Instant::ZERO),
             now: Instant::ZERO,

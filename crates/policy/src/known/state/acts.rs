@@ -1,4 +1,4 @@
-//! The verbs by which every room acts: they queue actions for the world.
+//! The methods by which every room acts: they queue actions for the world.
 
 use super::State;
 use crate::io::{Action, ConnId, HostId, LinkId, Note, SubflowId, Verb};
@@ -8,7 +8,7 @@ use alloc::string::String;
 use units::{Duration, Instant};
 
 impl State {
-    /// Asks for an association, at most every two seconds; nothing where there is nothing to associate.
+    /// Requests an association, at most every two seconds. No effect where there is nothing to associate.
     pub(crate) fn associate(&mut self, now: Instant, link: LinkId) {
         let Some(path) = self
             .paths
@@ -72,7 +72,7 @@ impl State {
         self.actions.push_back(Action::Probe { link, conn, probe });
     }
 
-    /// Has a host probed; the probe's name.
+    /// Probes a host. Returns the probe's identifier.
     pub(crate) fn ask(&mut self, link: LinkId, host: HostId, gently: bool) -> u32 {
         let probe = self.next_probe;
         self.next_probe = self.next_probe.wrapping_add(1);
@@ -89,7 +89,7 @@ impl State {
         self.actions.push_back(action);
     }
 
-    /// Says something about a link that does not take the place of what was decided about it.
+    /// Reports something about a link without replacing the last decision about it.
     pub(crate) fn remark(&mut self, conn: Option<ConnId>, link: LinkId, verb: Verb, why: String) {
         self.actions.push_back(Action::Note(Note {
             link: Some(link),
@@ -99,7 +99,8 @@ impl State {
         }));
     }
 
-    /// Changes who asks for which marks on a link; the world is told when what follows from that changes.
+    /// Changes one part's request to mark a link's packets. Notifies the world if the resulting share
+    /// changes.
     pub(crate) fn mark(&mut self, link: LinkId, change: impl FnOnce(&mut Marks)) {
         let Some(path) = self.paths.get_mut(&link) else {
             return;

@@ -1,11 +1,11 @@
-//! Where new connections begin.
+//! Where new connections start.
 
 use super::State;
 use crate::io::{Action, Family, LinkId, Uplink};
 use crate::known::path::Path;
 
 impl State {
-    /// New connections of this family begin on this link; `None`: as the user's routes say.
+    /// Makes new connections of this family start on this link. `None`: where the user's routes lead.
     pub(crate) fn default_route(&mut self, family: Family, link: Option<LinkId>) {
         let chosen = &mut self.chosen[family as usize];
         if core::mem::replace(chosen, link) != link {
@@ -13,19 +13,19 @@ impl State {
         }
     }
 
-    /// The same for both families, for strategies that have one link at a time.
+    /// The same for both families, for strategies that use one link at a time.
     pub(crate) fn default_routes(&mut self, link: LinkId) {
         for family in Family::ALL {
             self.default_route(family, Some(link));
         }
     }
 
-    /// Where new connections of this family were made to begin.
+    /// The link chosen for new connections of this family.
     pub(crate) fn chosen(&self, family: Family) -> Option<LinkId> {
         self.chosen[family as usize]
     }
 
-    /// A link on which new connections begin, if one is usable: where they were made to, or by the user's routes.
+    /// A usable link on which new connections start: the chosen one, or by the user's routes.
     pub(crate) fn route(&self) -> Option<LinkId> {
         let is_candidate = |link: &LinkId| self.paths.get(link).is_some_and(Path::is_candidate);
         let by_routes = |family: Family| {

@@ -1,4 +1,4 @@
-//! What inputs say of connections and subflows.
+//! Inputs about connections and subflows.
 
 use super::{MOST_CONNS, State};
 use crate::estimate::acked::Acked;
@@ -36,7 +36,7 @@ impl State {
         }
     }
 
-    /// With its subflows, and what was said of links for its sake.
+    /// Drops a connection, its subflows, and decisions about links for it alone.
     fn forget_conn(&mut self, conn: ConnId) {
         let subflows = self.conns.remove(&conn).map(|conn| conn.subflows);
         for subflow in subflows.into_iter().flatten() {
@@ -58,7 +58,7 @@ impl State {
             state.renewals.join_failed(link);
         }
         match said.map(String::from) {
-            // The first goes on.
+            // The first subflow over this link continues.
             Some(why) if is_second => self.remark(Some(conn), link, Verb::Refuse, why),
             Some(why) => self.note(Some(link), Some(conn), Verb::Refuse, why),
             None => {}
@@ -140,7 +140,7 @@ impl State {
             return Change::Counters;
         };
         path.measured(sample.min_rtt);
-        // An interface counts all that has come over it, a subflow only its own.
+        // An interface counts everything that arrives over it. A subflow counts only its own.
         let is_counted = path.received > 0;
         match arrived {
             true => {

@@ -1,7 +1,8 @@
-//! How subflows end, and what the peer is told of it.
+//! How subflows are closed, and how the peer is notified.
 //!
 //! # Sources
-//! - RFC 8684 §3.4.2 (REMOVE_ADDR). The rest is in [`crate::subflow::membership`] and [`crate::subflow::renewal`], which decide.
+//! - RFC 8684 §3.4.2 (REMOVE_ADDR). The rest is in [`crate::subflow::membership`] and
+//!   [`crate::subflow::renewal`], which decide.
 //!
 //! # Checked by
 //! `tests::loss`, `tests::peer`, `tests::renewal`.
@@ -13,13 +14,19 @@ use crate::known::path::Path;
 use alloc::vec::Vec;
 use units::{Bytes, Duration, Instant};
 
-/// What has come within that time may have been acknowledged in vain: longer than it takes to find that a link is dead.
+/// ACKs sent within this time may have been lost with the link. Longer than it takes to find that a link is
+/// dead.
 const LATELY: Duration = Duration::from_secs(2);
 
 impl State {
-    /// Ends subflows here, then tells the peer: all ends first, so that no word leaves on a dead path.
+    /// Closes subflows here, then sends RM_ADDR for them. All are closed first, so that no RM_ADDR leaves on
+    /// a dead path.
     ///
-    /// What was said a moment ago about others may have left on one of these: it is said again, after they have ended.
+    /// RM_ADDRs sent a moment ago for other subflows may have left on one of these. They are sent again
+    /// afterwards.
+    ///
+    /// What was said a moment ago about others may have left on one of these: it is said again, after they
+    /// have ended.
     pub(crate) fn give_up(&mut self, now: Instant, conn: ConnId, subflows: &[SubflowId]) {
         let Some(state) = self.conns.get_mut(&conn).filter(|_| !subflows.is_empty()) else {
             return;
@@ -50,7 +57,8 @@ impl State {
         self.say_again(conn, |withdrawn| withdrawn.at < now);
     }
 
-    /// Ends a subflow that another one over the same link has replaced. The peer is told nothing: its address is still in use.
+    /// Closes a subflow that another over the same link has replaced. No RM_ADDR is sent: its address is
+    /// still in use.
     pub(crate) fn replaced(&mut self, now: Instant, conn: ConnId, link: LinkId, subflow: SubflowId) {
         let Some(state) = self.conns.get_mut(&conn) else {
             return;
@@ -62,7 +70,7 @@ impl State {
         self.actions.push_back(Action::Destroy(subflow));
     }
 
-    /// Tells the peer once more, in case the first word was lost: then what was joined at once has been refused, and may be joined now.
+    /// Sends RM_ADDR once more, in case the first was lost. Joins refused meanwhile may then be retried.
     pub(crate) fn withdraw_again(&mut self, now: Instant, conn: ConnId, since: Duration) {
         let due = |withdrawn: &Withdrawn| !withdrawn.repeated && now - withdrawn.at >= since;
         let told = self.say_again(conn, due);
@@ -72,7 +80,8 @@ impl State {
         if told {
             state.place_freed(now);
         }
-        // While another join over its link waits, the word would be about that one, too: it is said when that has failed.
+        // While another join over its link is pending, RM_ADDR would apply to that one, too. It is sent when
+        // that join has failed.
         let joins: Vec<LinkId> = state.joining.iter().map(|join| join.link).collect();
         let waits = |withdrawn: &Withdrawn| !withdrawn.repeated && joins.contains(&withdrawn.link);
         let repeated = state
@@ -86,7 +95,8 @@ impl State {
             .retain(|withdrawn| young(withdrawn) || waits(withdrawn));
     }
 
-    /// Tells the peer again of those that are picked, never where the link has been joined again; whether there was one.
+    /// Sends RM_ADDR again for the picked subflows, except where the link was joined again. Returns whether
+    /// any was sent.
     fn say_again(&mut self, conn: ConnId, pick: impl Fn(&Withdrawn) -> bool) -> bool {
         let Some(conn) = self.conns.get(&conn) else {
             return false;
@@ -102,7 +112,7 @@ impl State {
     }
 }
 
-/// What a subflow in use may bring in a round trip; nothing of one that has brought nothing lately.
+/// What a subflow in use may receive in a round trip. Zero for one that received nothing lately.
 fn unheard(now: Instant, subflow: &Subflow, path: Option<&Path>) -> Bytes {
     let brought = !subflow.backup && subflow.arrivals.silence(now) < LATELY;
     let rtt = path.map(Path::rtt).filter(|_| brought);

@@ -1,4 +1,4 @@
-//! What inputs say of links.
+//! Inputs about links.
 
 use super::{MOST_LINKS, State};
 use crate::io::{Checked, LONGEST, LinkEvent, LinkId, LinkSpec, Verb};
@@ -34,7 +34,7 @@ impl State {
                     path.usable_since = usable.then_some(now);
                     path.health = Health::Alive;
                 }
-                // Another address may be taken where the last one was not.
+                // The peer may accept another address where it refused the last one.
                 for conn in self.conns.values_mut().filter(|_| usable) {
                     conn.failed.retain(|failed| failed.link != link);
                 }
@@ -51,7 +51,8 @@ impl State {
             }
             LinkEvent::Received { packets } => {
                 let arrived = core::mem::replace(&mut path.received, packets) < packets;
-                // What an interface counts may be a neighbour's broadcast: it ends a doubt of some milliseconds, and brings no dead link back.
+                // The interface may have counted a neighbour's broadcast. That ends a doubt of some
+                // milliseconds, but does not revive a dead link.
                 let is_dead = matches!(path.health, Health::Dead { .. });
                 if arrived && !is_dead {
                     self.proof_of_life(now, link)
@@ -89,7 +90,7 @@ impl State {
         }
     }
 
-    /// It has another address, or none: what was known of where it leads is void.
+    /// The link has another address, or none: what was known of its network is void.
     pub(super) fn leads_elsewhere(&mut self, link: LinkId) {
         self.liveness.forget(link);
         self.portals.forget(link);
@@ -121,7 +122,7 @@ impl State {
         self.proof_of_life(now, link)
     }
 
-    /// Something arrived over this link: whatever was held against it is void.
+    /// Something arrived over this link: any doubt about it ends.
     pub(crate) fn proof_of_life(&mut self, now: Instant, link: LinkId) -> Change {
         let Some(path) = self.paths.get_mut(&link) else {
             return Change::Counters;
@@ -142,7 +143,7 @@ impl State {
         Change::Shape
     }
 
-    /// It was looked whether anything has come over this link, and nothing has.
+    /// A poll found that nothing has arrived over this link.
     pub(super) fn found_nothing(&mut self, now: Instant, link: LinkId) -> Change {
         let health = self.paths.get_mut(&link).map(|path| &mut path.health);
         let is_proof = match health {

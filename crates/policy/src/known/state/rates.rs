@@ -1,4 +1,4 @@
-//! What the air of links and the rates over them have come to, brought up to date before each decision.
+//! Updates the air and the rates of all links before each decision.
 
 use super::State;
 use crate::estimate::delivery::Frame;
@@ -6,13 +6,14 @@ use crate::io::LinkId;
 use crate::known::path::{Path, Tally};
 use units::{Bitrate, Duration, Instant};
 
-/// A subflow has found its rate by then.
+/// Age by which a subflow has found its rate.
 const GROWN_AFTER: Duration = Duration::from_secs(3);
-/// While all others bring this share of what they can, an application asks for more than they have: what a link then brings is what it can.
+/// If all others carry this share of what they can, the application demands more than they have. What a link
+/// then carries is its capacity.
 const FULL_PERCENT: u64 = 80;
 
 impl State {
-    /// A frame was heard: the one kind of fact that comes thousands of times a second.
+    /// Records a frame, the one input that arrives thousands of times a second.
     #[inline]
     pub(crate) fn overhear(&mut self, now: Instant, link: LinkId, frame: &Frame) {
         if let Some(air) = self.paths.get_mut(&link).and_then(Path::air) {
@@ -20,14 +21,15 @@ impl State {
         }
     }
 
-    /// Brings up to date what is known of the air of every link.
+    /// Updates what is known of the air of every link.
     pub(crate) fn look_at_air(&mut self, now: Instant) {
         for air in self.paths.values_mut().filter_map(|path| path.air.as_mut()) {
             air.look(now);
         }
     }
 
-    /// Brings up to date what every link has shown, and what it is known to carry: the most that any of its subflows has shown.
+    /// Updates the recent goodput and the known capacity of every link: the most that any of its subflows
+    /// carried.
     pub(crate) fn look_at_rates(&mut self, now: Instant) {
         self.tally(now);
         let joined = || self.paths.values().filter(|path| path.tally.joined);

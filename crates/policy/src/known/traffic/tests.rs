@@ -4,7 +4,7 @@ const MS: Duration = Duration::from_millis(1);
 const A: LinkId = LinkId(1);
 const B: LinkId = LinkId(2);
 
-/// Looks every 50 ms for so long, while so many bytes come in each 50 ms; the last answer.
+/// Looks every 50 ms for `lasts`, with `each` bytes moved in each step. Returns the last result.
 fn looks(thin: &mut Thin, now: &mut Instant, moved: &mut Bytes, lasts: Duration, each: Bytes) -> bool {
     let end = *now + lasts;
     let mut is_thin = false;
@@ -17,7 +17,7 @@ fn looks(thin: &mut Thin, now: &mut Instant, moved: &mut Bytes, lasts: Duration,
 }
 
 #[test]
-fn requests_are_little_a_download_is_not_and_an_idle_connection_says_nothing() {
+fn requests_are_low_traffic_a_download_is_not_and_idle_changes_nothing() {
     let (mut thin, mut now, mut moved) = (Thin::default(), Instant::ZERO, Bytes::ZERO);
     let mut go = |lasts, each| looks(&mut thin, &mut now, &mut moved, lasts, Bytes::new(each));
     assert!(!go(3_000 * MS, 0), "idle");
@@ -29,7 +29,7 @@ fn requests_are_little_a_download_is_not_and_an_idle_connection_says_nothing() {
 }
 
 #[test]
-fn a_download_that_waits_for_a_time_out_is_not_little() {
+fn a_download_that_waits_for_a_timeout_is_not_low_traffic() {
     let (mut thin, mut now, mut moved) = (Thin::default(), Instant::ZERO, Bytes::ZERO);
     looks(&mut thin, &mut now, &mut moved, 2_000 * MS, Bytes::new(20_000));
     let mut wait = |thin: &mut Thin, held| {
@@ -44,7 +44,7 @@ fn a_download_that_waits_for_a_time_out_is_not_little() {
 }
 
 #[test]
-fn a_young_connection_has_all_links() {
+fn a_new_connection_uses_all_links() {
     let (mut thin, mut now, mut moved) = (Thin::default(), Instant::ZERO, Bytes::ZERO);
     assert!(!looks(&mut thin, &mut now, &mut moved, 950 * MS, Bytes::new(500)));
 }

@@ -4,14 +4,14 @@ use proptest::prelude::*;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// A Reno sender that always has data, and a link with a queue without end.
+/// A Reno sender that always has data, and a link with an infinite queue.
 struct Line {
-    /// Segments in a second.
+    /// Segments per second.
     capacity: f64,
     base: Duration,
     cwnd: f64,
     slow_start: bool,
-    /// When it may answer to a mark again.
+    /// When it may respond to a mark again.
     answers: Instant,
     queue: Queue,
     next_look: Instant,
@@ -20,7 +20,7 @@ struct Line {
     now: Instant,
 }
 
-/// What was seen of a line.
+/// What was measured on a line.
 #[derive(Debug, Default)]
 struct Seen {
     carried: f64,
@@ -50,7 +50,7 @@ impl Line {
         full.max(self.base)
     }
 
-    /// One round trip. Marks are answered a round trip later, as they travel.
+    /// One round trip. A mark gets its response a round trip later, as it travels.
     fn round(&mut self, seen: &mut Seen) {
         let rtt = self.rtt();
         self.now += rtt;
@@ -62,7 +62,7 @@ impl Line {
             young: None,
             own: false,
         };
-        // A rate stays until the next look, in this round or in one of the next.
+        // A rate holds until the next tick, in this round or a later one.
         let part = EVERY.as_secs_f64().min(rtt.as_secs_f64()) / rtt.as_secs_f64();
         let marked = self.marks.due(self.rate, (self.cwnd * part) as u16);
         if self.now >= self.next_look {
@@ -102,7 +102,7 @@ fn lines() -> impl Iterator<Item = Line> {
 }
 
 #[test]
-fn no_long_queue_stands_and_the_link_stays_busy() {
+fn the_queue_stays_short_and_the_link_stays_busy() {
     for mut line in lines() {
         line.run(Duration::from_secs(500));
         let seen = line.run(Duration::from_secs(2_000));
@@ -110,7 +110,7 @@ fn no_long_queue_stands_and_the_link_stays_busy() {
         let used = seen.carried / seen.seconds / capacity;
         let segment = Duration::from_secs_f64(1.0 / capacity);
         assert!(seen.marks > 0, "{capacity} {base:?}: nothing was marked");
-        // One mark takes four round trips at the most, in each of which a segment more stands.
+        // One mark takes at most four round trips, in each of which the queue grows by one segment.
         assert!(
             seen.longest <= base * 3 / 4 + 5 * MS + 8 * segment,
             "{capacity} {base:?}: {seen:?}"
@@ -138,7 +138,7 @@ fn a_burst_is_not_a_queue() {
     let begins = Instant::from_secs(10);
     assert_eq!(queue.look(begins, load(200 * MS)), Ratio::ZERO);
     let marked = queue.look(begins + 50 * MS, load(200 * MS));
-    // One of those that come until the next look, at 2,500 a second.
+    // One of those that arrive until the next tick, at 2,500 a second.
     assert_eq!(marked, Ratio::from_fraction(1, 125));
     for look in 2..16 {
         let again = queue.look(begins + 50 * MS * look, load(200 * MS));
@@ -162,7 +162,7 @@ fn a_slow_start_is_ended_once_by_the_first_sign_of_a_queue() {
     assert_eq!(queue.look(ms(0), load(9, Some(1))), Ratio::ZERO);
     assert_eq!(queue.look(ms(10), load(11, None)), Ratio::ZERO, "it has grown up");
     assert_eq!(queue.look(ms(20), load(11, Some(1))), rate, "at once");
-    // Sixteen packets carry a mark, and come in 16 ms.
+    // Sixteen packets contain one mark, and arrive within 16 ms.
     assert_eq!(queue.look(ms(30), load(20, Some(1))), rate);
     assert_eq!(queue.look(ms(50), load(29, Some(1))), Ratio::ZERO);
     for at in (60..2_000).step_by(10) {
@@ -176,7 +176,7 @@ fn a_slow_start_is_ended_once_by_the_first_sign_of_a_queue() {
 }
 
 #[test]
-fn what_this_host_sends_in_bursts_is_marked_for_a_round_trip() {
+fn bursts_sent_by_this_host_are_marked_for_a_round_trip() {
     let ends = |own| {
         let load = Load {
             base: 40 * MS,
@@ -194,7 +194,7 @@ fn what_this_host_sends_in_bursts_is_marked_for_a_round_trip() {
 }
 
 #[test]
-fn who_shares_a_link_is_marked_as_often_as_who_has_it_alone() {
+fn a_subflow_on_a_shared_link_is_marked_as_often_as_one_alone() {
     let load = |subflows| Load {
         base: 20 * MS,
         rtt: 100 * MS,

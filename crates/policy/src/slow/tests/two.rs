@@ -5,14 +5,14 @@ use crate::io::LinkId;
 use crate::slow::{Look, Slow, View};
 use units::{Bitrate, Bytes, Duration, Instant};
 
-/// Links of which each slow one takes a share of what the fast ones bring while it is in use; the fast ones come first.
+/// Links of which each slow one reduces the fast ones' goodput while it is in use. The fast ones come first.
 struct Links {
     slow: Slow,
     now: Instant,
     received: Bytes,
     rates: Vec<Bitrate>,
     fast: usize,
-    /// What is left of the fast ones' goodput beside each slow one, percent.
+    /// What is left of the fast ones' goodput beside each slow one, in percent.
     beside: Vec<u64>,
     changes: Vec<(Instant, u16, bool)>,
 }
@@ -105,7 +105,7 @@ fn two_slow_links_are_both_backups() {
     assert_eq!(links.changes.len(), 2);
     links.run(240);
     assert_eq!(links.in_use(), [0], "{:?}", links.changes);
-    // Each trial begins when the one before is over, and later than that did.
+    // Each trial begins when the previous one is over, and after a longer pause.
     let trials = &links.changes[2..];
     assert!(trials.len() >= 4, "{trials:?}");
     for trial in trials.chunks(2) {
@@ -128,8 +128,8 @@ fn two_slow_links_are_both_backups() {
 }
 
 #[test]
-fn of_two_slow_links_the_one_that_costs_nothing_is_used_in_the_end() {
-    // It is the slowest, and blamed first.
+fn of_two_slow_links_the_harmless_one_is_used_in_the_end() {
+    // It is the slowest, and is blamed first.
     let mut links = Links::new(&[60, 4, 3], &[55, 100]);
     links.run(4);
     assert_eq!(links.in_use(), [0], "{:?}", links.changes);
@@ -138,7 +138,7 @@ fn of_two_slow_links_the_one_that_costs_nothing_is_used_in_the_end() {
 }
 
 #[test]
-fn what_the_first_one_still_brings_is_not_laid_at_the_door_of_the_second() {
+fn the_backlog_of_the_first_is_not_blamed_on_the_second() {
     let mut links = Links::new(&[60, 3, 6], &[55, 100]);
     links.run(14);
     assert_eq!(links.in_use(), [0, 2], "{:?}", links.changes);

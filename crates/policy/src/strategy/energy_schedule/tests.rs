@@ -40,7 +40,8 @@ fn said(on: On) -> &'static str {
     }
 }
 
-/// One line of `golden/energy-schedule.csv`: variant, mean association in s, `s:wifi:cell` of each look in Mb/J, what is on.
+/// One line of `golden/energy-schedule.csv`: variant, mean association in s, `s:wifi:cell` of each step in
+/// Mb/J, and what is on.
 #[test]
 fn golden_timelines() {
     let golden = include_str!("../../../../../golden/energy-schedule.csv");
@@ -70,7 +71,7 @@ fn golden_timelines() {
 }
 
 #[test]
-fn says_when_to_look_again_and_why() {
+fn says_when_to_plan_again_and_why() {
     let mut schedule = EnergySchedule::new(Variant::Probing);
     assert_eq!(schedule.wake_at(), None);
     let radios = radios(Some(1_440_000), Some(1_160_000));
@@ -97,7 +98,7 @@ fn each_reason_is_a_sentence() {
     assert!(Because::NothingUsable.to_string().contains("none"));
 }
 
-/// A way along which WiFi is good at the beginning of each period and poor for the rest, beside 3G.
+/// A way along which WiFi is good at the start of each period and poor for the rest, beside 3G.
 #[derive(Clone, Copy)]
 struct Walk {
     period_s: u64,
@@ -182,7 +183,7 @@ impl Walk {
 }
 
 #[test]
-fn the_simple_scheduler_has_its_place_in_mobiarch11s_table() {
+fn the_simple_scheduler_matches_mobiarch11s_table() {
     let fixed = |on| PAPER.take(&mut |_, _| on);
     let (cell, wifi, both) = (fixed(On::Only(CELL)), fixed(On::Only(WIFI)), fixed(On::All));
     let scheduler = PAPER.scheduled(Variant::Probing);
@@ -192,21 +193,21 @@ fn the_simple_scheduler_has_its_place_in_mobiarch11s_table() {
 }
 
 #[test]
-fn knowing_everything_costs_tails_and_damping_saves_them() {
+fn omniscience_costs_tails_and_damping_saves_them() {
     let [omniscient, damped, simple] = [Variant::Omniscient, Variant::Damped, Variant::Probing]
         .map(|variant| SHORT_GAINS.scheduled(variant).0);
     println!("Mb/J, short gains: omniscient {omniscient:.3}, damped {damped:.3}, simple {simple:.3}");
     // §3.3: "this performed worse than our simple scheduler"; damped, "similar performance".
     assert!(omniscient < simple && (damped / simple - 1.0).abs() < 0.1);
-    // By hand: of 20 s, 3G alone for 15 s and its tail, which outlasts WiFi's 5 s: 20 s of 3G and 5 s of WiFi, 1.07 W each, for
-    // 15·1.24 + 5·1.5 Mb.
+    // By hand: of 20 s, 3G alone for 15 s and its tail, which outlasts WiFi's 5 s. That is 20 s of 3G and 5 s
+    // of WiFi, 1.07 W each, for 15·1.24 + 5·1.5 Mb.
     assert!((omniscient - 26.1 / 26.75).abs() < 0.001);
-    // Damped never leaves 3G, once it is there: 1.24 Mb/s for 1.07 W.
+    // The damped variant never leaves 3G once it uses it: 1.24 Mb/s for 1.07 W.
     assert!((damped - 1.24 / 1.07).abs() < 0.002);
 }
 
 #[test]
-fn where_changes_are_rare_knowing_pays() {
+fn omniscience_pays_where_changes_are_rare() {
     let [omniscient, damped, simple] =
         [Variant::Omniscient, Variant::Damped, Variant::Probing].map(|variant| PAPER.scheduled(variant).0);
     println!("Mb/J, long gains: omniscient {omniscient:.3}, damped {damped:.3}, simple {simple:.3}");
@@ -225,7 +226,7 @@ fn when_driving_probing_costs_more_than_staying_with_3g() {
 
 proptest! {
     #[test]
-    fn never_is_everything_off(
+    fn some_radio_is_always_on(
         looks in prop::collection::vec((0u64..40, any::<Option<u32>>(), any::<Option<u32>>(), any::<Option<u8>>()), 1..100),
         which in 0usize..4,
     ) {

@@ -1,45 +1,45 @@
-//! Why a cycle can not be divided as asked.
+//! Why a cycle cannot be divided as requested.
 
 use super::{LARGEST_ALPHA, LONGEST_CYCLE, Occupant, Rules, Seat, Share};
 use core::fmt;
 use units::Duration;
 
-/// Why a cycle can not be divided as asked, and what would help.
+/// Why a cycle cannot be divided as requested, and what would help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// There is nobody to listen to.
+    /// There are no occupants.
     Nobody,
     /// An occupant has two seats.
     Twice {
-        /// Who.
+        /// The occupant.
         occupant: Occupant,
     },
-    /// Senders would time out.
+    /// The cycle is longer than senders' timeouts permit.
     CycleTooLong {
-        /// What was asked for.
+        /// The requested cycle.
         cycle: Duration,
     },
-    /// The exponent is larger than any use of it.
+    /// The exponent is larger than useful.
     AlphaTooLarge {
-        /// What was asked for.
+        /// The requested exponent.
         alpha: u32,
     },
-    /// Less than the least slot would be left for an occupant.
+    /// An occupant would get less than the least slot.
     TooShort {
-        /// Whom.
+        /// The occupant.
         occupant: Occupant,
-        /// What it would get.
+        /// The slot it would get.
         slot: Duration,
-        /// The least.
+        /// The least slot.
         least: Duration,
     },
-    /// Slots and switches are longer than the cycle.
+    /// Slots and switches take longer than the cycle.
     DoesNotFit {
-        /// How many.
+        /// The number of seats.
         seats: usize,
-        /// What they need at least.
+        /// The least time that they need.
         needed: Duration,
-        /// What there is.
+        /// The cycle.
         cycle: Duration,
     },
 }
@@ -82,7 +82,7 @@ impl fmt::Display for Refused {
 
 impl core::error::Error for Refused {}
 
-/// What can be said before anything is divided.
+/// Checks the rules and seats before anything is divided.
 pub(super) fn check(rules: &Rules, seats: &[Seat]) -> Result<(), Refused> {
     check_occupants(seats.iter().map(|seat| seat.occupant))?;
     if rules.cycle > LONGEST_CYCLE {
@@ -103,7 +103,7 @@ pub(super) fn check(rules: &Rules, seats: &[Seat]) -> Result<(), Refused> {
     short.map_or(Ok(()), |short| Err(refused(short)))
 }
 
-/// There is at least one, and none twice.
+/// Checks that there is at least one occupant, and none twice.
 pub(super) fn check_occupants(mut occupants: impl Iterator<Item = Occupant> + Clone) -> Result<(), Refused> {
     if occupants.clone().next().is_none() {
         return Err(Refused::Nobody);

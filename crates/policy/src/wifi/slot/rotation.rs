@@ -1,13 +1,16 @@
-//! A radio's cycles one after another: who takes part, what each brought, where to scan next.
+//! A radio's consecutive cycles: who takes part, what each received, and where to scan next.
 //!
 //! # Sources
-//! - nsdi15 §7: the slots of a cycle follow from what was received in the one before; juggler §3.3: the scanning slot.
+//! - nsdi15 §7: the slots of a cycle follow from what was received in the previous one. juggler §3.3: the
+//!   scanning slot.
 //!
 //! # Where we differ, and why
-//! 1. What was received is averaged with what was known, half and half, each cycle: one idle slot must not halve a channel.
-//! 2. A network that was never measured counts as the mean of the others, so that its first slot can show what it is worth.
-//! 3. Where not all networks fit into a cycle, those that are ranked last are left out, and said to be: better fewer channels than none. Fixed slots
-//!    are somebody's wish, and stay.
+//! 1. The rate of each cycle is averaged half and half with the earlier mean: one idle slot must not halve a
+//!    channel.
+//! 2. A network that was never measured gets the mean of the others, so that its first slot can show its
+//!    rate.
+//! 3. If not all networks fit into a cycle, those ranked last are left out and reported: fewer channels are
+//!    better than none. Fixed slots were requested, and stay.
 //!
 //! # Checked by
 //! `slot::tests`.
@@ -16,7 +19,7 @@ use super::{LinkId, Occupant, Refused, Rules, Seat, Share, Slot, divide};
 use alloc::vec::Vec;
 use units::{Bitrate, Bytes, Duration};
 
-/// The channels that a scanning slot visits, one each cycle.
+/// The channels that a scanning slot visits, one per cycle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScanChannels {
     channels: Vec<u16>,
@@ -24,10 +27,10 @@ pub struct ScanChannels {
 }
 
 impl ScanChannels {
-    /// juggler's: the three that do not overlap at 2.4 GHz.
+    /// juggler's channels: the three that do not overlap at 2.4 GHz.
     pub const JUGGLER: [u16; 3] = [1, 6, 11];
 
-    /// These channels in this order; `None` if there are none.
+    /// These channels in this order. `None` if there are none.
     pub fn new(channels: &[u16]) -> Option<Self> {
         (!channels.is_empty()).then(|| Self {
             channels: channels.to_vec(),
@@ -35,7 +38,7 @@ impl ScanChannels {
         })
     }
 
-    /// Where to listen in this cycle; the next call gives the next channel.
+    /// The channel to scan in this cycle. Each call returns the next one.
     pub fn next_channel(&mut self) -> u16 {
         let channel = self.channels[self.at];
         self.at = (self.at + 1) % self.channels.len();
@@ -48,18 +51,18 @@ struct Member {
     occupant: Occupant,
     channel: u16,
     kind: Kind,
-    /// Where not all fit, the largest is left out first.
+    /// If not all fit, the largest rank is left out first.
     rank: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    /// Mean rate in its slots; `None` before the first.
+    /// Mean rate in its slots. `None` before the first.
     Adaptive(Option<Bitrate>),
     Fixed(Duration),
 }
 
-/// Who shares a radio, and its current cycle.
+/// The occupants of a radio, and its current cycle.
 #[derive(Debug, Clone)]
 pub struct Rotation {
     rules: Rules,
@@ -83,7 +86,7 @@ impl Rotation {
         }
     }
 
-    /// Adds a network, or moves it to this channel; it adapts from the next cycle on.
+    /// Adds a network, or moves it to this channel. It is adaptive from the next cycle on.
     pub fn add(&mut self, link: LinkId, channel: u16) {
         self.put(Occupant::Network(link), channel, Kind::Adaptive(None));
     }
@@ -93,12 +96,12 @@ impl Rotation {
         self.put(Occupant::AdHoc(link), channel, Kind::Fixed(stays));
     }
 
-    /// Scans for this long each cycle, on one channel after another; `None` stops it.
+    /// Scans for this long in each cycle, on one channel after another. `None` stops it.
     pub fn set_scan(&mut self, scan: Option<(ScanChannels, Duration)>) {
         self.scan = scan;
     }
 
-    /// Takes a network out, ad hoc or not.
+    /// Removes a network, ad hoc or not.
     pub fn remove(&mut self, link: LinkId) {
         let leaves = |occupant| matches!(occupant, Occupant::Network(id) | Occupant::AdHoc(id) if id == link);
         self.members.retain(|member| !leaves(member.occupant));
@@ -114,7 +117,8 @@ impl Rotation {
         });
     }
 
-    /// The networks, best first: from the end of this list they are left out where not all fit. One that is not in it goes first of all.
+    /// Ranks the networks, best first. If not all fit, they are left out from the end of this list. One that
+    /// is not in it is left out first.
     pub fn rank(&mut self, best_first: &[LinkId]) {
         for member in &mut self.members {
             if let Occupant::Network(link) = member.occupant {
@@ -124,7 +128,8 @@ impl Rotation {
         }
     }
 
-    /// This much came from a network in its slot of the current cycle; without a slot nothing is learned.
+    /// Records the bytes received from a network in its slot of the current cycle. Without a slot nothing is
+    /// recorded.
     pub fn received(&mut self, link: LinkId, bytes: Bytes) {
         let occupant = Occupant::Network(link);
         let slot = self.slots.iter().find(|slot| slot.occupant == occupant);
@@ -144,10 +149,11 @@ impl Rotation {
         *mean = Some(mean.map_or(rate, both));
     }
 
-    /// Divides the next cycle, among as many as fit.
+    /// Divides the next cycle among as many networks as fit.
     ///
     /// # Errors
-    /// If nothing can be left out any more: nobody is listened to until a fixed slot is removed or the rules change.
+    /// If nothing more can be left out. The radio then has no cycle until a fixed slot is removed or the
+    /// rules change.
     pub fn next_cycle(&mut self) -> Result<&[Slot], Refused> {
         self.take_seats();
         self.left_out.clear();
@@ -165,12 +171,12 @@ impl Rotation {
         }
     }
 
-    /// Whom the last cycle has no room for, the least first.
+    /// The networks that the last cycle has no room for, the least first.
     pub fn left_out(&self) -> &[LinkId] {
         &self.left_out
     }
 
-    /// The network that is left out next; none while it is the only one.
+    /// The next network to leave out. `None` if it is the only one.
     fn last(&self) -> Option<LinkId> {
         let sits = |occupant| self.seats.iter().any(|seat| seat.occupant == occupant);
         let sitting = self.members.iter().filter(|member| sits(member.occupant));
@@ -202,7 +208,7 @@ impl Rotation {
         }
     }
 
-    /// Mean rate of those that were measured.
+    /// Mean rate of the networks that were measured.
     fn mean(&self) -> Bitrate {
         let measured = self.members.iter().filter_map(|member| match member.kind {
             Kind::Adaptive(rate) => rate,

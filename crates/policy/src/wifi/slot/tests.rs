@@ -46,7 +46,8 @@ fn throughput(alpha: u32, rates: [u64; 2]) -> f64 {
 
 #[test]
 fn two_access_points_give_what_the_paper_measured() {
-    // nsdi15 §7: both at 20 Mb/s, then the second at 14 and at 5; α = 2, then α = 0. It has 18 where we have 19: its switches cost a little more.
+    // nsdi15 §7: both at 20 Mb/s, then the second at 14 and at 5. α = 2, then α = 0. It has 18 where we have
+    // 19: its switches cost a little more.
     for (rates, adaptive, equal) in [
         ([20, 20], 18.0, 18.0),
         ([20, 14], 17.5, 16.0),
@@ -144,7 +145,7 @@ fn what_does_not_fit_is_refused_with_the_reason() {
 
 #[test]
 fn weights_are_multiples_of_the_slice() {
-    // juggler §3.4: weights 9 and 1 of 100 ms; each slice includes the switch before it.
+    // juggler §3.4: weights 9 and 1 of 100 ms. Each slice includes the switch before it.
     let seats = [
         (Occupant::Network(LinkId(0)), 1, 9),
         (Occupant::Network(LinkId(1)), 11, 1),
@@ -202,7 +203,7 @@ fn the_scanning_slot_visits_every_channel() {
 }
 
 #[test]
-fn a_rotation_follows_what_its_networks_bring() {
+fn a_rotation_follows_the_rates_of_its_networks() {
     let mut rotation = Rotation::new(Rules::NSDI15);
     rotation.add(LinkId(0), 1);
     rotation.add(LinkId(1), 11);
@@ -219,7 +220,7 @@ fn a_rotation_follows_what_its_networks_bring() {
         (stays[0] - 170.0).abs() < 0.1 && (stays[1] - 20.0).abs() < 0.1,
         "{stays:?}"
     );
-    // One silent slot halves what is known: 10 beside 5 Mb/s are weights of 4 to 1.
+    // One silent slot halves the mean: 10 beside 5 Mb/s are weights of 4 to 1.
     rotation.received(LinkId(0), Bytes::ZERO);
     let stays = stays_ms(rotation.next_cycle().unwrap());
     assert!((stays[0] - 146.0).abs() < 0.1, "{stays:?}");
@@ -228,7 +229,7 @@ fn a_rotation_follows_what_its_networks_bring() {
 }
 
 #[test]
-fn a_newcomer_gets_a_mean_slot_first() {
+fn a_new_network_gets_a_mean_slot_first() {
     let mut rotation = Rotation::new(Rules::NSDI15);
     rotation.add(LinkId(0), 1);
     rotation.next_cycle().unwrap();
@@ -239,7 +240,7 @@ fn a_newcomer_gets_a_mean_slot_first() {
 }
 
 #[test]
-fn the_printed_form_leaves_no_room_for_anything() {
+fn the_printed_form_leaves_no_room_for_switches() {
     let parts = printed(LONGEST_CYCLE, 2, &[20, 5].map(Bitrate::from_mbps));
     let millis: Vec<f64> = parts.iter().map(|part| part.as_secs_f64() * 1e3).collect();
     assert!((millis[0] - 200.0 * 16.0 / 17.0).abs() < 1e-3 && (millis[1] - 200.0 / 17.0).abs() < 1e-3);
@@ -250,7 +251,8 @@ fn the_printed_form_leaves_no_room_for_anything() {
     assert_eq!(printed(LONGEST_CYCLE, 2, &[]), []);
 }
 
-/// A row of `golden/slot.csv`: form, cycle and α (or slice), seats as `channel:rate` in link order (`f` before a fixed slot, weights for juggler).
+/// A row of `golden/slot.csv`: form, cycle and α (or slice), seats as `channel:rate` in link order (`f`
+/// before a fixed slot, weights for juggler).
 fn golden(cells: &[&str]) -> Vec<u64> {
     let number = |text: &str| text.parse::<u64>().unwrap();
     let (length, alpha) = (Duration::from_micros(number(cells[1])), number(cells[2]) as u32);
@@ -362,7 +364,8 @@ fn any_rules() -> impl Strategy<Value = Rules> {
         })
 }
 
-/// What switches and least slots need, counted another way: one switch per channel and per further seat, none for a single seat.
+/// What switches and least slots need, counted in another way: one switch per channel and per further seat,
+/// none for a single seat.
 fn needed(rules: &Rules, seats: &[Seat]) -> Duration {
     let mut channels: Vec<u16> = seats.iter().map(|seat| seat.channel).collect();
     channels.sort_unstable();
@@ -387,7 +390,7 @@ fn slot_of(slots: &[Slot], link: usize) -> Duration {
 
 proptest! {
     #[test]
-    fn slots_and_switches_sum_to_the_cycle_and_nobody_starves(rules in any_rules(), seats in any_seats()) {
+    fn slots_and_switches_sum_to_the_cycle_and_each_has_its_minimum(rules in any_rules(), seats in any_seats()) {
         let short = seats.iter().any(|seat| matches!(seat.share, Share::Fixed(stays) if stays < rules.radio.least));
         match divided(&rules, &seats) {
             Ok(slots) => {
@@ -416,12 +419,12 @@ proptest! {
     }
 
     #[test]
-    fn more_received_is_never_answered_with_less(rules in any_rules(), mut seats in any_seats(), more: u64) {
+    fn a_higher_rate_never_gets_a_shorter_slot(rules in any_rules(), mut seats in any_seats(), more: u64) {
         let Ok(before) = divided(&rules, &seats) else { return Ok(()) };
         let Share::Adaptive(rate) = seats[0].share else { return Ok(()) };
         seats[0].share = Share::Adaptive(rate + Bitrate::from_bps(more));
         let after = divided(&rules, &seats).unwrap();
-        // One nanosecond of rounding may go to another.
+        // Rounding may move one nanosecond to another seat.
         prop_assert!(slot_of(&after, 0) + Duration::from_nanos(1) >= slot_of(&before, 0));
     }
 

@@ -1,4 +1,4 @@
-//! What has been ordered of each access point, so that only changes are ordered.
+//! The orders in force for each access point, so that only changes are ordered.
 
 use super::{AccessPoint, Order, Step, Why};
 use crate::io::LinkId;
@@ -21,7 +21,8 @@ impl Lanes {
         Self(Vec::new())
     }
 
-    /// Forgets the access points that are gone, takes in the new ones as they are. Whether any came or went.
+    /// Drops the access points that are gone, and adds new ones as they are. Returns whether any came or
+    /// went.
     pub(super) fn meet(&mut self, points: &[AccessPoint]) -> bool {
         let before = self.0.len();
         self.0

@@ -1,7 +1,8 @@
 //! nsdi15's steering: marks on every access point that is clearly worse than the best one.
 //!
 //! # Sources
-//! - nsdi15 §5.2: mark where the packet time is at least 20 % above the best one's, at the rate of equation 5, never above 5 %.
+//! - nsdi15 §5.2: mark where the packet time is at least 20 % above the best one's, at the rate of equation
+//!   5, never above 5 %.
 //!
 //! # Where we differ, and why
 //! 1. The rate moves in small steps ([`Ramp`]); the paper's may jump.
@@ -16,7 +17,7 @@ use crate::io::LinkId;
 use alloc::vec::Vec;
 use units::Instant;
 
-/// Marks the poor access points of one channel.
+/// Marks packets of the poor access points of one channel.
 #[derive(Debug, Clone)]
 pub struct Marking {
     form: Form,
@@ -25,7 +26,7 @@ pub struct Marking {
 }
 
 impl Marking {
-    /// Marks at the rate of this form.
+    /// Marks at the rate given by this form.
     pub const fn new(form: Form) -> Self {
         Self {
             form,

@@ -1,21 +1,27 @@
-//! Which access points of one channel a sender should use, and how it is told.
+//! Which access points of one channel a sender should use, and how it is notified.
 //!
-//! Access points of a channel share one air. A packet over a poor one costs several over a good one, and a sender far away
-//! cannot see that. The client can: it says so by MP_PRIO (fast and coarse: a subflow is backup or not) and by marking
-//! arriving packets with congestion experienced (slow and fine). One [`Steering`] looks after one channel; it is told what was
-//! measured every 100 ms or so and answers with the orders that change something, each with the numbers behind it.
+//! Access points of a channel share its air. A packet over a poor one costs several over a good one, and a
+//! remote sender cannot see that. The client can signal it in two ways:
+//! - by MP_PRIO, fast and coarse: a subflow is backup or not
+//! - by marking arriving packets with congestion experienced, slow and fine
+//!
+//! One [`Steering`] controls one channel. It gets measurements every 100 ms or so and returns the orders that
+//! change something, each with its numbers.
 //!
 //! # Sources
-//! - nsdi15 §5.2 (marking), §6.2.1 (what it must reach); RFC 8684 §3.3.8 (MP_PRIO); RFC 3168 §6.1.3 (what a mark says).
+//! - nsdi15 §5.2 (marking), §6.2.1 (its target). RFC 8684 §3.3.8 (MP_PRIO). RFC 3168 §6.1.3 (the meaning of a
+//!   mark).
 //!
 //! # Where we differ, and why
-//! 1. nsdi15 marks; the default here is [`ClosedLoop`], which watches what an order did and takes it back if it was wrong.
-//!    No open formula gives nsdi15's results in both of its scenarios.
+//! 1. nsdi15 marks. The default here is [`ClosedLoop`], which checks the effect of an order and undoes it if
+//!    it was wrong. No open formula gives nsdi15's results in both of its scenarios.
 //!
-//! In the engine `wifi/steering.rs` makes the readings and carries the orders out, for the policies `ecn`, one at a time and `slowhand`.
+//! In the engine, `wifi/steering.rs` takes the measurements and carries out the orders, for the policies
+//! `ecn`, one at a time and `slowhand`.
 //!
 //! # Checked by
-//! `tests/engine_steering.rs`: through the engine. `tests`: golden vectors, properties, and a fluid model of both scenarios of nsdi15 §6.2.1.
+//! `tests/engine_steering.rs`: through the engine. `tests`: golden vectors, properties, and a fluid model of
+//! both scenarios of nsdi15 §6.2.1.
 
 mod closed_loop;
 mod lanes;
@@ -39,38 +45,38 @@ use crate::io::LinkId;
 use alloc::vec::Vec;
 use units::{Bitrate, Duration, Instant, Ratio};
 
-/// A packet time this much above the best one makes an access point poor, in percent (nsdi15 §5.2).
+/// An access point is poor if its packet time is at least this percentage of the best one's (nsdi15 §5.2).
 const POOR_ABOVE_PERCENT: u64 = 120;
 
-/// What was measured of one access point since the last look.
+/// The measurements of one access point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccessPoint {
-    /// Which.
+    /// The link.
     pub link: LinkId,
-    /// Air that one delivered packet costs.
+    /// Airtime of one delivered packet.
     pub packet_time: Duration,
-    /// Payload that arrived over it.
+    /// Payload received over it, per time.
     pub goodput: Bitrate,
-    /// Round-trip time, queue included.
+    /// Round-trip time, including the queue.
     pub rtt: Duration,
-    /// Round-trip time without queue.
+    /// Round-trip time without the queue.
     pub base_rtt: Duration,
-    /// Whether its subflows are backup now.
+    /// Whether its subflows are backup.
     pub backup: bool,
 }
 
-/// What was measured of one channel since the last look.
+/// The measurements of one channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading<'a> {
-    /// The access points that could be used, in any order.
+    /// The usable access points, in any order.
     pub points: &'a [AccessPoint],
-    /// The share of the time in which the medium was busy, whoever sent.
+    /// The share of time in which the medium was busy, whoever sent.
     pub busy: Ratio,
-    /// Whether the connections would take more if they could get it.
+    /// Whether the connections would take more.
     pub wanting: bool,
 }
 
-/// What is to be done with an access point.
+/// An order for an access point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// Make its subflows backup, or primary again.
@@ -82,22 +88,22 @@ pub enum Order {
 /// An order and its reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// About which access point.
+    /// The link of the access point.
     pub link: LinkId,
-    /// What is to be done.
+    /// The order.
     pub order: Order,
-    /// Why.
+    /// The reason.
     pub why: Why,
 }
 
-/// Which way of steering is used; the call goes by this enum, not by a trait object.
+/// The way of steering. Calls are dispatched by this enum, not by a trait object.
 #[expect(
     clippy::large_enum_variant,
     reason = "one per daemon, and a box would be an allocation and a pointer chase"
 )]
 #[derive(Debug, Clone)]
 pub enum Steering {
-    /// Everything is left to the sender.
+    /// No steering: everything is left to the sender.
     Off,
     /// nsdi15's marks.
     Marking(Marking),
@@ -114,7 +120,8 @@ impl Default for Steering {
 }
 
 impl Steering {
-    /// Looks at what was measured; appends the orders that change something, in the order in which they must be carried out.
+    /// Processes measurements. Appends the orders that change something, in the order in which they must be
+    /// carried out.
     pub fn look(&mut self, now: Instant, reading: &Reading<'_>, steps: &mut Vec<Step>) {
         match self {
             Self::Off => {}

@@ -1,12 +1,14 @@
-//! The baseline: one access point at a time, the others silenced.
+//! The baseline: one access point at a time, with the others as backups.
 //!
 //! # Sources
-//! - Kandula et al. 2008, "FatVAP: aggregating AP backhaul capacity to maximize throughput", and juggler §3: a radio that
-//!   serves one access point at a time. nsdi15 §3 names them as what is done without interference between subflows.
+//! - Kandula et al. 2008, "FatVAP: aggregating AP backhaul capacity to maximize throughput", and juggler §3:
+//!   a radio that serves one access point at a time. nsdi15 §3 names them as prior ways without interference
+//!   between subflows.
 //!
 //! # Where we differ, and why
-//! 1. The others are made backup instead of being put to sleep by power save: on one channel the radio hears them anyway.
-//! 2. The one in use is kept while no other is 20 % better: each change costs a window.
+//! 1. The others become backups instead of being suspended by power save: on one channel the radio hears them
+//!    anyway.
+//! 2. The present one is kept while no other is 20 % better: each change costs a window.
 //!
 //! # Checked by
 //! `steer::tests`.

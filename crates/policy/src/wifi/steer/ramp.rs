@@ -1,13 +1,14 @@
 //! A marking rate that moves towards its target in small steps.
 //!
-//! By the time that marks arrive, a sender may have queued megabytes on the marked subflow. A step in the rate makes it leave
-//! that path faster than it can take the data back, and the good path runs dry behind it.
+//! Before marks have an effect, a sender may have queued megabytes on the marked subflow. After a step in the
+//! rate, it leaves that path faster than it can take the data back, and the good path runs dry behind it.
 //!
 //! # Sources
-//! - Readings on a real kernel (the project's steering notes): × 1.3 per half second does not dry up the good path.
+//! - Measurements on a real kernel (the project's steering notes): × 1.3 per half second does not dry up the
+//!   good path.
 //!
 //! # Where we differ, and why
-//! 1. A rate that is to go altogether because its path has become the best goes at once: nothing can dry up then.
+//! 1. If the path has become the best, its rate drops to zero at once: nothing can run dry then.
 //!
 //! # Checked by
 //! `steer::tests`.
@@ -15,12 +16,13 @@
 use units::{Duration, Instant, Ratio};
 
 const STEP: Duration = Duration::from_millis(500);
-/// Where the rise begins, and under which a rate is none.
+/// Where the rise starts. A lower rate counts as zero.
 const LEAST: Ratio = Ratio::from_ppm(100);
-/// No more than this is caught up with after a pause: what was not in force then could not be got used to.
+/// At most this many steps are made up after a pause: the sender could not adapt to a rate that was not in
+/// force.
 const MOST_STEPS: u32 = 2;
 
-/// A rate on its way.
+/// A marking rate on its way to a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ramp {
     rate: Ratio,
@@ -33,7 +35,7 @@ impl Ramp {
         Self::with(Ratio::ZERO, None)
     }
 
-    /// This rate at once: for a path that carries nothing yet, which no step can dry up.
+    /// Sets this rate at once: for a path that carries nothing yet, which no step can dry up.
     pub const fn at(now: Instant, rate: Ratio) -> Self {
         Self::with(rate, Some(now))
     }
@@ -42,12 +44,12 @@ impl Ramp {
         Self { rate, stepped }
     }
 
-    /// The rate in force.
+    /// The present rate.
     pub const fn rate(&self) -> Ratio {
         self.rate
     }
 
-    /// Lets time pass on the way to `target`; the rate in force then.
+    /// Advances the time on the way to `target`. Returns the present rate.
     pub fn towards(&mut self, now: Instant, target: Ratio) -> Ratio {
         let mut stepped = self.stepped.unwrap_or(now - STEP);
         for _ in 0..MOST_STEPS {
@@ -62,7 +64,7 @@ impl Ramp {
         self.rate
     }
 
-    /// Forgets the rate.
+    /// Resets the rate.
     pub const fn release(&mut self) {
         self.rate = Ratio::ZERO;
     }

@@ -1,8 +1,10 @@
-//! How many packets of a poor access point may be marked, so that the sender leaves it and yet knows what it could carry.
+//! How many packets of a poor access point to mark, so that the sender leaves it and still knows what it
+//! could carry.
 //!
-//! A coupled sender takes as much in all as TCP would on its best path, and judges a path by `sqrt(k/p)/RTT`. A mark makes its
-//! window smaller, and with it the queue at the access point; as long as the shorter round trip makes up for the marks, the
-//! judgement stays the same. With packet time `T`, round-trip time `R`, base round-trip time `R0` and half a buffer of `a` packets:
+//! A coupled sender takes as much in all as TCP would on its best path, and ranks a path by `sqrt(k/p)/RTT`.
+//! A mark reduces its window and thereby the queue at the access point. As long as the shorter round trip
+//! makes up for the marks, the rank stays the same. With packet time `T`, round-trip time `R`, base
+//! round-trip time `R0` and half a buffer of `a` packets:
 //!
 //! | form | marking rate |
 //! |---|---|
@@ -14,14 +16,15 @@
 //!
 //! # Sources
 //! - nsdi15 §5.2, equations 3 to 5, and the cap of 5 % (§5.2, §6.2.1).
-//! - Mathis et al. 1997, "The macroscopic behavior of the TCP congestion avoidance algorithm": `k = 3/2` with an
-//!   acknowledgement per packet.
+//! - Mathis et al. 1997, "The macroscopic behavior of the TCP congestion avoidance algorithm": `k = 3/2` with
+//!   an acknowledgement per packet.
 //!
 //! # Where we differ, and why
-//! 1. nsdi15 says that a buffer holds 200 packets, so `a = 100`, but prints 50; it writes `k = 2` in its text and `k = 1` in
-//!    its derivation; and its equation 5 is not the solution of its equation 4. So each reading is a form of its own.
-//! 2. `base-rtt` solves the same condition for the round trip without queue: the others measure a queue that their own marks
-//!    remove, and then hold the path at the cap.
+//! 1. nsdi15 says that a buffer holds 200 packets, so `a = 100`, but prints 50. It writes `k = 2` in its text
+//!    and `k = 1` in its derivation. Its equation 5 is not the solution of its equation 4. So each
+//!    interpretation is a form of its own.
+//! 2. `base-rtt` solves the same condition for the round trip without queue. The other forms measure a queue
+//!    that their own marks remove, and then keep the path at the cap.
 //!
 //! # Checked by
 //! `steer::tests`: golden vectors, the equations in real numbers, bounds and monotonicity.
@@ -31,7 +34,7 @@ use core::fmt;
 use core::str::FromStr;
 use units::{Duration, Ratio};
 
-/// Above this a sender's window is about six packets, and time-outs begin (nsdi15 §5.2).
+/// Above this rate, a sender's window is about six packets, and timeouts begin (nsdi15 §5.2).
 pub const CAP: Ratio = Ratio::from_ppm(50_000);
 
 /// The constant `k` of the throughput model `sqrt(k/p)/RTT`.
@@ -39,7 +42,7 @@ pub const CAP: Ratio = Ratio::from_ppm(50_000);
 pub enum Model {
     /// `k = 1`: nsdi15's derivation.
     One,
-    /// `k = 3/2`: an acknowledgement per packet.
+    /// `k = 3/2`: one acknowledgement per packet.
     ThreeHalves,
     /// `k = 2`: nsdi15's text.
     Two,
@@ -63,10 +66,10 @@ impl Model {
     }
 }
 
-/// Which marking rate is computed; the call goes by this enum, not by a trait object.
+/// The form of the marking rate. Calls are dispatched by this enum, not by a trait object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Form {
-    /// Equation 5 to the letter.
+    /// Equation 5 exactly as printed.
     Printed,
     /// Equation 5, and the cap where the round trip is not longer than its buffer.
     PrintedCapped,
@@ -88,18 +91,18 @@ pub enum Form {
     Cap,
 }
 
-/// What a marking rate is computed from.
+/// The inputs of a marking rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measured {
-    /// Air that one delivered packet costs.
+    /// Airtime of one delivered packet.
     pub packet_time: Duration,
-    /// Round-trip time, queue included.
+    /// Round-trip time, including the queue.
     pub rtt: Duration,
-    /// Round-trip time without queue.
+    /// Round-trip time without the queue.
     pub base_rtt: Duration,
 }
 
-/// Half the buffer that equation 5 prints.
+/// Half the buffer that equation 5 prints, in packets.
 const PRINTED_BUFFER: u16 = 50;
 
 impl Form {
@@ -109,7 +112,7 @@ impl Form {
         model: Model::One,
     };
 
-    /// The share of the path's packets to be marked, 0..=[`CAP`].
+    /// The share of the path's packets to mark, 0..=[`CAP`].
     pub fn rate(self, path: Measured) -> Ratio {
         let packet = nanos(path.packet_time);
         let rtt = nanos(path.rtt);
@@ -131,14 +134,14 @@ fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// How long `packets` take to leave.
+/// The time in which `packets` leave.
 const fn queue(packet: u64, packets: u16) -> u64 {
     packet.saturating_mul(packets as u64)
 }
 
 /// Equation 5. `None` where it divides by zero.
 fn printed(packet: u64, rtt: u64) -> Option<Soft> {
-    // The square makes the sign of the difference meaningless.
+    // The square removes the sign of the difference.
     let left = rtt.abs_diff(queue(packet, PRINTED_BUFFER));
     if rtt == 0 || left == 0 {
         return None;
@@ -160,7 +163,8 @@ fn base_rtt(packet: u64, base: u64, buffer: u16, model: Model) -> Option<Soft> {
     (short > 0).then(|| difference(packet, short, short.saturating_add(queue(packet, buffer)), model))
 }
 
-/// `k·[(T/short)² − (T/long)²]`, as `k·(T/short)²·(long − short)·(long + short)/long²`, which subtracts nothing that was rounded.
+/// `k·[(T/short)² − (T/long)²]`, as `k·(T/short)²·(long − short)·(long + short)/long²`, which subtracts
+/// nothing that was rounded.
 fn difference(packet: u64, short: u64, long: u64, model: Model) -> Soft {
     let loss = Soft::new(packet).over(Soft::new(short));
     let whole = Soft::new(long);

@@ -1,13 +1,14 @@
 //! An exponentially weighted mean over time, in integers.
 //!
-//! Readings may come at any spacing: each weighs as much as the time since the last one against the time constant.
+//! Samples may come at any spacing: each is weighted by the time since the last one, relative to the time
+//! constant.
 //!
 //! # Checked by
 //! `steer::tests`.
 
 use units::{Duration, Instant};
 
-/// A mean that forgets.
+/// An exponentially weighted mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Smooth {
     constant: Duration,
@@ -22,7 +23,7 @@ impl Smooth {
         }
     }
 
-    /// Takes in a reading; the first one is believed as it is.
+    /// Adds a sample. The first one becomes the mean.
     pub(super) fn read(&mut self, now: Instant, reading: u64) -> u64 {
         let value = match self.value {
             None => reading,
@@ -45,7 +46,7 @@ impl Smooth {
         u64::try_from((weighted + whole / 2) / whole).unwrap_or(u64::MAX)
     }
 
-    /// The mean now; zero before the first reading.
+    /// The present mean. Zero before the first sample.
     pub(super) fn get(&self) -> u64 {
         self.value.map_or(0, |(_, value)| value)
     }

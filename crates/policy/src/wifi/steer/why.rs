@@ -1,4 +1,4 @@
-//! The reason of an order, in a sentence with the numbers behind it.
+//! The reason for an order, as a sentence with its numbers.
 //!
 //! # Checked by
 //! `steer::tests`: every order has its reason; `tests/engine_steering.rs`: what a user reads.
@@ -6,82 +6,82 @@
 use core::fmt;
 use units::{Bitrate, Duration, Ratio};
 
-/// Why an access point is used, silenced or marked.
+/// Why an access point is used, demoted or marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
-    /// Its packets cost about as much air as the best one's.
+    /// Its packets cost about as much airtime as the best one's.
     Efficient {
-        /// What its packet costs.
+        /// Airtime of its packets.
         packet_time: Duration,
-        /// What the best one's costs.
+        /// Airtime of the best one's packets.
         best: Duration,
     },
-    /// Its packets cost clearly more air than the best one's.
+    /// Its packets cost clearly more airtime than the best one's.
     Poor {
-        /// What its packet costs.
+        /// Airtime of its packets.
         packet_time: Duration,
-        /// What the best one's costs.
+        /// Airtime of the best one's packets.
         best: Duration,
     },
-    /// The efficient ones bring less than this one could alone, and the air is not what holds them back.
+    /// The efficient ones carry less than this one could alone, and the air is not what limits them.
     Short {
-        /// What the efficient ones bring.
+        /// Goodput of the efficient ones.
         goodput: Bitrate,
-        /// What this one could bring alone.
+        /// What this one could carry alone.
         alone: Bitrate,
     },
-    /// The efficient ones leave air idle that this one can use.
+    /// The efficient ones leave idle air that this one can use.
     IdleAir {
-        /// The share of the time in which the medium is busy.
+        /// The share of time in which the medium is busy.
         busy: Ratio,
     },
-    /// Since it was used, no more came in than without it.
+    /// Its use has not raised goodput.
     NoGain {
-        /// In all, without it.
+        /// Total goodput without it.
         before: Bitrate,
-        /// In all, with it.
+        /// Total goodput with it.
         with: Bitrate,
     },
-    /// It is silenced for a moment, to see whether the efficient ones do better without it.
+    /// It is demoted for a moment, to see whether the efficient ones do better without it.
     Trying {
-        /// In all, with it.
+        /// Total goodput with it.
         with: Bitrate,
     },
-    /// Silencing it did not pay.
+    /// Its demotion gained nothing.
     Missed {
-        /// In all, with it.
+        /// Total goodput with it.
         with: Bitrate,
-        /// In all, without it.
+        /// Total goodput without it.
         without: Bitrate,
     },
-    /// Its marking rate moves towards what its packet time and round trip allow.
+    /// Its marking rate moves towards the rate that its packet time and round trip permit.
     Marked {
-        /// The rate now.
+        /// The present rate.
         rate: Ratio,
-        /// Where it goes.
+        /// The target rate.
         target: Ratio,
-        /// What its packet costs.
+        /// Airtime of its packets.
         packet_time: Duration,
-        /// What the best one's costs.
+        /// Airtime of the best one's packets.
         best: Duration,
     },
     /// It is held to the air that the efficient ones leave.
     Held {
-        /// The marking rate now.
+        /// The present marking rate.
         rate: Ratio,
-        /// The share of the time in which the medium is busy.
+        /// The share of time in which the medium is busy.
         busy: Ratio,
     },
-    /// One at a time: this is the one.
+    /// One at a time: this one is chosen.
     OnlyOne {
-        /// What its packet costs.
+        /// Airtime of its packets.
         chosen: Duration,
     },
-    /// One at a time: another is the one.
+    /// One at a time: another one is chosen.
     OneAtATime {
-        /// What its packet costs.
+        /// Airtime of its packets.
         packet_time: Duration,
-        /// What the chosen one's costs.
+        /// Airtime of the chosen one's packets.
         best: Duration,
     },
 }

@@ -1,8 +1,8 @@
-//! What the links are believed to carry while the application asks for less.
+//! The estimated capacity of the links while the application asks for less.
 
 use super::*;
 
-/// One connection over links of 50 ms on which no queue stands.
+/// One connection over links of 50 ms without a queue.
 struct Links {
     window: Window,
     now: Instant,
@@ -26,7 +26,7 @@ impl Links {
         }
     }
 
-    /// After five seconds in which 90 Mb/s came, and two in which 9 did and the 90 were not forgotten yet.
+    /// After five seconds at 90 Mb/s, and two at 9 Mb/s in which the 90 were not forgotten yet.
     fn busy_before() -> Self {
         let mut links = Self::new();
         links.bring(5, 90, shown(90));
@@ -34,7 +34,7 @@ impl Links {
         links
     }
 
-    /// So much comes, and that is what was shown lately.
+    /// Data arrives at this rate, and `need` says what was shown lately.
     fn bring(&mut self, seconds: u64, mbps: u64, need: Need) {
         (0..seconds * 20).for_each(|_| self.step(Bitrate::from_mbps(mbps), need));
     }
@@ -53,7 +53,7 @@ impl Links {
 }
 
 #[test]
-fn little_traffic_does_not_make_the_links_slow() {
+fn low_traffic_does_not_lower_the_capacity() {
     let mut links = Links::busy_before();
     let before = links.window.bound();
     links.bring(60, 9, shown(9));
@@ -64,14 +64,14 @@ fn little_traffic_does_not_make_the_links_slow() {
 }
 
 #[test]
-fn links_that_carry_less_than_before_and_are_used_show_it() {
+fn busy_links_that_become_slower_lower_the_capacity() {
     let mut links = Links::busy_before();
     links.bring(3, 60, shown(60));
     assert_eq!(links.believed(), Bitrate::from_mbps(60));
 }
 
 #[test]
-fn a_queue_says_that_a_link_has_become_slow_and_that_is_not_forgotten_with_the_queue() {
+fn a_queue_lowers_the_capacity_for_good() {
     let mut links = Links::busy_before();
     let queued = true;
     links.bring(3, 9, Need { queued, ..shown(9) });
@@ -81,7 +81,7 @@ fn a_queue_says_that_a_link_has_become_slow_and_that_is_not_forgotten_with_the_q
 }
 
 #[test]
-fn what_is_gone_carries_nothing() {
+fn a_link_that_is_gone_has_no_capacity() {
     let mut links = Links::busy_before();
     links.bring(10, 9, shown(9));
     assert_eq!(links.believed(), Bitrate::from_mbps(90));
@@ -90,7 +90,7 @@ fn what_is_gone_carries_nothing() {
 }
 
 #[test]
-fn a_sinking_signal_is_taken_at_its_word() {
+fn a_falling_signal_lowers_the_capacity_at_once() {
     let mut links = Links::busy_before();
     let sinking = true;
     links.bring(3, 9, Need { sinking, ..shown(9) });
@@ -98,11 +98,11 @@ fn a_sinking_signal_is_taken_at_its_word() {
 }
 
 #[test]
-fn who_has_asked_for_little_from_the_beginning_and_then_asks_for_all_is_not_held_to_the_little() {
+fn demand_that_starts_low_and_then_rises_is_not_limited() {
     let mut links = Links::new();
     let rtt = Duration::from_millis(80);
     links.bring(120, 9, Need { rtt, ..shown(9) });
-    // From now on the sender fills whatever window there is, up to 60 Mb/s.
+    // From now on the sender fills any window, up to 60 Mb/s.
     let full = Bitrate::from_mbps(60);
     for _ in 0..10 * 20 {
         let rate = links.window.bound().unwrap().per(rtt).min(full);

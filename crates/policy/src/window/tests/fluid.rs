@@ -10,16 +10,19 @@ use proptest::test_runner::RngSeed;
 use std::vec::Vec;
 use world::{Change, World};
 
-/// The controller begins with 1.25 products, not with the 2 that survive a loss without a halt (RFC 6182 §5.3): all wait for what one link has lost, and
-/// what is sent at once when it has come overflows other queues. In the worst case all congestion windows are halved together, to half of what is
-/// under way when the links are full; then Reno brings three quarters on average, less the halts. (With 2 products and the same model 95 places of
-/// 100 bring 98 % of a stock host's goodput or more, the worst of 300 brings 86; here 95 of 100 bring 88 or more, and the worst 78.)
+/// The controller starts with 1.25 products, not with the 2 that survive a loss without a halt (RFC 6182
+/// §5.3). All links wait for what one has lost, and what is sent at once when it has arrived overflows other
+/// queues. In the worst case all congestion windows are halved together, to half of what is in flight when
+/// the links are full. Reno then reaches three quarters on average, less the halts.
+///
+/// With 2 products and the same model, 95 sets of links of 100 reach 98 % of a stock host's goodput or more,
+/// and the worst of 300 reaches 86. Here 95 of 100 reach 88 or more, and the worst 78.
 const HALVED_TOGETHER: u64 = 70;
-/// Marks halve windows without a halt; short queues overflow before they are marked.
+/// Marks halve windows without a halt. Short queues overflow before they are marked.
 const MARKED: u64 = 80;
-/// Reversals in two minutes that no link has asked for: two of each experiment.
+/// Reversals in two minutes that no link caused: two per trial.
 const OWN: usize = 12;
-/// There is nobody to wait for: the experiments may take 2 % in each minute.
+/// No other link has to be waited for: the trials may cost 2 % in each minute.
 const ALONE: u64 = 92;
 
 /// Some links, and whether they are cables.
@@ -38,7 +41,7 @@ impl Place {
         World::stock(&self.shapes)
     }
 
-    /// With one window for good: so many quarters of what is under way when every link is full.
+    /// With one fixed window: this many quarters of what is in flight when every link is full.
     fn fixed(&self, quarters: u64) -> World {
         let window = self.stock().product() * quarters / 4;
         World::fixed(&self.shapes, self.wired, window.clamp(LEAST, MOST))
@@ -57,7 +60,7 @@ impl Place {
     }
 }
 
-/// No link brings less than a seventh of all: one that does is a backup before long ([`crate::slow`]).
+/// No link carries less than a seventh of all: one that does soon becomes a backup ([`crate::slow`]).
 fn any_link() -> impl Strategy<Value = Shape> {
     (15u64..40, 10u64..100, 5u64..40).prop_map(|(mbps, rtt_ms, queue_tenths)| Shape {
         mbps,
@@ -71,28 +74,28 @@ fn any_place(most: usize) -> impl Strategy<Value = Place> {
     (shapes, any::<bool>()).prop_map(|(shapes, wired)| Place { shapes, wired })
 }
 
-/// What comes in the next seconds.
+/// Goodput in the next seconds.
 fn brings(world: &mut World, seconds: u64) -> Bitrate {
     let before = world.received();
     world.run(seconds);
     (world.received() - before).per(Duration::from_secs(seconds))
 }
 
-/// What comes in two minutes, after the first half.
+/// Goodput in two minutes, after the first half.
 fn steady(mut world: World) -> Bitrate {
     world.run(30);
     brings(&mut world, 120)
 }
 
-/// How the window went.
+/// The course of the window.
 #[derive(Debug)]
 struct Course {
     mean: f64,
     least: Bytes,
     most: Bytes,
-    /// How often it went up after it had come down, or down after it had gone up.
+    /// How often it rose after a fall, or fell after a rise.
     reversals: usize,
-    /// The same, where what the links were believed to carry was still the same: the controller's own.
+    /// The same, while the estimated capacity did not change: caused by the controller itself.
     own: usize,
 }
 
@@ -141,7 +144,7 @@ fn cases(cases: u32) -> ProptestConfig {
 proptest! {
     #![proptest_config(cases(24))]
 
-    /// From the first moments on, whatever the links are and whatever is asked of them.
+    /// From the start, whatever the links and the demand are.
     #[test]
     fn a_window_stays_within_its_bounds(place in any_place(3), demand in 1u64..200) {
         let mut world = place.world();
@@ -151,13 +154,13 @@ proptest! {
         prop_assert!(world.changes.iter().all(|change| (LEAST..=MOST).contains(&change.window)), "{:?}", world.changes);
     }
 
-    /// An idle connection says nothing about windows, whatever experiment was on.
+    /// An idle connection says nothing about windows, whatever trial was running.
     #[test]
     fn where_nothing_is_asked_nothing_changes(place in any_place(3), busy_for in 5u64..40) {
         let mut world = place.world();
         world.run(busy_for);
         world.ask(0);
-        // Longer than an experiment that was on.
+        // Longer than a running trial.
         world.run(5);
         let settled = world.changes.len();
         prop_assert!(settled > 0);
@@ -165,7 +168,7 @@ proptest! {
         prop_assert_eq!(world.changes.len(), settled, "{:?}", &world.changes[settled..]);
     }
 
-    /// Nor does one that asks for little: it finds its window as it left it when it asks for all again.
+    /// Low demand changes nothing either: the window is as before when demand rises again.
     #[test]
     fn where_little_is_asked_nothing_changes(place in any_place(3), busy_for in 20u64..40, demand in 1u64..=30) {
         let mut world = place.world();
@@ -182,7 +185,8 @@ proptest! {
         prop_assert!(after >= before.percent(90), "{after} after {before}");
     }
 
-    /// Who has never asked for all has it within ten seconds, as far as anybody has it.
+    /// A connection whose demand was always low gets all it asks for within ten seconds, as far as the links
+    /// permit.
     #[test]
     fn who_asked_for_little_from_the_beginning_is_not_held_to_it(place in any_place(3), demand in 1u64..=30) {
         let after = |mut world: World| {
@@ -196,8 +200,9 @@ proptest! {
         prop_assert!(ours >= stock.percent(HALVED_TOGETHER), "{ours} of {stock}");
     }
 
-    /// It cannot stand still. What the links show follows their senders' congestion windows and is forgotten in halves of ten seconds: a reversal in each.
-    /// An experiment is a step and a step back, a reversal each; where all fail they are 4, 8, 16, 32 and 60 s apart, and one may have been on before.
+    /// It cannot stay constant. The rates shown follow the senders' congestion windows, and are forgotten in
+    /// halves of ten seconds, with a reversal in each. A trial is a step and a step back, with a reversal
+    /// each. If all fail, they are 4, 8, 16, 32 and 60 s apart, and one may have been running before.
     #[test]
     fn a_window_does_not_swing(place in any_place(3)) {
         let mut world = place.world();
@@ -208,7 +213,7 @@ proptest! {
         prop_assert!(course.most <= course.least * 2, "{course:?}");
     }
 
-    /// Soon after a link has come or gone, those that there are then are kept busy.
+    /// Soon after a link has joined or left, the present links are busy.
     #[test]
     fn links_may_come_and_go(place in any_place(2), other in any_link()) {
         let both = |mut world: World| {

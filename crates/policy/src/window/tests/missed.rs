@@ -1,8 +1,8 @@
-//! Room for what waits for lost bytes.
+//! Room for out-of-order bytes behind a loss.
 
 use super::*;
 
-/// A connection that has settled, of which a link loses, while so much waits.
+/// A settled connection with one lossy link and this many KiB of out-of-order data.
 fn losing(held_kib: u64) -> Need {
     Need {
         repair: Duration::from_millis(40),
@@ -22,7 +22,7 @@ fn settled_and_losing() -> (Window, Instant) {
 }
 
 #[test]
-fn what_waits_for_lost_bytes_has_room_for_as_long_as_it_waits() {
+fn out_of_order_bytes_have_room_for_as_long_as_they_wait() {
     let (mut window, mut now) = settled_and_losing();
     let usual = losing(0).target(trial::DEFAULT);
     assert_eq!(window.bound(), Some(usual));
@@ -52,7 +52,7 @@ fn what_waits_for_lost_bytes_has_room_for_as_long_as_it_waits() {
 }
 
 #[test]
-fn while_a_signal_sinks_the_room_for_what_waits_grows_no_more() {
+fn the_room_stops_growing_while_a_signal_falls() {
     let (mut window, now) = settled_and_losing();
     let sinking = |held| Need {
         sinking: true,
@@ -67,12 +67,13 @@ fn while_a_signal_sinks_the_room_for_what_waits_grows_no_more() {
     assert_eq!(missed(30, losing(2_000)), Bytes::from_kib(2_000));
 }
 
-/// What was lost with a link has come once all has that was assigned before; what waits then waits for something else.
+/// What was lost with a link has arrived once everything assigned before has. Later out-of-order bytes wait
+/// for something else.
 #[test]
-fn after_a_link_the_room_for_what_waits_comes_back_though_some_always_waits() {
+fn the_room_returns_after_a_lost_link_though_some_bytes_always_wait() {
     let (mut window, mut now) = settled_and_losing();
     let first = losing(0).received;
-    // With the hundred that wait then, rounded up.
+    // Including the hundred out of order at that time, rounded up.
     let ahead = window.bound().unwrap().get() / 1_024 + 101;
     let mut missed = |links: usize, held: u64, received: u64| {
         now += Duration::from_millis(10);
@@ -92,9 +93,9 @@ fn after_a_link_the_room_for_what_waits_comes_back_though_some_always_waits() {
     assert_eq!(missed(1, 900, ahead + 10), Bytes::from_kib(900));
 }
 
-/// Where a link's end is told before anything waits for it.
+/// The link's end is reported before any byte waits for it.
 #[test]
-fn after_a_link_there_is_no_room_for_what_begins_to_wait_for_it() {
+fn bytes_that_wait_for_a_lost_link_get_no_room() {
     let (mut window, now) = settled_and_losing();
     let usual = window.bound();
     for (ms, held) in [(10, 0), (20, 300), (30, 900)] {
@@ -108,7 +109,7 @@ fn after_a_link_there_is_no_room_for_what_begins_to_wait_for_it() {
 }
 
 #[test]
-fn a_window_is_narrowed_beside_what_waits_and_not_by_it() {
+fn a_narrow_window_keeps_the_room_for_out_of_order_bytes() {
     let (mut window, mut now) = settled_and_losing();
     let usual = losing(0).target(trial::DEFAULT);
     now += Duration::from_millis(10);
@@ -131,14 +132,15 @@ fn a_window_is_narrowed_beside_what_waits_and_not_by_it() {
     }
 }
 
-/// What may be so for ten milliseconds: so many KiB wait, so many have come, links are in use, whether one is in doubt or sinks, and whether none loses.
+/// A state that may hold for ten milliseconds: KiB out of order, KiB received, links in use, whether one is
+/// in doubt or falling, and whether none loses.
 fn any_moment() -> impl Strategy<Value = (u64, u64, usize, [bool; 3])> {
     (0u64..4_000, 0u64..400, 1usize..4, any::<[bool; 3]>())
 }
 
 proptest! {
     #[test]
-    fn whatever_waits_the_room_is_no_more_than_that_and_goes_with_it(moments in prop::collection::vec(any_moment(), 1..200)) {
+    fn the_room_never_exceeds_the_out_of_order_bytes_and_ends_with_them(moments in prop::collection::vec(any_moment(), 1..200)) {
         let (mut window, mut now) = settled_and_losing();
         let mut received = losing(0).received;
         let (mut room, mut links_before) = (Bytes::ZERO, losing(0).links);
@@ -156,10 +158,10 @@ proptest! {
             prop_assert!((LEAST..=MOST).contains(&ahead.window));
             // What is not worth a change stays.
             prop_assert!(ahead.usual() <= losing(0).target(trial::DEFAULT) * 17 / 16);
-            // While nothing loses it is not seen.
+            // While nothing loses it is not sampled.
             room = if calm { need.held } else { after };
         }
-        // However it went: when all has come, what waits has room.
+        // However it went: once everything has arrived, out-of-order bytes have room.
         for held in [0, 0, 800] {
             now += Duration::from_secs(1);
             received += MOST;
@@ -170,7 +172,7 @@ proptest! {
 }
 
 #[test]
-fn while_a_link_may_be_dead_the_room_for_what_waits_grows_no_more() {
+fn the_room_stops_growing_while_a_link_may_be_dead() {
     let (mut window, mut now) = settled_and_losing();
     let usual = losing(0).target(trial::DEFAULT);
     let mut received = losing(0).received;
@@ -199,7 +201,7 @@ fn while_a_link_may_be_dead_the_room_for_what_waits_grows_no_more() {
 }
 
 #[test]
-fn the_room_for_what_waits_is_not_worth_a_word() {
+fn the_room_is_not_reported() {
     let (mut window, mut now) = settled_and_losing();
     assert!(window.is_news() && !window.is_news());
     for held in [400, 1_200, 0] {

@@ -1,29 +1,34 @@
-//! The default: the efficient access points first, a poor one only while that brings more, found out by trying.
+//! The default: uses the efficient access points first, and a poor one only while trials show that it raises
+//! goodput.
 //!
-//! | stage | who carries | what ends it |
+//! | stage | carrying | what ends it |
 //! |---|---|---|
-//! | alone | the efficient ones | they bring less than the best of the others could alone, or leave air idle, for a while → trial |
-//! | trial | and the best of the others | the verdict: more in all → shared; otherwise → alone, and a longer pause before the next |
-//! | shared | and those whose trial was won | a pause has passed, or the efficient ones bring more than before → probe |
-//! | probe | the efficient ones | they bring as much alone as all did → alone; they stop rising → shared, and a longer pause |
+//! | alone | the efficient ones | less than the best other could carry, or idle air, for a while → trial |
+//! | trial | also the best of the others | more in total → shared; otherwise → alone, and a longer pause |
+//! | shared | also those whose trial succeeded | a pause is over, or the efficient ones carry more → probe |
+//! | probe | the efficient ones | as much as all together → alone; no rise → shared, and a longer pause |
 //!
-//! An access point that was promoted to use idle air is *held*: its packets are marked, the more the fuller the air is.
+//! An access point that was promoted to use idle air is *held*: the busier the air, the more of its packets
+//! are marked.
 //!
 //! # Sources
-//! - The project's steering study: demote above 1.2 times the best packet time; promote when the goodput stays under 0.95 of
-//!   what the other could carry while the air is idle; probe every 10 s, doubling to 60 s, for as long as goodput still rises.
-//! - nsdi15 §5.2: the 20 %, the cap of 5 %, and what scenarios 1 and 2 ask for.
+//! - The project's steering study: demote above 1.2 times the best packet time. Promote when the goodput
+//!   stays under 0.95 of what the other could carry while the air is idle. Probe every 10 s, doubling to 60
+//!   s, for as long as goodput still rises.
+//! - nsdi15 §5.2: the 20 %, the cap of 5 %, and the requirements of scenarios 1 and 2.
 //!
 //! # Where we differ, and why
-//! 1. What the others could carry is reckoned with the air that strangers leave: in a busy place every access point is slow, and
-//!    promoting a poor one makes it worse.
-//! 2. Every promotion is a trial: noise, an idle application or a coupled sender may have led to it.
-//! 3. A probe is won by bringing as much as all did together, not by a formula: true for coupled and uncoupled senders.
-//! 4. A probe comes early when the efficient ones bring more by themselves: their uplink has become free.
-//! 5. Evidence is gathered, not awaited in a row: under noise no second is without an exception.
+//! 1. What the others could carry is computed with the air that other stations leave: in a busy place every
+//!    access point is slow, and promoting a poor one makes it worse.
+//! 2. Every promotion is a trial: noise, an idle application or a coupled sender may have caused it.
+//! 3. A probe succeeds if the efficient ones carry as much as all did together. No formula is used, so it
+//!    holds for coupled and uncoupled senders.
+//! 4. A probe comes early when the efficient ones carry more by themselves: their uplink has become free.
+//! 5. Evidence is accumulated, and need not be uninterrupted: under noise every second has an exception.
 //!
 //! # Checked by
-//! `steer::tests`: nsdi15's scenarios in a fluid model, with noise, strangers, changing uplinks and packet times.
+//! `steer::tests`: nsdi15's scenarios in a fluid model, with noise, strangers, changing uplinks and packet
+//! times.
 
 mod stages;
 mod watched;
@@ -37,7 +42,7 @@ use stages::Stage;
 use units::{Bytes, Duration, Instant, Ratio};
 use watched::{Pause, Watched};
 
-/// A poor access point must come this close to the best one to be efficient again, in percent.
+/// A poor access point becomes efficient again below this percentage of the best packet time.
 const EFFICIENT_UNDER_PERCENT: u64 = 110;
 
 /// The closed loop of one channel.
@@ -48,19 +53,19 @@ pub struct ClosedLoop {
     lanes: Lanes,
     busy: Smooth,
     stage: Stage,
-    /// The marking rate of the promoted, and whether they are held by it.
+    /// The marking rate of the promoted ones, and whether they are held by it.
     hold: Ramp,
     held: bool,
     trials: Pause,
     probes: Pause,
     hints: Pause,
     looked: Option<Instant>,
-    /// Why the others carry or do not, once something was found out by trying.
+    /// Why the others carry data or not, once a trial has shown it.
     found: Option<Why>,
 }
 
 impl Default for ClosedLoop {
-    /// For full-sized packets over IPv4 with time stamps.
+    /// For full-sized packets over IPv4 with timestamps.
     fn default() -> Self {
         Self::new(Bytes::new(1_448))
     }
@@ -117,7 +122,7 @@ impl ClosedLoop {
         &mut self.watched[at]
     }
 
-    /// Tells the efficient from the poor; whether that changed.
+    /// Separates the efficient from the poor. Returns whether that changed.
     fn classify(&mut self) -> bool {
         let Some(best) = self.best() else { return false };
         let mut changed = false;
@@ -139,7 +144,7 @@ impl ClosedLoop {
         self.watched.iter().map(Watched::time).min()
     }
 
-    /// First those that are to carry, then those that are not: at no time does nobody.
+    /// Promotes before it demotes: one access point is in use at all times.
     fn order(&mut self, now: Instant, steps: &mut Vec<Step>) {
         let Some(best) = self.best() else { return };
         let probing = matches!(self.stage, Stage::Probe { .. });

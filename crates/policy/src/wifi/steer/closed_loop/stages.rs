@@ -1,4 +1,4 @@
-//! The four stages, and what leads from one to the next.
+//! The four stages, and the transitions between them.
 
 use super::watched::{Mean, Pause, Watched};
 use super::{ClosedLoop, Why};
@@ -6,56 +6,56 @@ use crate::io::LinkId;
 use crate::wifi::steer::CAP;
 use units::{Bitrate, Duration, Instant, Ratio};
 
-/// Of what another could carry: less than this is short.
+/// Goodput is short below this percentage of what another could carry.
 const SHORT_PERCENT: u64 = 95;
-/// How much evidence of shortness leads to a trial.
+/// Accumulated shortage that leads to a trial.
 const SHORT_FOR: Duration = Duration::from_millis(700);
-/// A medium that is busier than this is full.
+/// The air is full if it is busier than this.
 const FULL: Ratio = Ratio::from_ppm(970_000);
-/// A medium that is less busy than this has room for another.
+/// The air has room for another if it is less busy than this.
 const IDLE: Ratio = Ratio::from_ppm(850_000);
-/// How much evidence of idle air leads to a trial.
+/// Accumulated idle air that leads to a trial.
 const IDLE_FOR: Duration = Duration::from_secs(2);
-/// How full the air is to be while others are held.
+/// Target for how busy the air is while others are held.
 const HELD_AT: Ratio = Ratio::from_ppm(950_000);
-/// What a trial must bring in all, in percent of what there was before it.
+/// Total goodput at which a trial succeeds, in percent of that before it.
 const WON_PERCENT: u64 = 104;
 const WON_EARLY_PERCENT: u64 = 125;
 const LOST_EARLY_PERCENT: u64 = 75;
-/// What comes in so soon after a promotion says nothing about it.
+/// Goodput this soon after a promotion does not count.
 const TRIAL_BEGINS: Duration = Duration::from_secs(1);
 const TRIAL_LEAST: Duration = Duration::from_millis(1_500);
 const TRIAL_MOST: Duration = Duration::from_secs(3);
-/// What a probe must bring, in percent of what all brought.
+/// Goodput at which a probe succeeds, in percent of that of all.
 const PROBE_PERCENT: u64 = 97;
 const PROBE_LEAST: Duration = Duration::from_millis(1_200);
 const PROBE_MOST: Duration = Duration::from_secs(10);
-/// What a probe must show at its first look, in percent of what there was at its beginning.
+/// Goodput that a probe must show when first checked, in percent of that at its start.
 const FIRST_RISE_PERCENT: u64 = 115;
-/// Rising, in percent of a moment ago.
+/// Rising: in percent of the goodput a moment ago.
 const RISING_PERCENT: u64 = 103;
 const RISING_OVER: Duration = Duration::from_secs(1);
-/// A change of the efficient ones' goodput that makes what was found out about them stale, in percent.
+/// A change of the efficient ones' goodput that invalidates what was found about them, in percent.
 const CHANGED_PERCENT: u64 = 30;
-/// As many packets as another, in percent.
+/// Two access points carry equally many packets above this percentage.
 const EQUAL_PERCENT: u64 = 85;
-/// How long a goodput takes to show after a change of who carries.
+/// How long goodput takes to settle after a change of who carries.
 const SETTLED_AFTER: Duration = Duration::from_secs(3);
-/// The first pauses between trials, between probes for which nothing speaks, and between those for which something does.
+/// The first pauses: between trials, between probes without a hint, and between probes with one.
 const FIRST_TRIAL_PAUSE: Duration = Duration::from_secs(3);
 const FIRST_PROBE_PAUSE: Duration = Duration::from_secs(10);
 const FIRST_HINT_PAUSE: Duration = Duration::from_secs(2);
 
-/// Where the loop stands.
+/// The stage of the loop.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Stage {
     /// The efficient ones only.
     Alone(Evidence),
-    /// The best of the others was promoted a moment ago.
+    /// The best of the others was just promoted.
     Trial(Trial),
-    /// Others carry too.
+    /// Others carry data too.
     Shared(Shared),
-    /// The others are silenced for a moment.
+    /// The others are demoted for a moment.
     Probe(Probe),
 }
 
@@ -66,7 +66,7 @@ impl Stage {
     });
 }
 
-/// What speaks for promoting another.
+/// Evidence for promoting another.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Evidence {
     short: Duration,
@@ -77,16 +77,16 @@ pub(super) struct Evidence {
 pub(super) struct Trial {
     link: LinkId,
     since: Instant,
-    /// In all, before it.
+    /// Total goodput before it.
     before: u64,
-    /// In all, since it shows.
+    /// Total goodput once it has settled.
     mean: Mean,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shared {
     since: Instant,
-    /// What the efficient ones brought once it had settled.
+    /// The goodput of the efficient ones once it had settled.
     level: Option<u64>,
     short: Duration,
 }
@@ -94,12 +94,12 @@ pub(super) struct Shared {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Probe {
     since: Instant,
-    /// In all, before it.
+    /// Total goodput before it.
     with: u64,
-    /// What the efficient ones brought when it was last looked whether they still rise.
+    /// The goodput of the efficient ones when their rise was last checked.
     seen: u64,
     seen_at: Instant,
-    /// Whether something spoke for it, or only a pause had passed.
+    /// Whether there was a hint, or only a pause was over.
     hinted: bool,
 }
 
@@ -122,7 +122,7 @@ impl ClosedLoop {
         self.watched.iter().map(goodput).fold(0, u64::saturating_add)
     }
 
-    /// The best of the others, of those that are promoted or of those that are not.
+    /// The best of the others, among those that are promoted or those that are not.
     fn best_other(&self, promoted: bool) -> Option<Watched> {
         self.watched
             .iter()
@@ -138,14 +138,14 @@ impl ClosedLoop {
             .for_each(|watched| watched.promoted = promoted);
     }
 
-    /// Other access points are efficient now: what was found out about the former ones does not hold for them.
+    /// Starts again, as other access points are efficient now: earlier findings do not apply to them.
     pub(super) fn start_anew(&mut self) {
         self.trials = Pause::new(FIRST_TRIAL_PAUSE);
         self.found = None;
         self.silence();
     }
 
-    /// Nobody but the efficient ones.
+    /// Demotes all but the efficient ones.
     pub(super) fn silence(&mut self) {
         self.watched
             .iter_mut()
@@ -158,7 +158,7 @@ impl ClosedLoop {
         self.busy.get() >= FULL.as_raw()
     }
 
-    /// The share of the air that strangers leave.
+    /// The share of the air that other stations leave.
     fn air_left_by_strangers(&self) -> Ratio {
         let own = self
             .watched
@@ -169,7 +169,7 @@ impl ClosedLoop {
         Ratio::from_fraction(strangers, Ratio::ONE.as_raw()).complement()
     }
 
-    /// What the other could carry alone, if that is more than the efficient ones bring and they do not rise.
+    /// What the other could carry alone, if the efficient ones carry less and do not rise.
     fn shortage(&self, other: &Watched) -> Option<Bitrate> {
         let quick = self.efficient(|watched| watched.quick.get());
         let slow = self.efficient(|watched| watched.slow.get());
@@ -277,8 +277,8 @@ impl ClosedLoop {
         }
     }
 
-    /// Whether the efficient ones seem to be able to bring more: they bring more than before, or as many packets as those with
-    /// which they share the air, so that it is the air that holds them back.
+    /// Whether the efficient ones may be able to carry more. Either they carry more than before, or they
+    /// carry as many packets as those that share their air, so that the air limits them.
     fn is_hinted(&self, shared: &Shared, slow: u64) -> bool {
         let freed = shared
             .level
@@ -349,7 +349,7 @@ impl ClosedLoop {
         self.share(now);
     }
 
-    /// How many packets of the promoted are marked: more while the air is full, fewer while it is not.
+    /// The share of the promoted ones' packets to mark: more while the air is full, less while it is not.
     pub(super) fn marking_rate(&mut self, now: Instant) -> Ratio {
         if !self.held {
             self.hold.release();
@@ -364,14 +364,14 @@ impl ClosedLoop {
     }
 }
 
-/// Whether a goodput that rose from `before` to `after` in `over` reaches the goal within what is left of a probe.
+/// Whether goodput that rose from `before` to `after` in `over` reaches the goal within the rest of a probe.
 fn reaches(goal: u64, (before, after): (u64, u64), over: Duration, elapsed: Duration) -> bool {
     let left = PROBE_MOST.saturating_sub(elapsed);
     let missing = u128::from(goal.saturating_sub(after)) * over.as_nanos();
     missing < u128::from(after.saturating_sub(before)) * left.as_nanos()
 }
 
-/// Evidence grows while it lasts and fades as fast, up to what is needed.
+/// Evidence grows while it lasts and decays as fast, up to what is needed.
 fn gathered(evidence: Duration, passed: Duration, more: bool, enough: Duration) -> Duration {
     if more {
         (evidence + passed).min(enough)

@@ -1,4 +1,4 @@
-//! What the closed loop remembers of one access point, and its means and pauses.
+//! What the closed loop remembers of each access point, and its means and pauses.
 //!
 //! # Checked by
 //! `tests` below: `golden/left-air.csv`; `steer::tests`.
@@ -47,12 +47,12 @@ impl Watched {
         Duration::from_nanos(self.packet_time.get())
     }
 
-    /// What it carries if it has this much of the air to itself.
+    /// What it would carry alone in this share of the air.
     pub(super) fn alone(&self, packet: Bytes, air: Ratio) -> Bitrate {
         Bitrate::from_bps(scaled(packet.per(self.time()).as_bps(), air))
     }
 
-    /// The share of the air that it takes when as many of its packets are marked as may be: a window of √(3/2 / 5 %), 5.5 packets.
+    /// The share of the air that it takes at the highest marking rate: a window of √(3/2 / 5 %), 5.5 packets.
     pub(super) fn air_when_held(&self) -> Ratio {
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let time = nanos(self.time());
@@ -72,7 +72,7 @@ fn scaled(value: u64, share: Ratio) -> u64 {
     ((u128::from(value) * u128::from(share.as_raw())) >> 32) as u64
 }
 
-/// A mean over a stretch of time.
+/// A mean over time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Mean {
     sum: u128,
@@ -96,14 +96,14 @@ impl Mean {
 pub(super) struct Pause {
     length: Duration,
     until: Option<Instant>,
-    /// What the efficient ones brought when it last failed.
+    /// The goodput of the efficient ones when it last failed.
     pub(super) against: u64,
 }
 
 impl Pause {
     pub(super) const NONE: Self = Self::new(Duration::ZERO);
 
-    /// None now; the first failure makes one of this length.
+    /// No pause now. The first failure starts one of this length.
     pub(super) const fn new(length: Duration) -> Self {
         Self {
             length,
@@ -127,7 +127,8 @@ impl Pause {
 mod tests {
     use super::*;
 
-    /// `golden/left-air.csv`: packet time, round trip without queue, goodput, share of the air; alone, held, taken.
+    /// `golden/left-air.csv`: packet time, round trip without queue, goodput, share of the air. Then alone,
+    /// held, taken.
     #[test]
     fn golden_vectors_hold() {
         let rows = include_str!("../../../../../../golden/left-air.csv")

@@ -1,12 +1,12 @@
-//! A fluid model of nsdi15 §6.2.1: one sender, two or more subflows over access points that share one air, and TCP flows that
-//! compete for an access point's uplink.
+//! A fluid model of nsdi15 §6.2.1: one sender, two or more subflows over access points that share the air,
+//! and TCP flows that compete for an access point's uplink.
 //!
-//! Windows are TCP's, per subflow, with the increases of [`Controller`]; a loss or a mark halves a window at most once a round
-//! trip. The air is a packet-fair (weighted) queue: what an access point sends costs its packet time. A packet is a packet,
-//! not a number of bytes; time advances by a millisecond.
+//! Windows are TCP's, per subflow, with the increases of [`Controller`]. A loss or a mark halves a window at
+//! most once per round trip. The air is a packet-fair (weighted) queue: what an access point sends costs its
+//! packet time. A packet has no size in bytes. Time advances by a millisecond.
 //!
-//! What it leaves out: time-outs, delayed acknowledgements, reordering, data that waits on a subflow for which the sender has
-//! already chosen it (an order acts after a round trip and 100 ms instead).
+//! It leaves out timeouts, delayed acknowledgements, reordering, and backlog that the sender has already
+//! assigned to a subflow (an order acts after a round trip and 100 ms instead).
 
 use crate::cc::{Controller, Flow, Interval};
 use crate::io::LinkId;
@@ -20,7 +20,7 @@ const LOOK_EVERY: u64 = 100;
 const BUFFER: f64 = 200.0;
 const INITIAL_WINDOW: f64 = 10.0;
 
-/// A window.
+/// A TCP window.
 #[derive(Debug, Clone)]
 struct Tcp {
     window: f64,
@@ -114,7 +114,7 @@ impl Point {
         Self { weight, ..self }
     }
 
-    /// Behind an uplink of this many Mb/s that it shares with `rivals` TCP flows.
+    /// Puts it behind an uplink of this many Mb/s, shared with `rivals` TCP flows.
     pub(super) fn behind(self, mbps: f64, rivals: usize) -> Self {
         let mut point = Self {
             uplink: Some(Uplink {
@@ -145,12 +145,12 @@ impl Point {
     }
 }
 
-/// The whole of it.
+/// The whole model.
 pub(super) struct World {
     pub(super) points: Vec<Point>,
     /// The share of the air that other stations take.
     pub(super) strangers: f64,
-    /// How far a reading may be off, as a share of it.
+    /// Relative error of a measurement.
     pub(super) noise: f64,
     pub(super) controller: Controller,
     pub(super) steering: Steering,
@@ -186,12 +186,12 @@ impl World {
         self.ticks as f64 * STEP_S
     }
 
-    /// Packets that arrived in all.
+    /// Total packets that arrived.
     pub(super) fn delivered(&self) -> f64 {
         self.points.iter().map(|point| point.delivered).sum()
     }
 
-    /// Runs for so many seconds; Mb/s that arrived in them.
+    /// Runs for this many seconds. Returns the Mb/s that arrived in them.
     pub(super) fn run(&mut self, seconds: f64) -> f64 {
         let before = self.delivered();
         for _ in 0..(seconds / STEP_S).round() as u64 {
@@ -218,7 +218,7 @@ impl World {
         self.carry_out();
     }
 
-    /// What reaches the access point in this step, in packets.
+    /// Packets that reach the access point in this step.
     fn through_uplink(&mut self, at: usize) -> f64 {
         let now = self.now();
         let rng = &mut self.rng;
@@ -267,7 +267,7 @@ impl World {
         own * share
     }
 
-    /// What each access point sends in this step, in packets.
+    /// Packets that each access point sends in this step.
     fn through_air(&mut self, arriving: &[f64]) -> Vec<f64> {
         let air = (1.0 - self.strangers) * STEP_S;
         let demand: Vec<f64> = self
@@ -310,7 +310,7 @@ impl World {
         }
     }
 
-    /// The share of the air that an access point gets while it is waiting, for the time in its queue.
+    /// The share of the air that an access point gets while packets wait in its queue.
     fn air_of(&self, at: usize) -> f64 {
         let mine = &self.points[at];
         let waiting = |point: &&Point| point.queue > 1.0;
@@ -364,7 +364,7 @@ impl World {
         }
     }
 
-    /// A factor by which a reading is off.
+    /// A random factor for the error of a measurement.
     fn off(&mut self) -> f64 {
         1.0 + self.noise * (2.0 * self.rng.unit() - 1.0)
     }
@@ -399,7 +399,7 @@ fn grow(tcp: &mut Tcp, acked: f64, controller: Controller, own: usize, flows: Op
     tcp.window = (tcp.window + increase * acked).max(1.0);
 }
 
-/// What each may send of its demand: equal parts by weight, in packets, as long as there is air.
+/// What each may send of its demand: equal parts by weight, in packets, while there is air.
 fn packet_fair(points: &[Point], demand: &[f64], air: f64) -> Vec<f64> {
     let mut served = vec![0.0; points.len()];
     let mut left = air;

@@ -1,11 +1,11 @@
-//! How rates move and readings are smoothed, as the golden files have it.
+//! Ramps of rates and smoothing of samples, against the golden files.
 
 use crate::wifi::steer::smooth::Smooth;
 use crate::wifi::steer::{Instant, Ramp, Ratio};
 use alloc::vec::Vec;
 use units::Duration;
 
-/// `milliseconds:value`, counted from ten seconds on: before that a ramp has no half second behind it.
+/// `milliseconds:value`, counted from ten seconds on. Before that, a ramp has no half second behind it.
 fn looks(cell: &str) -> impl Iterator<Item = (Instant, u64)> {
     cell.split_whitespace().map(|look| {
         let (ms, value) = look.split_once(':').unwrap();
@@ -16,7 +16,7 @@ fn looks(cell: &str) -> impl Iterator<Item = (Instant, u64)> {
     })
 }
 
-/// Every row's looks, and what was answered to each.
+/// Every row's inputs, and the output for each.
 fn rows(text: &str) -> Vec<(&str, Vec<u64>)> {
     let rows = text
         .lines()

@@ -37,7 +37,7 @@ fn golden_marking_rates() {
         assert_eq!(form.to_string(), cells[0]);
         let number = |at: usize| cells[at].parse::<u64>().unwrap();
         let rate = form.rate(measured(us(number(1)), us(number(2)), us(number(3))));
-        // Each operation rounds down, by one part in 2^31.
+        // Each operation rounds down by one part in 2^31.
         let exact = number(4);
         let least = exact - exact / (1 << 27) - u64::from(exact > 0);
         assert!(
@@ -110,7 +110,7 @@ proptest! {
     ) {
         let rate = form.rate(measured(us(packet), us(rtt), us(base))).as_f64();
         let exact = real(form, packet as f64, rtt as f64, base as f64).min(0.05);
-        // Where nearly equal numbers are subtracted, the real-valued equation is the less exact one.
+        // If nearly equal numbers are subtracted, the real-valued equation is less exact.
         prop_assert!((rate - exact).abs() <= 1e-6 * exact + 1e-9, "{form}: {rate} is not {exact}");
     }
 
@@ -132,7 +132,7 @@ proptest! {
     }
 
     #[test]
-    fn a_ramp_never_leaps(targets in prop::collection::vec((0u64..3_000, 0u32..60_000), 1..60)) {
+    fn a_ramp_never_jumps(targets in prop::collection::vec((0u64..3_000, 0u32..60_000), 1..60)) {
         let (mut ramp, mut now) = (Ramp::new(), Instant::ZERO);
         for (wait, ppm) in targets {
             now += Duration::from_millis(wait);
@@ -147,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn a_smooth_value_lies_between_what_was_read(values in prop::collection::vec((0u64..10_000, any::<u64>()), 1..50)) {
+    fn a_smooth_value_lies_between_its_samples(values in prop::collection::vec((0u64..10_000, any::<u64>()), 1..50)) {
         let mut smooth = Smooth::over(Duration::from_secs(1));
         let (mut now, mut least, mut most) = (Instant::ZERO, u64::MAX, 0);
         for (wait, value) in values {
@@ -171,7 +171,7 @@ fn a_ramp_reaches_the_cap_from_nothing_in_twelve_seconds() {
 }
 
 #[test]
-fn a_ramp_that_slept_does_not_leap() {
+fn a_ramp_does_not_jump_after_a_pause() {
     let mut ramp = Ramp::at(ms(0), Ratio::from_ppm(1_000));
     let woken = ramp.towards(Instant::from_nanos(u64::MAX), CAP);
     assert!((woken.as_f64() - 0.001_69).abs() < 1e-7, "{woken}");
@@ -286,7 +286,7 @@ fn without_access_points_nothing_is_ordered() {
 }
 
 #[test]
-fn what_is_in_force_is_not_ordered_again() {
+fn an_order_in_force_is_not_repeated() {
     let mut lanes = Lanes::new();
     let mut steps = Vec::new();
     let why = Why::OnlyOne { chosen: us(500) };
@@ -301,7 +301,7 @@ fn what_is_in_force_is_not_ordered_again() {
 }
 
 #[test]
-fn the_closed_loop_silences_the_poor_at_once_and_says_why() {
+fn the_closed_loop_demotes_the_poor_at_once_and_says_why() {
     let mut steering = Steering::default();
     let mut steps = Vec::new();
     steering.look(
@@ -318,7 +318,7 @@ fn the_closed_loop_silences_the_poor_at_once_and_says_why() {
 }
 
 #[test]
-fn the_next_best_carries_before_the_best_is_gone() {
+fn the_next_best_is_promoted_before_the_best_is_gone() {
     let mut steering = Steering::default();
     let mut steps = Vec::new();
     let idle = |link, packet| AccessPoint {
@@ -362,8 +362,8 @@ fn looks() -> impl Strategy<Value = Vec<Look>> {
     prop::collection::vec((0u64..5_000, points, 0u32..=1_000_000, any::<bool>()), 1..80)
 }
 
-/// Tells `steering` all this. Nothing is ordered twice, nobody is marked above the cap, every order has its reason; `carries` is asked
-/// after each look how many of so many are not backup.
+/// Feeds all this to `steering`. Nothing is ordered twice, no rate exceeds the cap, and every order has its
+/// reason. After each step, `carries` checks how many of how many are not backup.
 fn obey(
     mut steering: Steering,
     looks: &[Look],
@@ -407,17 +407,17 @@ fn obey(
 
 proptest! {
     #[test]
-    fn whatever_is_read_somebody_carries(looks in looks()) {
+    fn one_access_point_is_always_in_use(looks in looks()) {
         obey(Steering::default(), &looks, |used, _| used > 0)?;
     }
 
     #[test]
-    fn whatever_is_read_one_at_a_time_is_one(looks in looks()) {
+    fn one_at_a_time_always_uses_exactly_one(looks in looks()) {
         obey(Steering::OnOff(OnOff::default()), &looks, |used, _| used == 1)?;
     }
 
     #[test]
-    fn whatever_is_read_marks_silence_nobody(form in form(), looks in looks()) {
+    fn marks_never_demote(form in form(), looks in looks()) {
         let mut looks = looks;
         looks.iter_mut().flat_map(|look| &mut look.1).for_each(|point| point.backup = false);
         obey(Steering::Marking(Marking::new(form)), &looks, |used, all| used == all)?;

@@ -1,4 +1,5 @@
-//! Both scenarios of nsdi15 §6.2.1 and what a client meets beside them, in the fluid model. T2 = 0.5 ms: the optimum is 24 Mb/s.
+//! Both scenarios of nsdi15 §6.2.1, and further situations of a client, in the fluid model. T2 = 0.5 ms: the
+//! optimum is 24 Mb/s.
 
 use super::fluid::{PACKET, Point, World};
 use crate::cc::Controller;
@@ -90,7 +91,7 @@ fn scenario_2(controller: Controller, steering: &Steering, noise: f64) -> Shares
 
 #[test]
 fn the_model_agrees_with_the_packets_of_the_first_study() {
-    // Without marks the study had a mean of 25, a median of 18, and 9 at worst.
+    // Without marks, the study had a mean of 25, a median of 18, and 9 at worst.
     let weights = [1.0, 2.0, 4.0, 8.0, 16.0];
     let shares = scenario_1(Controller::Olia, &Steering::Off, &weights, |_| {});
     let near = |value: f64, studied: f64| (value - studied).abs() < 1.5;
@@ -115,7 +116,7 @@ fn marks_help_but_no_form_is_enough() {
         Form::DEFAULT
     );
     assert!(cap > base && base > off + 20.0 && cap < 97.0);
-    // The cap overdoes it where the good path is crowded; the other form keeps the plateau.
+    // The cap marks too much where the good path is crowded. The other form keeps the plateau.
     let cap = scenario_2(Controller::Lia, &form(Form::Cap), 0.0);
     let base = scenario_2(Controller::Lia, &form(Form::DEFAULT), 0.0);
     println!(
@@ -168,14 +169,14 @@ fn noise_costs_little() {
 }
 
 #[test]
-fn strangers_on_the_air_do_not_mislead_it() {
+fn other_stations_in_the_air_do_not_mislead_it() {
     for taken in [0.2, 0.4, 0.6] {
         let busy = |world: &mut World| (world.strangers, world.noise) = (taken, 0.2);
         scenario_1(Controller::Lia, &ours(), &[1.0], busy).hold(&format!("{taken} taken"), 95.0, 90.0);
     }
 }
 
-/// Seconds until a second brings nine tenths of what is wanted.
+/// Seconds until goodput in one second reaches nine tenths of `wanted`.
 fn back_after(world: &mut World, wanted: f64) -> usize {
     let seconds: Vec<f64> = (0..20).map(|_| world.run(1.0)).collect();
     seconds.iter().position(|got| *got >= wanted * 0.9).unwrap_or(20)
@@ -220,7 +221,7 @@ fn walking_from_one_to_the_other() {
 }
 
 #[test]
-fn however_many_access_points_there_are() {
+fn it_works_with_any_number_of_access_points() {
     for mixed in [false, true] {
         let share = |k: usize| {
             let time = |n: usize| {
@@ -241,7 +242,7 @@ fn however_many_access_points_there_are() {
 }
 
 #[test]
-fn uncoupled_senders_get_some_of_the_air_that_is_left() {
+fn uncoupled_senders_get_some_of_the_idle_air() {
     let share = |rivals: usize| {
         let tcp = best_alone(f64::INFINITY, 25.0, rivals);
         let points = vec![Point::new(3.0, 25.0), Point::new(0.5, 25.0).behind(25.0, rivals)];

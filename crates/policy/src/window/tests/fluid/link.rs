@@ -2,19 +2,22 @@
 //!
 //! # Sources
 //! Linux 6.18:
-//! - `net/ipv4/tcp_input.c`, `tcp_update_pacing_rate`: congestion window over smoothed round trip, twice that in slow start, six fifths later.
-//! - `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: the scheduler takes the mean of that over what was assigned.
-//! - `include/net/tcp.h`, `tcp_is_cwnd_limited`: a congestion window grows while it is full, in slow start while half of it is.
-//! - `net/ipv4/tcp_output.c`, `tcp_cwnd_application_limited`: halfway to what was used, once in a time-out in which it was not full; not while the
-//!   application waits for room in the sender's buffer.
-//! - `net/ipv4/tcp_input.c`, `tcp_fastretrans_alert`: what is lost is noticed when what came after it is acknowledged, then counts no more as under
-//!   way, and is sent before anything new; there is one reduction for all that was under way, and no growth until that is acknowledged.
+//! - `net/ipv4/tcp_input.c`, `tcp_update_pacing_rate`: congestion window over smoothed round trip, times two
+//!   in slow start and six fifths later.
+//! - `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: the scheduler uses its mean over what was assigned.
+//! - `include/net/tcp.h`, `tcp_is_cwnd_limited`: a congestion window grows while it is full, in slow start
+//!   while half of it is used.
+//! - `net/ipv4/tcp_output.c`, `tcp_cwnd_application_limited`: halfway to what was used, once per timeout in
+//!   which it was not full. Not while the application waits for room in the sender's buffer.
+//! - `net/ipv4/tcp_input.c`, `tcp_fastretrans_alert`: a loss is detected when later data is acknowledged. It
+//!   then no longer counts as in flight, and is sent before anything new. There is one reduction for all that
+//!   was in flight, and no growth until that is acknowledged.
 //! - `net/ipv4/tcp_cong.c`, `tcp_reno_ssthresh`: by half.
 //! - RFC 3168 §6.1.2: a mark counts as a loss, once in a round trip.
 //!
 //! # Where we differ, and why
 //! 1. It moves blocks of three segments.
-//! 2. One controller, Reno; no time-outs, no losses other than by overflow.
+//! 2. One controller, Reno. No timeouts, and no losses other than by overflow.
 
 use super::super::super::*;
 use crate::estimate::arrivals::Arrivals;
@@ -27,10 +30,10 @@ use units::Ratio;
 
 pub(super) const BLOCK: u64 = 3 * SEGMENT;
 pub(super) const SEGMENT: u64 = 1_448;
-/// What a time-out has beyond the round trip.
+/// The timeout beyond the round trip.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// What a link is like.
+/// The properties of a link.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     pub(super) mbps: u64,
@@ -49,7 +52,7 @@ impl Shape {
     }
 
     fn queue(self) -> Duration {
-        // Room for a burst of the sender at least.
+        // Room for at least one burst of the sender.
         (self.rtt() * self.queue_tenths as u32 / 10).max(Duration::from_millis(20))
     }
 }
@@ -58,7 +61,7 @@ impl Shape {
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     at: Instant,
-    /// When the sender hears of it, or of what came after it.
+    /// When the sender learns about it, or about what followed it.
     answered: Instant,
     /// The block, if it was lost.
     lost: Option<u64>,
@@ -74,11 +77,11 @@ pub(super) struct Link {
     cut_at: Instant,
     /// When the congestion window was last full.
     full_at: Instant,
-    /// When it was last cut to what is used of it, and the most that has been since.
+    /// When it was last cut to what is used of it, and the most used since.
     fitted_at: Instant,
     used: u64,
     smoothed_rtt: Duration,
-    /// Bytes in a second that the scheduler takes it for.
+    /// Bytes per second that the scheduler assumes for it.
     pace: u64,
     /// When all that was sent has left the queue.
     free_at: Instant,
@@ -90,9 +93,9 @@ pub(super) struct Link {
     pub(super) arrivals: Arrivals,
     pub(super) carries: Carries,
     pub(super) received: u64,
-    /// What the client marks of it, if it is a cable.
+    /// The client's marking of its queue, if it is a cable.
     queue: Queue,
-    /// A mark on its way: when it is heard of, and when that block was sent.
+    /// A mark on its way: when the sender learns of it, and when that block was sent.
     mark: Option<(Instant, Instant)>,
 }
 
@@ -124,7 +127,7 @@ impl Link {
         link
     }
 
-    /// It is given what another link has not brought, before anything new and in order.
+    /// Takes over what another link has not delivered, before anything new and in order.
     pub(super) fn again_for(&mut self, gone: Self) {
         let lost = gone.under_way.iter().filter_map(|sent| sent.lost);
         let arriving = gone.arriving.iter().map(|(_, block)| *block);
@@ -137,7 +140,7 @@ impl Link {
         self.under_way.len() as u64 * BLOCK
     }
 
-    /// Bytes in a second.
+    /// In bytes per second.
     fn pacing_rate(&self) -> u64 {
         let percent = if self.window < self.threshold / 2 {
             200
@@ -152,12 +155,12 @@ impl Link {
         (self.again.len() + self.unsent.len()) as u64 * BLOCK + self.in_flight()
     }
 
-    /// Nanoseconds that what it has would take at its pacing rate.
+    /// Nanoseconds that its blocks would take at its pacing rate.
     pub(super) fn linger(&self) -> u128 {
         u128::from(self.queued()) * 1_000_000_000 / u128::from(self.pace)
     }
 
-    /// It is given these blocks.
+    /// Takes these blocks.
     pub(super) fn take(&mut self, blocks: core::ops::Range<u64>) {
         let (queued, burst) = (self.queued(), (blocks.end - blocks.start) * BLOCK);
         self.pace = (self.pace * queued + self.pacing_rate() * burst) / (queued + burst);
@@ -187,7 +190,7 @@ impl Link {
         self.arrivals.recent_segments(now) >= BUSY_SEGMENTS
     }
 
-    /// What data meets: the base round trip, and the queue.
+    /// The round trip of its data: the base, and the queue.
     fn data_rtt(&self, now: Instant) -> Duration {
         self.shape.rtt() + (self.free_at - now)
     }
@@ -196,7 +199,7 @@ impl Link {
         self.is_busy(now) && self.data_rtt(now) >= self.shape.rtt() * 3 / 2
     }
 
-    /// What it is believed to carry.
+    /// Its estimated capacity.
     pub(super) fn believe(&mut self, now: Instant) -> Bitrate {
         let best = self.arrivals.best_rate(now);
         self.carries
@@ -204,19 +207,19 @@ impl Link {
         self.carries.rate()
     }
 
-    /// What it has brought in its last round trip, or is believed to carry.
+    /// The rate of its last round trip, or its estimated capacity.
     pub(super) fn brings(&self, now: Instant) -> Bitrate {
         let (_, lately) = self.arrivals.lately(now, self.shape.rtt());
         self.carries.rate().max(lately)
     }
 
-    /// Whether it is given less than it has shown that it can carry.
+    /// Whether it receives less than it has shown it can carry.
     pub(super) fn is_starved(&self, now: Instant) -> bool {
         let [rate, shown] = [self.arrivals.rate(now), self.arrivals.best_rate(now)];
         rate < shown.percent(STARVED_PERCENT) && self.data_rtt(now) < self.shape.rtt() * 3 / 2
     }
 
-    /// Looks whether a queue stands before it that is to be marked.
+    /// Checks whether its queue is to be marked.
     pub(super) fn look(&mut self, now: Instant, marks: bool) {
         if !marks {
             return self.queue.ignore();
@@ -258,7 +261,7 @@ impl Link {
         }
     }
 
-    /// The application leaves it idle.
+    /// Shrinks the congestion window while the application leaves it idle.
     pub(super) fn fit(&mut self, now: Instant) {
         if now - self.full_at.max(self.fitted_at) < self.smoothed_rtt + LEAST_TIMEOUT {
             return;

@@ -1,5 +1,5 @@
-//! The controller over many sets of links at once: what it brings in the median and at worst, where one bar for each set would have to be as low as
-//! the worst needs it.
+//! The controller over many sets of links at once: its goodput in the median and at worst. A limit for each
+//! single set would have to be as low as the worst needs.
 //!
 //! `cargo test -p policy many -- --nocapture` prints the figures of docs/readings/tried.csv.
 
@@ -54,7 +54,7 @@ fn thousandths(part: u64, whole: u64) -> u64 {
     part * 1_000 / whole.max(1)
 }
 
-/// Always the same sets.
+/// The same sets in every run.
 fn sets<T: core::fmt::Debug>(count: usize, strategy: impl Strategy<Value = T>) -> Vec<T> {
     let config = ProptestConfig::default();
     let random = TestRng::deterministic_rng(config.rng_algorithm);
@@ -64,7 +64,8 @@ fn sets<T: core::fmt::Debug>(count: usize, strategy: impl Strategy<Value = T>) -
         .collect()
 }
 
-/// What comes in the minute after a link has joined, and in the half minute ten seconds after it is gone again.
+/// Goodput in the minute after a link has joined, and in the half minute that starts ten seconds after it
+/// left.
 fn comes_and_goes(mut world: World, other: Shape) -> [Bitrate; 2] {
     world.run(30);
     world.join(other);
@@ -75,7 +76,7 @@ fn comes_and_goes(mut world: World, other: Shape) -> [Bitrate; 2] {
 }
 
 #[test]
-fn many_links_that_join_bring_what_they_bring_a_stock_host() {
+fn many_joining_links_carry_as_much_as_with_a_stock_host() {
     let radio = any_place(2).prop_map(|place| Place {
         wired: false,
         ..place
@@ -95,12 +96,13 @@ fn many_links_that_join_bring_what_they_bring_a_stock_host() {
     assert!(without.median() >= 980 && without.in_the_worst_twentieth() >= 900 && without.worst() >= 830);
 }
 
-/// Quarters of what is under way when every link is full.
+/// Quarters of what is in flight when every link is full.
 const FIXED: [u64; 9] = [2, 3, 4, 5, 6, 8, 10, 12, 16];
 /// As good as the best.
 const NO_LESS: u64 = 980;
 
-/// Ours against the best of all windows that stay: its goodput over the best one's, and its mean over the smallest that is as good as the best.
+/// The controller against the best of all fixed windows: its goodput over the best one's, and its mean over
+/// the smallest that is as good as the best.
 fn against_fixed(place: &Place) -> [u64; 2] {
     let fixed = FIXED.map(|quarters| {
         let world = place.fixed(quarters);
@@ -121,7 +123,7 @@ fn against_fixed(place: &Place) -> [u64; 2] {
 }
 
 #[test]
-fn many_sets_of_links_have_as_much_as_with_the_best_window_for_good() {
+fn many_sets_of_links_carry_as_much_as_with_the_best_fixed_window() {
     for wired in [true, false] {
         let places = sets(24, any_place(3).prop_map(move |place| Place { wired, ..place }));
         let parts: Vec<[u64; 2]> = places.iter().map(against_fixed).collect();
@@ -138,8 +140,8 @@ fn many_sets_of_links_have_as_much_as_with_the_best_window_for_good() {
     }
 }
 
-/// Twice the rate, or twice the round trips: what fits under way has doubled. Experiments may end some steps of an eighth apart, so that one set alone
-/// says little; and the room beyond a short round trip stays what it is.
+/// Twice the rate, or twice the round trips: what fits in flight doubles. Trials may end some steps of an
+/// eighth apart, so that one set alone says little. The room beyond a short round trip does not change.
 #[test]
 fn many_windows_double_with_the_rate_and_with_the_round_trip() {
     let mean = |place: &Place| {
@@ -164,9 +166,9 @@ fn many_windows_double_with_the_rate_and_with_the_round_trip() {
     assert!(fast.worst() >= 1_300 && far.worst() >= 1_300);
 }
 
-/// One set of links is one course.
+/// One set of links always has the same course.
 #[test]
-fn many_courses_come_out_the_same_again() {
+fn many_courses_are_reproducible() {
     for place in sets(12, any_place(3)) {
         let [once, again] = [(); 2].map(|()| {
             let mut world = place.world();

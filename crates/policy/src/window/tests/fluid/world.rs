@@ -1,15 +1,17 @@
 //! A connection over some links, and a sender that fills them as Linux does.
 //!
 //! # Sources
-//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: the next bytes, as many as the window lets through and up to 64 KiB, go to the
-//!   subflow whose queue, over its pacing rate, is shortest.
-//! - RFC 8684 §3.3.1: the window counts from what has arrived in order over all links, and its right edge does not move back.
+//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: the next bytes, within the window and up
+//!   to 64 KiB, go to the subflow with the least queue divided by pacing rate.
+//! - RFC 8684 §3.3.1: the window counts from what has arrived in order over all links, and its right edge
+//!   does not move back.
 //!
 //! # Where we differ, and why
-//! 1. Steps of a millisecond, blocks of three segments. (Steps of 5 ms make round trips 5 to 10 ms longer than the controller is told, and that
-//!    costs a twentieth of goodput.)
-//! 2. No noise of the hosts' own.
-//! 3. No backups ([`crate::slow`]); marks ([`crate::queue::aqm`]) as on a host: where the links are cables, and while one of them is starved.
+//! 1. Steps of a millisecond, blocks of three segments. (Steps of 5 ms lengthen round trips by 5 to 10 ms
+//!    beyond what the controller knows, which costs a twentieth of goodput.)
+//! 2. No noise from the hosts themselves.
+//! 3. No backups ([`crate::slow`]). Marks ([`crate::queue::aqm`]) as on a host: where the links are cables,
+//!    and while one of them is starved.
 
 use super::super::super::*;
 use super::link::{BLOCK, Link, SEGMENT, Shape};
@@ -18,19 +20,19 @@ use alloc::vec::Vec;
 
 const STEP: Duration = Duration::from_millis(1);
 const LOOK_EVERY: u64 = 50;
-/// What a stock host lets its peer send ahead.
+/// The receive window of a stock host.
 const STOCK: Bytes = Bytes::new(6_000_000);
-/// Blocks that a choice of the scheduler holds for.
+/// Blocks assigned by one decision of the scheduler.
 const BURST: u64 = 65_536 / BLOCK;
-/// Blocks that may wait on a subflow: the sender's own buffer.
+/// Blocks that may be unsent on a subflow: the sender's own buffer.
 const UNSENT: usize = 1_000_000 / BLOCK as usize;
 
-/// A new window.
+/// A change of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Change {
     pub(super) at: Instant,
     pub(super) window: Bytes,
-    /// What the links were believed to carry.
+    /// The estimated capacity of the links.
     pub(super) capacity: Bitrate,
 }
 
@@ -39,14 +41,14 @@ pub(super) struct World {
     pub(super) now: Instant,
     steps: u64,
     links: Vec<Link>,
-    /// The controller; without it the peer may always send so far ahead.
+    /// The controller. Without it the window is fixed.
     pub(super) window: Option<Window>,
     fixed: Bytes,
     /// Whether queues are marked at all, and whether the links are cables.
     marks: bool,
     wired: bool,
     pub(super) changes: Vec<Change>,
-    /// What the application asks for, in percent of what the links carry; over 100: all there is.
+    /// The demand of the application, in percent of the links' capacity. Over 100: unlimited.
     pub(super) demand: u64,
     offered: u64,
     next_block: u64,
@@ -64,7 +66,7 @@ impl World {
         }
     }
 
-    /// The same with one window for good.
+    /// The same with one fixed window.
     pub(super) fn fixed(shapes: &[Shape], wired: bool, window: Bytes) -> Self {
         Self {
             marks: true,
@@ -96,7 +98,7 @@ impl World {
         }
     }
 
-    /// What is under way when every link is full.
+    /// What is in flight when every link is full.
     pub(super) fn product(&self) -> Bytes {
         self.capacity() * self.longest()
     }
@@ -113,23 +115,24 @@ impl World {
         self.window.as_ref().and_then(Window::bound).unwrap_or(self.fixed)
     }
 
-    /// Arrived in order so far.
+    /// Bytes that arrived in order so far.
     pub(super) fn received(&self) -> Bytes {
         Bytes::new(self.in_order * BLOCK)
     }
 
-    /// From now on the application asks for this much, and what it asked for before is forgotten.
+    /// From now on the application demands this much, and its earlier demand is dropped.
     pub(super) fn ask(&mut self, percent: u64) {
         self.demand = percent;
         self.offered = self.next_block * BLOCK;
     }
 
-    /// A link is joined.
+    /// Adds a link.
     pub(super) fn join(&mut self, shape: Shape) {
         self.links.push(Link::new(self.now, shape));
     }
 
-    /// The link that was joined last is gone, and the sender knows it: what has not come is sent again over the first.
+    /// Removes the link that joined last, and the sender knows it: what has not arrived is resent over the
+    /// first.
     pub(super) fn leave(&mut self) {
         let gone = self.links.pop().unwrap();
         self.links[0].again_for(gone);

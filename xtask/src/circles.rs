@@ -167,7 +167,7 @@ mod tests {
         write("b/mod.rs", "mod deep; pub use deep::Deep;");
         write(
             "b/deep.rs",
-            "pub struct Deep; #[cfg(test)] mod tests { use crate::a; }",
+            "pub(in crate::b) struct Deep; #[cfg(test)] mod tests { use crate::a; }",
         );
         write(
             "c.rs",

@@ -235,6 +235,9 @@ impl<'ast> Visit<'ast> for Reader {
         visit::visit_path(self, path);
     }
 
+    /// `pub(crate)` names a place and uses nothing of it.
+    fn visit_visibility(&mut self, _: &'ast Visibility) {}
+
     fn visit_macro(&mut self, call: &'ast syn::Macro) {
         self.tokens(call.tokens.clone());
         visit::visit_macro(self, call);

@@ -3,7 +3,7 @@
 //! # Checked by
 //! `tests/parquet.rs`: the crate's own reader finds the names, the types and all values again.
 
-use crate::Column;
+use crate::column::Column;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::Result;

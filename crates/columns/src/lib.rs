@@ -2,8 +2,10 @@
 //!
 //! [`Table::json_lines`] writes one object a row, [`Table::parquet`] the columns; both hold the same values in the same order.
 
+mod column;
 mod file;
 
+pub use column::Column;
 pub use file::ParquetError;
 use serde_json::Value;
 
@@ -11,39 +13,6 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
     columns: Vec<(String, Column)>,
-}
-
-/// The values of one column.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Column {
-    /// Text.
-    Text(Vec<String>),
-    /// Whole numbers.
-    Integer(Vec<i64>),
-    /// Numbers.
-    Real(Vec<f64>),
-    /// Yes or no.
-    Flag(Vec<bool>),
-}
-
-impl Column {
-    fn len(&self) -> usize {
-        match self {
-            Self::Text(values) => values.len(),
-            Self::Integer(values) => values.len(),
-            Self::Real(values) => values.len(),
-            Self::Flag(values) => values.len(),
-        }
-    }
-
-    fn json(&self, row: usize) -> Value {
-        match self {
-            Self::Text(values) => values[row].clone().into(),
-            Self::Integer(values) => values[row].into(),
-            Self::Real(values) => values[row].into(),
-            Self::Flag(values) => values[row].into(),
-        }
-    }
 }
 
 impl Table {

@@ -1,7 +1,7 @@
 //! What the lab needs of this machine, looked at before anything is made and not in the middle of a run.
 //!
 //! # Checked by
-//! `tests`; `tests/play.rs` of the program: without rights, without `/dev/net/tun`, without MPTCP.
+//! `tests`; `tests/play.rs` of the program: without rights, without /dev/net/tun, without MPTCP.
 
 use linux::doctor::{self, Check, Need};
 use linux::netns::Netns;

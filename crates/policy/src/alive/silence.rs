@@ -26,8 +26,8 @@
 //! 6. A silent backup is not probed here, since it receives nothing while others carry data:
 //!    [`crate::alive::reserves`] probes it. What we sent over it and is not acknowledged is missed as on any
 //!    other.
-//! 7. If a poll has found new data on a link, the same poll raises no doubt for one of its subflows, which
-//!    may wait for a timeout of its own.
+//! 7. A poll that finds new data on a link raises no doubt for one of its silent subflows. That subflow may
+//!    wait for a timeout of its own.
 //! 8. Links that fall silent together have one cause, which is rarely their death: the peer, its host or a
 //!    shared part of the path pauses for a moment. So while no link is known to be alive, none is removed
 //!    until the replies of all are overdue. Nothing is lost by waiting, as there is no other link to use.

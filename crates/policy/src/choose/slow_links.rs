@@ -82,8 +82,8 @@ fn watch_slow(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) {
     }
 }
 
-/// The state of a link that would otherwise be in use, if each connection over it keeps it as a backup
-/// because it is slow, or tries it in use.
+/// The state of a link that would otherwise be in use, if each connection over it has demoted it as slow, or
+/// has it on trial.
 pub(crate) fn word(state: &State, link: LinkId) -> Option<(&'static str, String)> {
     let mut over = state.conns.values().filter(|conn| conn.has(link));
     let (verb, why) = over.next()?.slow.word(link)?;

@@ -189,9 +189,9 @@ impl Conn {
 
     /// Records that a join over this link failed, and returns the sentence to report, if any.
     ///
-    /// The pause before the next attempt doubles each time that the peer refuses it again or the moment is
-    /// wrong again, unless the last failure was long ago. Two failures are not reported: a refusal while our
-    /// RM_ADDR may still be on its way, and the kernel's first one, whose reason may still be unknown.
+    /// The pause before the next attempt doubles with each refusal, and with each untimely join, unless the
+    /// last failure was long ago. Two failures are not reported: a refusal while our RM_ADDR may still be on
+    /// its way, and the kernel's first one, whose reason may still be unknown.
     pub(crate) fn join_failed(
         &mut self,
         now: Instant,

@@ -4,8 +4,8 @@
 //! A controller that paces and probes for the rate itself (BBR) ignores marks and losses in its startup. It
 //! stops when three round trips have raised the rate by less than a quarter, and by then twice what fills the
 //! link is in flight. What overflows the queue is retransmitted a round trip later, and all bytes from other
-//! links wait for it. If it is held to 70 % of the acknowledged rate from the first sign of a queue, the same
-//! three round trips show it that there is no more.
+//! links wait for it. So the rate is held to 70 % of the acknowledged rate from the first sign of a queue.
+//! The same three round trips then show the controller that there is no more.
 //!
 //! # Sources
 //! - Linux 6.18, `net/ipv4/tcp_bbr.c`: `bbr_check_full_bw_reached`, pacing and window gain of 2.89 until

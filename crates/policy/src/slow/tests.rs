@@ -245,8 +245,8 @@ fn few_out_of_order_bytes_change_nothing() {
     assert_eq!(fluid.changes, []);
 }
 
-/// A minute and a half with the slow link as backup, at a twentieth of the rate that the others have shown,
-/// with `held` bytes out of order. Returns when the link was promoted.
+/// A minute and a half with the slow link as backup and `held` bytes out of order, at a twentieth of the
+/// others' earlier rate. Returns when the link was promoted.
 fn little_comes(held: Bytes) -> Option<Duration> {
     let mut fluid = Fluid::new([30, 30, 3], 55);
     fluid.run(2);

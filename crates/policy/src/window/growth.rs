@@ -14,8 +14,8 @@
 //!    of a second. Twice the usual window is four times what is in flight on links of unequal round trips. It
 //!    gave a sender without congestion marks more than any queue holds (30 of 30 starts with bbr on
 //!    `window-equal` had a gap of over 100 ms).
-//! 2. The rate of the last round trip counts, not only the mean of 300 ms, which is a quarter of it while the
-//!    rate doubles every 50 ms.
+//! 2. The rate of the last round trip counts, not only the mean of 300 ms. That mean is a quarter of it while
+//!    the rate doubles every 50 ms.
 //! 3. Links start one after the other, and one that has overflowed its short queue hides that the next still
 //!    grows. So over cables slow start is not over before ten round trips with all links, or a second and a
 //!    half after the start.

@@ -15,8 +15,8 @@ use world::{Change, World};
 /// queues. In the worst case all congestion windows are halved together, to half of what is in flight when
 /// the links are full. Reno then reaches three quarters on average, less the halts.
 ///
-/// With 2 products and the same model, 95 sets of links of 100 reach 98 % of a stock host's goodput or more,
-/// and the worst of 300 reaches 86. Here 95 of 100 reach 88 or more, and the worst 78.
+/// With 2 products and the same model, 95 sets of links of 100 reach at least 98 % of a stock host's goodput.
+/// The worst of 300 reaches 86. Here 95 of 100 reach 88 or more, and the worst 78.
 const HALVED_TOGETHER: u64 = 70;
 /// Marks halve windows without a halt. Short queues overflow before they are marked.
 const MARKED: u64 = 80;

@@ -6,7 +6,7 @@
 //! packet time. A packet has no size in bytes. Time advances by a millisecond.
 //!
 //! It leaves out timeouts, delayed acknowledgements, reordering, and backlog that the sender has already
-//! assigned to a subflow (an order acts after a round trip and 100 ms instead).
+//! assigned to a subflow. Instead of the latter, an order acts after a round trip and 100 ms.
 
 use crate::cc::{Controller, Flow, Interval};
 use crate::io::LinkId;

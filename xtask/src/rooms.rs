@@ -151,7 +151,6 @@ pub const ROOMS: &[Room] = &[
         name: "bench",
         rooms: &[
             "units", "wire", "policy", "links", "trace", "scenario", "sim", "linux", "lab", "show", "runs",
-            "bench",
         ],
         crates: &["anyhow", "clap", "libc", "serde_json"],
         no_std: false,

@@ -1,12 +1,14 @@
 //! When each station next acts: the medium's only queue of events.
 //!
-//! Every station has at most one thing ahead of it (the end of its countdown, of its frame, of its wait for an answer), so the queue is a
-//! fixed set of deadlines rather than a heap of events. A frame moves the deadlines of everybody who hears it, twice, long before most of
-//! them are reached: what counts is that moving a deadline is one store. The least is found by scanning blocks that changed.
+//! Every station has at most one pending deadline: the end of its countdown, of its frame, or of its wait for
+//! an answer. So the queue is a fixed set of deadlines rather than a heap of events. A frame moves the
+//! deadlines of everybody who hears it twice, long before most of them are reached. Moving a deadline must
+//! therefore be cheap: it is one store. The least deadline is found by scanning the blocks that changed.
 //!
-//! Measured on whole runs (`sim`'s example `queues`, nanoseconds for each frame on the air, the best of three; the others delete lazily):
+//! Measured on whole runs (`sim`'s example `queues`, in ns per frame on the air, the best of three; the
+//! others delete lazily):
 //!
-//! | stations, all of which always have something to send | blocks | binary heap | radix heap | hierarchical wheel | calendar |
+//! | saturated stations | blocks | binary heap | radix heap | hierarchical wheel | calendar |
 //! |---|---|---|---|---|---|
 //! | 1 | 156 | 172 | 229 | 582 | 231 |
 //! | 10 who hear each other | 401 | 726 | 659 | 973 | 597 |
@@ -14,10 +16,10 @@
 //! | ten cells of 11 | 1308 | 1820 | 1642 | 1609 | 1752 |
 //! | a hundred cells of 11 | 1898 | 2560 | 2146 | 2141 | 4441 |
 //!
-//! Fifty count down together and have few deadlines between them (`clique`), so that any structure does.
+//! Fifty count down together and have few deadlines between them (`clique`), so any structure is fast enough.
 //!
 //! # Checked by
-//! `tests`: against a plain scan; the example: every structure gives the same run.
+//! `tests`: against a plain scan. The example: every structure gives the same run.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -27,12 +29,12 @@ pub const NEVER: u64 = u64::MAX;
 
 /// A set of deadlines, one for each station.
 ///
-/// Of equal deadlines the one of the lower station comes first, so that one seed gives one order.
+/// Among equal deadlines that of the lower station comes first, so one seed gives one order.
 pub trait Schedule {
     /// For `stations` stations, none of which has a deadline.
     fn with_stations(stations: usize) -> Self;
 
-    /// Sets a station's deadline; [`NEVER`] takes it away.
+    /// Sets a station's deadline. [`NEVER`] removes it.
     fn set(&mut self, station: usize, deadline: u64);
 
     /// The least deadline and its station; [`NEVER`] if there is none.
@@ -40,7 +42,8 @@ pub trait Schedule {
 }
 
 const BLOCK: usize = 16;
-/// So many are compared one by one: several at a time could not be read before what was written last, one by one, is in the cache.
+/// Up to this many are compared one by one. Vector loads would have to wait until the last single stores are
+/// in the cache.
 const FEW: usize = 4;
 
 /// Deadlines in blocks of 16, the blocks' least deadlines in blocks of 16, and so on up to a single block.
@@ -48,12 +51,12 @@ const FEW: usize = 4;
 pub struct Blocks {
     levels: Vec<Level>,
     stations: usize,
-    /// The least deadline and its station, while nothing has changed since it was asked for.
+    /// The least deadline and its station, as long as nothing has changed since the last query.
     known: Option<(u64, usize)>,
 }
 
-/// The deadlines of a block. As floating-point numbers their bits stand in the same order, and those, other than 64-bit integers, the oldest
-/// x86-64 compares several at a time.
+/// The deadlines of a block, as floating-point numbers. Their bit patterns sort in the same order, and the
+/// oldest x86-64 can compare several of them at once, unlike 64-bit integers.
 type Block = [f64; BLOCK];
 
 const fn key(deadline: u64) -> f64 {
@@ -75,7 +78,7 @@ const fn deadline(key: f64) -> u64 {
 #[derive(Debug)]
 struct Level {
     blocks: Vec<Block>,
-    /// One bit for each block that has changed since the level above was brought up to date.
+    /// One bit for each block that has changed since the level above was updated.
     stale: Vec<u64>,
 }
 
@@ -175,7 +178,7 @@ fn least(block: &Block) -> f64 {
     lesser(lesser(four[0], four[2]), lesser(four[1], four[3]))
 }
 
-/// Bits of floating-point numbers that get less from place to place.
+/// Floating-point numbers whose bit patterns decrease from place to place.
 const ORDER: Block = {
     let (mut order, mut place) = ([0.0; BLOCK], 0);
     while place < BLOCK {
@@ -185,8 +188,9 @@ const ORDER: Block = {
     order
 };
 
-/// The first place of the least key in its block. All are looked at, several at a time: where to stop cannot be predicted. A function of its own:
-/// among other code compilers take the four apart.
+/// The first place of the least key in its block. All are checked, several at a time, because an early exit
+/// cannot be predicted. It is a separate function: inlined into other code, compilers split the vectors of
+/// four.
 #[inline(never)]
 fn position_of(least: f64, block: &Block) -> usize {
     let mut four = [0.0; 4];

@@ -30,16 +30,17 @@ pub(in crate::air) enum Phase {
     Responding,
 }
 
-/// The part of a station that every frame in its reach touches: kept small, because that is where the time goes.
+/// The part of a station that every frame in its reach touches. It is kept small because accessing it
+/// dominates the run time.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::air) struct Radio {
-    /// When the countdown began, or will: the end of DIFS or EIFS.
+    /// Start of the countdown, past or future: the end of DIFS or EIFS.
     pub(in crate::air) from: u64,
-    /// Until when frames that were heard have reserved the medium.
+    /// End of the reservation by the frames heard.
     pub(in crate::air) nav: u64,
-    /// Slots that are left to count.
+    /// Slots left to count.
     pub(in crate::air) slots: u16,
-    /// Frames on the air whose energy alone makes the medium busy here.
+    /// Number of frames on the air whose energy alone makes the medium busy here.
     pub(in crate::air) loud: u16,
     /// The frame to which the receiver is synchronised.
     pub(in crate::air) lock: u16,
@@ -50,17 +51,18 @@ pub(in crate::air) struct Radio {
     pub(in crate::air) counting: bool,
     /// Something else was on the air while it was synchronised.
     pub(in crate::air) disturbed: bool,
-    /// The last frame that it received was broken: EIFS comes next.
+    /// The last frame received was broken: EIFS comes next.
     pub(in crate::air) broken: bool,
-    /// It waits for its first access without a backoff: one becomes due if the medium gets busy before.
+    /// It waits for its first access without a backoff. A backoff becomes due if the medium gets busy first.
     pub(in crate::air) fresh: bool,
-    /// Which of the air's timings it keeps.
+    /// Index of its timing in the air's list.
     pub(in crate::air) timing: u8,
-    /// The channel that it is on, as its place in the air's list.
+    /// Index of its channel in the air's list.
     pub(in crate::air) channel: u8,
-    /// The world is told of every frame that it makes sense of.
+    /// It reports every frame that it decodes to the world.
     pub(in crate::air) monitor: bool,
-    /// Its clique keeps its countdown and its view of the medium: here, only phase, `wants`, timing and channel are true.
+    /// Its clique keeps its countdown and its view of the medium. Here, only phase, `wants`, timing and
+    /// channel are valid.
     pub(in crate::air) in_step: bool,
 }
 
@@ -90,17 +92,17 @@ impl Radio {
         self.from + u64::from(self.slots) * u64::from(timing.slot)
     }
 
-    /// Whether it transmits at its deadline come what may: what began just before goes unnoticed.
+    /// Whether it is sure to transmit at its deadline: it does not notice a frame that began just before.
     pub(super) fn is_committed(&self, now: u64, timing: &Timing) -> bool {
         self.wants && self.phase == Phase::Listening && self.access(timing) < now + timing.blind
     }
 
-    /// The medium is idle, as far as this radio can tell.
+    /// Whether the medium is idle, as far as this radio can tell.
     pub(in crate::air) const fn is_idle(&self) -> bool {
         self.loud == 0 && self.lock == NONE && !matches!(self.phase, Phase::Transmitting)
     }
 
-    /// The medium becomes busy: takes off the slots that have passed.
+    /// The medium becomes busy: subtracts the slots that have passed.
     #[inline]
     pub(in crate::air) fn freeze(&mut self, now: u64, timing: &Timing, countdown: Countdown) {
         self.counting = false;
@@ -113,7 +115,8 @@ impl Radio {
         self.slots = self.slots.saturating_sub(passed + busy);
     }
 
-    /// The medium becomes idle: the countdown goes on after DIFS, or EIFS after a broken frame.
+    /// The medium becomes idle: the countdown continues after DIFS, or after EIFS if the last frame was
+    /// broken.
     #[inline]
     pub(in crate::air) fn resume(&mut self, now: u64, timing: &Timing) {
         let space = if self.broken { timing.eifs } else { timing.difs };
@@ -122,7 +125,8 @@ impl Radio {
         self.counting = true;
     }
 
-    /// Begins a backoff of `slots` at `now`: on an idle medium at the next boundary of a slot (802.11-2020 figure 10-26).
+    /// Begins a backoff of `slots` at `now`. On an idle medium it begins at the next slot boundary
+    /// (802.11-2020 figure 10-26).
     pub(in crate::air) fn begin_backoff(&mut self, now: u64, slots: u16, timing: &Timing) {
         if self.counting && now > self.from {
             let slot = u64::from(timing.slot);

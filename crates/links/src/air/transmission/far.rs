@@ -1,19 +1,23 @@
-//! What arrives from far away: summed up once for all who receive a frame, by what it adds in the middle of them and how that changes from there.
+//! Interference from far away, summed once for all receivers of a frame: its power at their centre, and its
+//! slope there.
 //!
-//! Whoever receives a frame stands near the others who do, and senders that are several times as far away look much the same from all of these
-//! places. The sum of their powers is taken in the middle, with its slope; what is left out, the curvature, is bounded. Where the bound leaves
-//! a doubt about an outcome, they are added up at the receiver (`arrival`); where that does, too, the powers are taken one by one.
+//! The receivers of a frame stand near each other. Senders several times as far away look much the same from
+//! all of them. The sum of their powers is taken at the centre, with its slope. What is left out, the
+//! curvature, is bounded. If the bound leaves an outcome in doubt, they are added up at the receiver
+//! (`arrival`). If that leaves a doubt too, the powers are added one by one.
 //!
 //! # Sources
-//! - Greengard and Rokhlin 1987 ("A fast algorithm for particle simulations", §2): far sources by the first terms of an expansion, with a
-//!   bound of the rest.
-//! - For a power that falls with distance r as r⁻ⁿ no second derivative exceeds n(n + 1)·r⁻ⁿ⁻² (Taylor's theorem then bounds the rest).
+//! - Greengard and Rokhlin 1987 ("A fast algorithm for particle simulations", §2): far sources by the first
+//!   terms of an expansion, with a bound on the remainder.
+//! - For a power that falls with distance r as r⁻ⁿ, no second derivative exceeds n(n + 1)·r⁻ⁿ⁻² (Taylor's
+//!   theorem then bounds the remainder).
 //!
 //! # Where we differ, and why
 //! 1. Only the bounds are used, never the sum itself: no outcome depends on the expansion.
-//! 2. Sources are taken four at a time, in single precision: what that makes inexact belongs to the bounds.
-//! 3. How much arrives is calculated within a few per cent only, too ([`Rough`]): that takes a third of the instructions off, and leaves a doubt where
-//!    there was none in 0.3 % of the receptions (a thousand access points of ten clients each).
+//! 2. Sources are taken four at a time in single precision. The bounds include the resulting error.
+//! 3. The received power, too, is calculated only within a few per cent ([`Rough`]). That saves a third of
+//!    the instructions. It leaves a doubt where there was none in 0.3 % of the receptions (a thousand access
+//!    points of ten clients each).
 //!
 //! # Checked by
 //! `tests`: bounds against exact sums; `reception`'s tests: outcomes with and without.
@@ -25,31 +29,33 @@ use super::four::Four;
 use super::rough::Rough;
 use crate::air::place::circle::Circle;
 
-/// From where on a source is far, for all frames of a run.
+/// Distances from which a source counts as far, for all frames of a run.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::air) struct Limits {
-    /// The widest circle that frames are bounded in: whoever is heard at all is nearer than this, in mm.
+    /// Widest circle in which frames are bounded, in mm. Any station that is heard at all is nearer than
+    /// this.
     pub(in crate::air) around_mm: f64,
-    /// Whoever is farther away than this is out of reach, in mm.
+    /// A station farther away than this is out of reach, in mm.
     reach_mm: i64,
-    /// What arrives after a metre, as a part of what is sent.
+    /// Power received at one metre, as a fraction of the power sent.
     metre: f64,
-    /// Its log₂.
+    /// log₂ of `metre`.
     reference: f32,
-    /// The exponent with which power falls with the distance.
+    /// The path-loss exponent: power falls with this power of the distance.
     falls: f64,
-    /// What is left of that beside the square, by the square of the distance.
+    /// The path loss beyond the inverse square, as a function of the squared distance.
     pub(in crate::air) rest: Rough,
-    /// A whole number, not less than that.
+    /// An integer not less than the path-loss exponent.
     powers: usize,
-    /// The least that any power has of either, in mm: how far it stands out of the noise, and how far it counts.
+    /// Smallest of each distance over all powers, in mm: up to which a source exceeds the noise, and up to
+    /// which it counts.
     least_mm: (f64, f64),
 }
 
-/// How far a source of some power is what it can be to a receiver, in m.
+/// How a receiver treats a source of some power, by distance in m.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::air) struct Rings {
-    /// Farther away than this it does not stand out of the noise.
+    /// Farther away than this it does not exceed the noise.
     noise: f32,
     /// Nearer than this it counts.
     sure: f32,
@@ -58,14 +64,14 @@ pub(in crate::air) struct Rings {
 }
 
 impl Rings {
-    /// A source that has to be looked at by itself wherever it is.
+    /// A source that is added individually wherever it is.
     pub(in crate::air) const NEAR: Self = Self {
         noise: f32::INFINITY,
         sure: 0.0,
         any: 0.0,
     };
 
-    /// For sources of which each has one or the other.
+    /// The rings for a set of sources that each have one or the other.
     pub(in crate::air) const fn with(self, other: Self) -> Self {
         Self {
             noise: self.noise.max(other.noise),
@@ -74,8 +80,9 @@ impl Rings {
         }
     }
 
-    /// Where that changes for the receivers in a circle of that radius, by the square of the distance from its middle, in m²: nearer than the
-    /// first a source stands out of the noise for some of them, nearer than the second it counts for all, nearer than the third for some.
+    /// The rings for receivers in a circle of that radius, as squared distances from its centre, in m².
+    /// Nearer than the first, a source exceeds the noise for some of them. Nearer than the second it counts
+    /// for all, nearer than the third for some.
     fn squared(&self, radius: f32) -> [f32; 3] {
         let near = (self.noise.max(radius) + radius) * (1.0 + INEXACT as f32);
         let (sure, any) = ((self.sure - radius).max(0.0), self.any + radius);
@@ -83,11 +90,11 @@ impl Rings {
     }
 }
 
-/// What a table of gains, single precision, and polynomials in the place of functions may be off, as a part.
+/// Relative error allowed for the table of gains, single precision, and polynomials used as approximations.
 pub(in crate::air) const INEXACT: f64 = 0.003;
 
 impl Limits {
-    /// `reference` and `falls`: what arrives of each milliwatt after a metre, and the exponent with which it falls with the distance.
+    /// `reference` is the power received at one metre per milliwatt sent. `falls` is the path-loss exponent.
     pub(in crate::air) fn new((reference, falls): (f64, f64), around_mm: i64, reach_mm: i64) -> Self {
         Self {
             around_mm: around_mm as f64,
@@ -101,19 +108,20 @@ impl Limits {
         }
     }
 
-    /// Whoever is farther than this from the middle of a circle is out of reach for all in it, in mm.
+    /// Whoever is farther than this from the centre of a circle is out of reach for everybody in it, in mm.
     pub(in crate::air) const fn scope_mm(&self, circle: &Circle) -> i64 {
         // A radius is a whole number.
         self.reach_mm + circle.radius_mm as i64
     }
 
-    /// What arrives of four sources of some power, by the squares of their distances in m².
+    /// Power received from four sources, by the squares of their distances in m².
     #[inline]
     pub(in crate::air) fn arriving(&self, milliwatts: Four, squared: Four) -> Four {
         milliwatts * squared.power(self.reference, self.falls as f32 / 2.0)
     }
 
-    /// The rings of sources that send with that power. They count from now on for [`Background::at`].
+    /// The rings of sources that send with that power. [`Background::at`] takes them into account from now
+    /// on.
     pub(in crate::air) fn rings(&mut self, milliwatts: f64, noise: f64, negligible: f64) -> Rings {
         let distance = |power| 1e3 * libm::pow(self.metre * milliwatts / power, 1.0 / self.falls);
         let (noise, negligible) = (distance(noise), distance(negligible));
@@ -123,11 +131,12 @@ impl Limits {
         Rings { noise, sure, any }
     }
 
-    /// How far away from the middle of a circle of that radius what is far is at least, and what counts in some places only; in mm.
+    /// Smallest distances from the centre of a circle of that radius, in mm: of far sources, and of those
+    /// that count in some places only.
     fn nearest_mm(&self, radius_mm: f64) -> (f64, f64) {
         let (noise, sure) = self.least_mm;
         let nearest = noise.max(radius_mm) + radius_mm;
-        // What counts in some places only is far, too.
+        // Sources that count in some places only are far, too.
         (nearest, nearest.max(sure - radius_mm))
     }
 }

@@ -1,15 +1,18 @@
-//! Minstrel: the modes with the highest measured throughput, tried one after the other, and a tenth of the frames to look around.
+//! Minstrel: tries the modes with the highest measured throughput in turn, and spends a tenth of the frames
+//! on probes.
 //!
 //! # Sources
-//! - Linux wireless documentation, "The minstrel rate control algorithm for mac80211": intervals of 100 ms, exponentially weighted means with
-//!   75 % of the past, chains of four (best throughput, second best, best probability, lowest rate), 10 % of frames to look around: a random
-//!   mode that is faster than the best is tried first, a slower one second; each stage takes at most 6 ms.
-//! - `net/mac80211/rc80211_minstrel.c` of Linux 3.x: probabilities below 10 % count as no throughput; among modes above 95 % the fastest has the
-//!   "best probability".
+//! - Linux wireless documentation, "The minstrel rate control algorithm for mac80211". Intervals of 100 ms,
+//!   and exponentially weighted means with 75 % of the past. Chains of four: best throughput, second best,
+//!   best probability, lowest rate. 10 % of frames are probes: a random mode that is faster than the best is
+//!   tried first, a slower one second. Each stage takes at most 6 ms.
+//! - `net/mac80211/rc80211_minstrel.c` of Linux 3.x: probabilities below 10 % count as no throughput. Among
+//!   modes above 95 %, the fastest has the "best probability".
 //!
 //! # Where we differ, and why
-//! 1. The mode to look at is drawn for each frame; Linux walks through a table of such draws.
-//! 2. A station begins at the lowest rate and looks around from there, as Linux does once its first interval is over.
+//! 1. The mode to probe is drawn for each frame. Linux walks through a table of such draws.
+//! 2. A station begins at the lowest rate and probes from there, as Linux does once its first interval is
+//!    over.
 //!
 //! # Checked by
 //! `rate::tests`, `sim`'s `tests/diversity.rs`.
@@ -23,9 +26,9 @@ use super::{Chain, backoff, exchange, tries};
 use crate::air::phy::mode::Mode;
 use crate::air::phy::timing::Timing;
 
-/// How often means are taken, in ns.
+/// Interval between updates of the means, in ns.
 const INTERVAL: u64 = 100_000_000;
-/// Of so many frames one looks around.
+/// One in this many frames is a probe.
 const LOOK_AROUND: u64 = 10;
 const HOPELESS: f64 = 0.1;
 const GOOD: f64 = 0.95;

@@ -1,22 +1,30 @@
-//! Minstrel-HT: Minstrel for 802.11n, where many frames share a preamble and a backoff, and their loss is told by one acknowledgement.
+//! Minstrel-HT: Minstrel for 802.11n, where many frames share a preamble and a backoff, and one block
+//! acknowledgement reports their losses.
 //!
 //! # Sources
-//! - `net/mac80211/rc80211_minstrel_ht.c` of Linux 3.14, of the time of nsdi15's experiments:
-//!   - intervals of half of Minstrel's 100 ms; groups of streams, guard interval and width (`minstrel_ht_update_stats`);
-//!   - throughput of a frame of 1,200 bytes with its share of the overhead at the mean length of aggregates; probabilities below 10 % count as
-//!     nothing, above 90 % as 90 %: losses to collisions must not decide (`minstrel_ht_calc_tp`);
-//!   - the likeliest mode is the fastest of those above 75 %, with a stream less than the best if it has several;
-//!   - chains of best, second best and likeliest, all but the first behind requests to send (`minstrel_ht_set_rate`), each as often as an
-//!     aggregate of the mean length fits into 6 ms, but twice at least (`minstrel_calc_retransmit`), and twice where hardly any get through;
-//!   - probes are single frames in the place of the first stage, one after 16 frames and two for each frame of a mean aggregate, at most eight for
-//!     each group in an interval; a mode that is known to be above 95 % is not probed, nor, but for three in an interval that have not been tried
-//!     for 20, one that is slower than those in use (`minstrel_get_sample_rate`);
-//!   - a best or second mode of whose frames in an interval 80 % are lost gives way at once to that of another group (`minstrel_downgrade_rate`).
+//! - `net/mac80211/rc80211_minstrel_ht.c` of Linux 3.14, of the time of nsdi15's experiments.
+//! - Intervals of half of Minstrel's 100 ms. Groups of streams, guard interval and width
+//!   (`minstrel_ht_update_stats`).
+//! - Throughput of a 1,200-byte frame with its share of the overhead at the mean aggregate length.
+//!   Probabilities below 10 % count as nothing, above 90 % as 90 %: losses to collisions must not decide
+//!   (`minstrel_ht_calc_tp`).
+//! - The likeliest mode is the fastest of those above 75 %, with one stream fewer than the best if that has
+//!   several.
+//! - Chains of best, second best and likeliest, all but the first behind RTS (`minstrel_ht_set_rate`). Each
+//!   is tried as often as an aggregate of the mean length fits into 6 ms, but at least twice
+//!   (`minstrel_calc_retransmit`). It is tried twice if hardly any get through.
+//! - Probes are single frames instead of the first stage: one after 16 frames and two for each frame of a
+//!   mean aggregate, at most eight per group and interval. A mode known to be above 95 % is not probed. A
+//!   mode slower than those in use is not probed either, except for three in an interval that have not been
+//!   tried for 20 intervals (`minstrel_get_sample_rate`).
+//! - If a best or second mode loses 80 % of its frames in an interval, another group's mode replaces it at
+//!   once (`minstrel_downgrade_rate`).
 //!
 //! # Where we differ, and why
-//! 1. The mode to probe is drawn for each frame; Linux walks through a table of draws, group by group.
-//! 2. Linux 3.14 computes the bound of 90 % and, by mistake, does not use it; what its comment says is done here.
-//! 3. What an aggregate takes is bounded where it is put together.
+//! 1. The mode to probe is drawn for each frame. Linux walks through a table of draws, group by group.
+//! 2. Linux 3.14 computes the limit of 90 % and, by mistake, does not use it. This code does what the Linux
+//!    comment says.
+//! 3. The duration of an aggregate is limited where it is assembled.
 //!
 //! # Checked by
 //! `rate::tests`, `sim`'s `tests/diversity.rs`.
@@ -31,29 +39,29 @@ use super::{COMPARED_BYTES, Chain, backoff, exchange, tries};
 use crate::air::phy::mode::Mode;
 use crate::air::phy::timing::{Timing, nanos};
 
-/// How often means are taken, in ns.
+/// Interval between updates of the means, in ns.
 const INTERVAL: u64 = 50_000_000;
 const HOPELESS: f64 = 0.1;
-/// Below it a mode is tried twice, however short it is.
+/// Below this probability a mode is tried twice, however short it is.
 const RARE: f64 = 0.2;
 const CAPPED: f64 = 0.9;
 const LIKELY: f64 = 0.75;
 const GOOD: f64 = 0.95;
 const FORGOTTEN: u32 = 20;
 const BETWEEN_PROBES: f64 = 16.0;
-/// Modes of a group, and its probes in an interval at most.
+/// Modes of a group, and the most probes of a group in an interval.
 const GROUP: usize = 8;
-/// Probes of slower modes in an interval at most.
+/// Most probes of slower modes in an interval.
 const SLOW_PROBES: u32 = 3;
 
 #[derive(Debug)]
 pub(in crate::air) struct MinstrelHt {
     timing: Timing,
-    /// What a request to send and the answer to it take, in ns, as Linux estimates it: two acknowledgements.
+    /// Duration of RTS and CTS, in ns. Linux estimates it as two acknowledgements.
     request: u64,
     /// Group by group.
     modes: Vec<Statistics>,
-    /// What of a frame's time its length alone takes, in ns.
+    /// The part of a frame's duration that depends on its length, in ns.
     contents: Vec<u64>,
     next: u64,
     best: usize,
@@ -62,9 +70,9 @@ pub(in crate::air) struct MinstrelHt {
     normal: Chain,
     /// Mean length of aggregates.
     length: f64,
-    /// Frames until the next probe; less than nothing: since one is due.
+    /// Frames until the next probe. Negative: frames since one became due.
     wait: f64,
-    /// Probes that are left in this interval, and those of slower modes among them.
+    /// Probes left in this interval, and how many of them may be of slower modes.
     probes: usize,
     slow_probes: u32,
     frames: u32,
@@ -120,7 +128,8 @@ impl MinstrelHt {
         }
     }
 
-    /// The mode to try out now, if it is time to and a draw for one of the frames since then is worth it.
+    /// The mode to probe now, if a probe is due and one of the modes drawn, one for each frame since then, is
+    /// worth it.
     fn probe(&mut self, rng: &mut Rng) -> Option<usize> {
         if self.wait > 0.0 || self.probes == 0 {
             return None;
@@ -157,7 +166,7 @@ impl MinstrelHt {
         self.modes[place].mode.streams()
     }
 
-    /// What the likeliest mode may have.
+    /// Most streams that the likeliest mode may have.
     fn fewer_streams(&self) -> u32 {
         (self.streams(self.best) - 1).max(1)
     }
@@ -165,7 +174,7 @@ impl MinstrelHt {
     pub(super) fn tried(&mut self, mode: Mode, frames: u32, acknowledged: u32) {
         self.frames += frames;
         self.aggregates += 1;
-        // Linux counts the frames that come down to it, which are those that get through.
+        // Linux counts the frames that reach the rate control, which are those that get through.
         self.wait -= f64::from(acknowledged);
         let Some(place) = self.modes.iter().position(|known| known.mode == mode) else {
             return;
@@ -176,7 +185,8 @@ impl MinstrelHt {
         }
     }
 
-    /// Hardly anything gets through any more, perhaps for want of paths for so many streams: another group's best takes its place.
+    /// Replaces a mode that hardly delivers by another group's best. The paths may not support that many
+    /// streams.
     fn fall_back(&mut self, from: usize) {
         let group = |group: usize| group * GROUP..(group + 1) * GROUP;
         let fits = |other: &usize| self.streams(other * GROUP) <= self.streams(from);
@@ -206,7 +216,7 @@ impl MinstrelHt {
         (self.probes, self.slow_probes) = (self.modes.len(), SLOW_PROBES);
     }
 
-    /// The mode with the highest throughput, but for one.
+    /// The mode with the highest throughput, except `but`.
     fn fastest(&self, among: Range<usize>, but: Option<usize>) -> usize {
         let first = among.start;
         let others = among.filter(|&place| Some(place) != but);
@@ -255,7 +265,7 @@ impl MinstrelHt {
         }
     }
 
-    /// Frames a second in aggregates of the mean length, as far as is known.
+    /// Estimated frames per second in aggregates of the mean length.
     fn throughput(&self, place: usize) -> f64 {
         let known = &self.modes[place];
         if known.probability < HOPELESS {

@@ -1,13 +1,14 @@
-//! FQ-CoDel: flows take turns, and each is kept short by CoDel.
+//! FQ-CoDel: flows take turns, and CoDel keeps each one short.
 //!
 //! # Sources
-//! - RFC 8290 §4.1.1 (new and old flows, deficits of one full frame), §4.1.3 (a full queue drops from the flow with the most bytes), §4.2
-//!   (dequeuing: CoDel on the flow whose turn it is).
-//! - Linux mac80211: every receiver has its flows; an aggregate takes only those of its own.
+//! - RFC 8290 §4.1.1 (new and old flows, deficits of one full frame), §4.1.3 (a full queue drops from the
+//!   flow with the most bytes), §4.2 (dequeuing: CoDel on the flow whose turn it is).
+//! - Linux mac80211: every receiver has its own flows. An aggregate takes only from those of its receiver.
 //!
 //! # Where we differ, and why
-//! 1. Each flow has a queue of its own; the RFC hashes them into 1,024, so that few share one by accident.
-//! 2. Whoever puts an aggregate together takes the next packet that fits into it: flows to other receivers keep their turns.
+//! 1. Each flow has its own queue. The RFC hashes flows into 1,024 queues, so that few share one by accident.
+//! 2. The code that assembles an aggregate takes the next packet that fits into it. Flows to other receivers
+//!    keep their turns.
 //!
 //! # Checked by
 //! `fq_codel_tests`.
@@ -21,7 +22,7 @@ use crate::queue::codel::{Codel, Verdict};
 
 /// What a flow may send in a turn, in bytes.
 const QUANTUM: i64 = 1_514;
-/// What CoDel leaves alone: no more than a full packet behind the head.
+/// The backlog that CoDel leaves alone: at most a full packet behind the head.
 const FULL_PACKET: u64 = 1_500;
 
 type Key = (Destination, u8, u32);
@@ -31,7 +32,7 @@ pub(in crate::air) struct FqCodel {
     config: crate::Codel,
     flows: Vec<Flow>,
     places: BTreeMap<Key, u32>,
-    /// Flows that take turns; those that were empty until now come first.
+    /// Flows that take turns. Those that were empty until now come first.
     fresh: VecDeque<u32>,
     old: VecDeque<u32>,
     length: usize,
@@ -83,7 +84,7 @@ impl FqCodel {
         }
     }
 
-    /// Drops the oldest packet of the flow that holds the most bytes.
+    /// Drops the oldest packet of the flow with the most bytes.
     pub(super) fn drop_of_fattest(&mut self) -> Option<Packet> {
         let fattest = self.flows.iter_mut().max_by_key(|flow| flow.bytes)?;
         let (_, packet) = fattest.take()?;
@@ -91,7 +92,7 @@ impl FqCodel {
         Some(packet)
     }
 
-    /// Keeps what stays.
+    /// Keeps the packets for which `stays` returns true.
     pub(in crate::air) fn retain(&mut self, mut stays: impl FnMut(&Packet) -> bool) {
         for flow in &mut self.flows {
             flow.packets.retain(|(_, packet)| stays(packet));
@@ -104,13 +105,13 @@ impl FqCodel {
         self.length = self.flows.iter().map(|flow| flow.packets.len()).sum();
     }
 
-    /// The packet whose turn it is, unless CoDel drops it when it is taken.
+    /// The packet whose turn it is, unless CoDel drops it on dequeue.
     pub(in crate::air) fn first(&mut self, _now: u64) -> Option<&Packet> {
         let place = self.turn(|_| true)?;
         self.flows[place as usize].head()
     }
 
-    /// Takes the next packet of those flows whose first packet is wanted.
+    /// Takes the next packet of the flows whose first packet is wanted.
     pub(super) fn take_if(&mut self, now: u64, wanted: impl Fn(&Packet) -> bool) -> Option<Packet> {
         loop {
             let place = self.turn(&wanted)?;
@@ -118,7 +119,8 @@ impl FqCodel {
             let before = flow.packets.len();
             let packet = flow.managed(Instant::from_nanos(now), &mut self.dropped);
             self.length -= before - flow.packets.len();
-            // What was taken instead of a packet that was dropped may be too long; it is so rare that it goes anyway.
+            // The packet taken instead of a dropped one may be too long. That is so rare that it is sent
+            // anyway.
             if let Some(packet) = packet {
                 flow.deficit -= i64::from(packet.bytes);
                 return Some(packet);
@@ -126,8 +128,9 @@ impl FqCodel {
         }
     }
 
-    /// The flow whose turn it is among those whose first packet is wanted. Flows that have used their turn up go to the end of the old ones,
-    /// empty ones leave the lists (a fresh one only after another turn among the old).
+    /// The flow whose turn it is among those whose first packet is wanted. A flow that has used up its turn
+    /// moves to the end of the old ones. An empty flow leaves the lists (a new one only after another turn
+    /// among the old ones).
     fn turn(&mut self, wanted: impl Fn(&Packet) -> bool) -> Option<u32> {
         let mut at = 0;
         while let Some((place, is_fresh)) = self.listed(at) {
@@ -145,7 +148,7 @@ impl FqCodel {
         None
     }
 
-    /// The flow at a place among the fresh and then the old ones, and whether it is fresh.
+    /// The flow at a position among the new and then the old ones, and whether it is new.
     fn listed(&self, at: usize) -> Option<(u32, bool)> {
         match self.fresh.get(at) {
             Some(&place) => Some((place, true)),

@@ -27,7 +27,7 @@ fn flows_take_turns() {
     let mut queue = FqCodel::new(CODEL);
     (0..4).for_each(|token| queue.push(0, packet(1, 7, token)));
     (10..12).for_each(|token| queue.push(0, packet(1, 8, token)));
-    // 14 bytes of the first quantum are left after a full packet: a second one may follow.
+    // 14 bytes of the first quantum are left after a full packet, so a second one may follow.
     let order = taken(&mut queue, 0, 9);
     assert_eq!(order.len(), 6);
     let last_of_8 = order.iter().position(|&token| token == 11).unwrap();
@@ -73,7 +73,8 @@ fn a_full_queue_drops_from_the_flow_that_holds_most() {
     assert_eq!(queue.len(), 5);
 }
 
-/// A flow of 1,000 packets a second through a link that takes 900: CoDel keeps it waiting for about its target, not for seconds.
+/// A flow of 1,000 packets a second through a link that takes 900. CoDel keeps its delay near its target, not
+/// at seconds.
 #[test]
 fn a_standing_queue_is_kept_short() {
     let mut queue = FqCodel::new(CODEL);
@@ -81,7 +82,7 @@ fn a_standing_queue_is_kept_short() {
     let mut waits = Vec::new();
     for millisecond in 0..20_000_u64 {
         let now = millisecond * 1_000_000;
-        // It backs off when it loses, as a sender does: after a drop it pauses for a while.
+        // It backs off after a drop, as a sender does: it pauses for a while.
         let pause = queue.dropped.len() as u64 * 30;
         if sent + pause <= millisecond {
             queue.push(now, packet(1, 1, now));
@@ -96,7 +97,7 @@ fn a_standing_queue_is_kept_short() {
     }
     waits.sort_unstable();
     let median = waits[waits.len() / 2];
-    // Two seconds would stand there without it.
+    // Without it, the backlog would be two seconds.
     assert!(median < 100, "{median} ms");
     assert!(!queue.dropped.is_empty());
 }

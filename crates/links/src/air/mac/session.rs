@@ -1,15 +1,19 @@
-//! What a station sends to one receiver in one traffic class: numbers, and the window of frames of which not all are acknowledged.
+//! What a station sends to one receiver in one traffic class: sequence numbers, and the window of frames not
+//! all of which are acknowledged.
 //!
-//! A station without 802.11n has at most one frame in the window; with it, the window is that of a block-ack agreement.
+//! Without 802.11n the window holds at most one frame. With it, the window is that of a block-ack agreement.
 //!
 //! # Sources
-//! - IEEE 802.11-2020 §10.3.2.14 (sequence numbers: QoS data by receiver and traffic class, all else by sender; duplicates), §10.25.2
-//!   (block acknowledgement: windows of originator and recipient, delivery in order), §9.7 and §10.12 (A-MPDU: limits).
+//! - IEEE 802.11-2020 §10.3.2.14 (sequence numbers: QoS data by receiver and traffic class, all else by
+//!   sender; duplicates). §10.25.2 (block acknowledgement: windows of originator and recipient, delivery in
+//!   order). §9.7 and §10.12 (A-MPDU: limits).
 //!
 //! # Where we differ, and why
-//! 1. The recipient's window is kept with the sender's frames: it never forgets, and a fresh frame is never taken for a duplicate.
-//! 2. The block-ack request that follows a frame given up takes no air: the receiver knows at once that nothing comes any more.
-//! 3. Agreements exist from the start: the two action frames that make one are 0.1 ms once.
+//! 1. The recipient's window is kept with the sender's frames. It never forgets, so a fresh frame is never
+//!    mistaken for a duplicate.
+//! 2. The block-ack request after a frame that was given up takes no air time: the receiver knows at once
+//!    that the frame will not come.
+//! 3. Agreements exist from the start. The two action frames that set one up take 0.1 ms, once.
 //!
 //! # Checked by
 //! `session_tests`.
@@ -28,7 +32,8 @@ use crate::config::Ht;
 /// Frames to everybody.
 pub(in crate::air) const EVERYONE: u32 = u32::MAX;
 
-/// Most frames between the first that is not acknowledged and the last that was sent: the bits of a compressed block acknowledgement.
+/// Most frames between the first unacknowledged one and the last one sent: the bits of a compressed block
+/// acknowledgement.
 const WINDOW: usize = 64;
 
 /// One numbered frame.
@@ -37,20 +42,20 @@ pub(in crate::air) struct Mpdu {
     pub(in crate::air) packet: Packet,
     pub(in crate::air) number: SeqNum,
     pub(in crate::air) attempts: u32,
-    /// In which mode it was last on the air, if it was.
+    /// The mode in which it was last on the air, if it was.
     sent: Option<Mode>,
-    /// The retry bit of what is on the air.
+    /// Its retry bit on the air.
     pub(in crate::air) retry: bool,
     /// Its receiver has it.
     received: bool,
-    /// Its receiver has handed it on.
+    /// Its receiver has passed it on.
     delivered: bool,
     /// Its sender is done with it.
     settled: bool,
 }
 
 impl Mpdu {
-    /// One that has not been on the air.
+    /// A frame that has not been on the air.
     pub(in crate::air) const fn fresh(packet: Packet, number: SeqNum) -> Self {
         Self {
             packet,
@@ -65,7 +70,8 @@ impl Mpdu {
     }
 }
 
-/// What a block acknowledgement says: a bit for each frame of a traffic class from `start` on that the recipient has.
+/// A block acknowledgement: one bit for each frame of a traffic class, from `start` on, that the recipient
+/// has.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::air) struct Scoreboard {
     pub(in crate::air) tid: u8,
@@ -78,20 +84,20 @@ pub(in crate::air) struct Scoreboard {
 pub(in crate::air) struct Session {
     pub(in crate::air) to: u32,
     pub(in crate::air) tid: u8,
-    /// What both sides have of 802.11n; elsewhere, as most who have nothing of it would carry it for nothing.
+    /// 802.11n parameters that both sides have. Boxed, so that the many sessions without 802.11n stay small.
     ht: Option<Box<Ht>>,
     rate: Rate,
-    /// The modes of what is being tried, and how often it was.
+    /// The modes for the frames being tried, and how often they were tried.
     chain: Chain,
     tries: u32,
     numbers: SeqNum,
     window: Window,
-    /// Which of the window are in the frame that is being tried, one bit each.
+    /// Which frames of the window are in the current try, one bit each.
     tried: u64,
 }
 
 impl Session {
-    /// `mode` is what the chain begins with before the rate control says otherwise.
+    /// `mode` is the chain's first mode until the rate control chooses another.
     pub(in crate::air) fn new(to: u32, tid: u8, ht: Option<Ht>, rate: Rate, mode: Mode) -> Self {
         Self {
             to,
@@ -111,7 +117,7 @@ impl Session {
         self.ht.is_some()
     }
 
-    /// From now on fresh data goes in this mode, unless a rate control decides about it.
+    /// Sends fresh data in this mode from now on, unless a rate control decides.
     pub(in crate::air) fn keep_to(&mut self, mode: Mode) {
         if let Rate::Fixed(kept) = &mut self.rate {
             *kept = mode;
@@ -128,7 +134,7 @@ impl Session {
         self.chain.asks(self.tries)
     }
 
-    /// Of what was tried, so many frames were acknowledged.
+    /// Reports how many of the frames tried were acknowledged.
     pub(in crate::air) fn report(&mut self, acknowledged: u32) {
         self.chain = self
             .rate
@@ -136,12 +142,12 @@ impl Session {
         self.tries += 1;
     }
 
-    /// Whether what is being tried should be put together anew, with other modes.
+    /// Whether the current try should be assembled again, with other modes.
     pub(in crate::air) fn is_used_up(&self) -> bool {
         self.count() == 0 || self.is_qos() && self.tries >= self.chain.total()
     }
 
-    /// Takes away everything that is not done with.
+    /// Removes everything that is not done.
     pub(in crate::air) fn clear(&mut self, packets: &mut Vec<Packet>) {
         let left = self.window.iter().filter(|mpdu| !mpdu.settled && !mpdu.received);
         packets.extend(left.map(|mpdu| mpdu.packet));
@@ -149,13 +155,13 @@ impl Session {
         self.tried = 0;
     }
 
-    /// How many frames are not done with.
+    /// Number of frames that are not done.
     pub(super) fn pending(&self) -> usize {
         self.window.iter().filter(|mpdu| !mpdu.settled).count()
     }
 
-    /// Puts together what is tried next: what is left of the window, then fresh packets as far as `next` gives any that fit. It is asked with
-    /// the bytes that are left; `shared` numbers what is not QoS data.
+    /// Assembles the next try: what is left of the window, then fresh packets as long as `next` returns any
+    /// that fit. `next` is called with the bytes left. `shared` numbers frames that are not QoS data.
     pub(in crate::air) fn fill(
         &mut self,
         (now, rng): (u64, &mut Rng),
@@ -185,7 +191,7 @@ impl Session {
         }
     }
 
-    /// Most frames and bytes in what is tried next: it must be short enough in all its modes.
+    /// Most frames and bytes in the next try: it must be short enough in all its modes.
     fn limits(&self) -> (u32, u32) {
         let Some(ht) = self.ht.as_ref().filter(|_| !self.chain.probe) else {
             return (1, u32::MAX);
@@ -220,7 +226,7 @@ impl Session {
             .map(|(_, mpdu)| mpdu)
     }
 
-    /// How many of the frames that are being tried are among those of the window.
+    /// How many of the frames being tried are set in `bits` (positions in the window).
     pub(in crate::air) const fn arrived(&self, bits: u64) -> u32 {
         (bits & self.tried).count_ones()
     }
@@ -230,7 +236,7 @@ impl Session {
         self.tried.count_ones()
     }
 
-    /// Length of what is being tried: of the one frame, or of the aggregate.
+    /// Length of the current try: of the one frame, or of the aggregate.
     pub(in crate::air) fn psdu_bytes(&self) -> u32 {
         if self.count() > 1 {
             self.tried().map(|mpdu| self.subframe_bytes(&mpdu.packet)).sum()
@@ -249,12 +255,13 @@ impl Session {
             .map(|(_, mpdu)| mpdu)
     }
 
-    /// One more attempt of what is being tried.
+    /// Counts one more attempt for the frames being tried.
     pub(in crate::air) fn attempt(&mut self) {
         self.tried_mut().for_each(|mpdu| mpdu.attempts += 1);
     }
 
-    /// What is being tried goes on the air: repeats have the retry bit, `only_at_same_rate` unless their mode is another than before.
+    /// The current try goes on the air: repeats have the retry bit. With `only_at_same_rate`, only those
+    /// whose mode is unchanged.
     pub(in crate::air) fn sent(&mut self, only_at_same_rate: bool) {
         let mode = self.mode();
         for mpdu in self.tried_mut() {
@@ -263,7 +270,8 @@ impl Session {
         }
     }
 
-    /// The receiver has those of the frames (bits in their order within the aggregate); where they stand in the window.
+    /// Marks these frames as received (bits in their order within the aggregate), and returns their positions
+    /// in the window.
     pub(in crate::air) fn receive(&mut self, got: u64) -> u64 {
         let (mut bits, mut order) = (0, 0);
         let tried = self.tried;
@@ -279,7 +287,7 @@ impl Session {
         bits
     }
 
-    /// What the receiver has of the window, whose numbers follow each other without a gap.
+    /// What the receiver has of the window, whose numbers are consecutive.
     pub(in crate::air) fn scoreboard(&self) -> Scoreboard {
         let window = self.window.iter().enumerate();
         let received = window.filter(|(_, mpdu)| mpdu.received);
@@ -290,7 +298,7 @@ impl Session {
         }
     }
 
-    /// What the receiver can now hand on: everything up to the first frame that is still missing.
+    /// What the receiver can now pass on: everything up to the first missing frame.
     pub(in crate::air) fn deliver(&mut self, packets: &mut Vec<Packet>) {
         for mpdu in self.window.iter_mut() {
             if mpdu.received {
@@ -303,7 +311,7 @@ impl Session {
         }
     }
 
-    /// The sender is done with those frames of the window that it tried.
+    /// Marks those frames of the current try as done for the sender.
     pub(in crate::air) fn settle(&mut self, bits: u64, packets: &mut Vec<Packet>) {
         let bits = bits & self.tried;
         self.tried &= !bits;
@@ -315,7 +323,7 @@ impl Session {
         }
     }
 
-    /// Those that have had all their attempts, of what is being tried.
+    /// The frames being tried that have used up all their attempts.
     pub(in crate::air) fn exhausted(&self, attempts: Option<u32>) -> u64 {
         let attempts = if self.rate.chain_limits_attempts() {
             Some(self.chain.total())
@@ -331,7 +339,7 @@ impl Session {
             .fold(0, |bits, (place, _)| bits | 1 << place)
     }
 
-    /// Moves the window past what is done with; what is being tried is kept in sight.
+    /// Moves the window past frames that are done, and shifts the bits of the current try with it.
     pub(in crate::air) fn slide(&mut self) {
         while self.window.pop_front_if(|mpdu| mpdu.settled) {
             self.tried >>= 1;

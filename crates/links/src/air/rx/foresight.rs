@@ -1,13 +1,16 @@
-//! The outcome of a frame at one receiver where bounds of the interference leave no doubt about it: what is near is added up as it arrives
-//! there, what is far lies between the bounds of `far`.
+//! The outcome of a frame at one receiver, if bounds on the interference leave no doubt about it. Near
+//! sources are added up as received there. Far sources lie between the bounds of `far`.
 //!
 //! # Where we differ, and why
-//! 1. Near ones are taken four at a time in single precision: what that makes inexact belongs to the doubt, and so does whether something stands
-//!    out of the noise, or counts at all, that arrives within that of the border.
-//! 2. Powers are added and taken away again from section to section. What rounding makes of that is bounded, and belongs to the doubt.
+//! 1. Near sources are taken four at a time in single precision. The resulting error is part of the doubt. So
+//!    is whether a source exceeds the noise, or counts at all, if its power is within that error of the
+//!    border.
+//! 2. Powers are added and subtracted from section to section. The rounding error is bounded and part of the
+//!    doubt.
 //!
 //! # Checked by
-//! `tests`: bounds against what is added up one by one; `reception`'s tests: outcomes with bounds against those of the whole sum.
+//! `tests`: bounds against one-by-one sums. `reception`'s tests: outcomes with bounds against those of the
+//! whole sum.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -24,23 +27,26 @@ use crate::air::transmission::scene::{Nears, Scene};
 /// Interference at one receiver, while one of its frames is weighed.
 #[derive(Debug, Default)]
 pub(super) struct Foresight {
-    /// What arrives of each of the near ones, in mW, if it stands out of the noise; otherwise 0. Within [`INEXACT`], as all that is added up of it.
+    /// Power received from each near source, in mW, if it exceeds the noise, otherwise 0. Within [`INEXACT`],
+    /// as are all sums of it.
     powers: Vec<Four>,
-    /// Sections of the payload: how long, and what stands out of the noise in it. So many count; behind them there is room for more.
+    /// Sections of the payload: duration, and the power in it that exceeds the noise. The first `count` are
+    /// valid, the rest is spare room.
     sections: Vec<(u64, f64)>,
     count: usize,
-    /// The most in any section of the header.
+    /// The highest power in any section of the header.
     header: f64,
-    /// All that stands out of the noise, as if it were there at the same time.
+    /// The sum of all that exceeds the noise, as if all were on the air at once.
     all: f64,
-    /// The least and the most that the noise and the mean of what else is near come to.
+    /// Lower and upper limit of the noise plus the mean of the other near sources.
     near: [f64; 2],
-    /// The same with what is far.
+    /// The same with the far sources.
     floors: [f64; 2],
     signal: f64,
 }
 
-/// What adding and taking away can be off by rounding, as a part of all that was added: thousands of steps of 2⁻⁵³.
+/// Rounding error of additions and subtractions, relative to the sum of all that was added: thousands of
+/// steps of 2⁻⁵³.
 const ROUNDING: f64 = 1e-12;
 
 /// All bits of a number, or none.
@@ -63,7 +69,7 @@ impl Foresight {
 
     /// Cuts the frame where interference changes.
     ///
-    /// What does not stand out goes the same way as what does, without a branch: which of them do cannot be predicted.
+    /// Sources below and above the noise take the same path, without a branch: it could not be predicted.
     fn cut(&mut self, flight: &Flight, scene: &mut Scene) {
         let mut power = 0.0;
         for (number, near) in scene.near().iter().enumerate() {
@@ -98,17 +104,17 @@ impl Foresight {
     }
 }
 
-/// A receiver as the sum of what is near sees it.
+/// A receiver, as the sum of the near sources needs it.
 #[derive(Debug, Clone, Copy)]
 struct Spot {
     number: u32,
-    /// How far east and north of the middle of those who hear the frame, in mm.
+    /// How far east and north of the centre of those who hear the frame, in mm.
     place: (f32, f32),
     noise: Border,
     negligible: Border,
 }
 
-/// Something that powers are held against, which are known within [`INEXACT`]: the least and the most, in mW, that they may seem to be there.
+/// A threshold for powers that are known within [`INEXACT`]: its lower and upper limit, in mW.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::air) struct Border([f32; 2]);
 
@@ -117,7 +123,7 @@ impl Border {
         Self([1.0 - INEXACT, 1.0 + INEXACT].map(|part| (milliwatts * part) as f32))
     }
 
-    /// Where powers lie above it for sure, and where they may.
+    /// Which powers are above it for sure, and which may be.
     #[inline]
     pub(super) fn split(self, powers: Four) -> (Mask, Mask) {
         let [least, most] = self.0.map(Four::all);
@@ -125,18 +131,18 @@ impl Border {
     }
 }
 
-/// What near ones add up to.
+/// Sums over the near sources.
 #[derive(Debug, Clone, Copy)]
 struct Sums {
-    /// All that stands out of the noise for sure.
+    /// All that exceeds the noise for sure.
     all: Four,
-    /// The least and the most that the mean of all else can be.
+    /// Lower and upper limit of the mean of all else.
     least: Four,
     most: Four,
 }
 
 impl Sums {
-    /// A function of its own: among other code compilers take the four apart.
+    /// It is a separate function: inlined into other code, compilers split the vectors of four.
     #[inline(never)]
     fn of(nears: &[Nears], at: &Spot, limits: &Limits, powers: &mut Vec<Four>) -> Self {
         let (east, north) = (Four::all(at.place.0), Four::all(at.place.1));
@@ -151,7 +157,8 @@ impl Sums {
             let (counts, may_count) = at.negligible.split(power);
             let mean = power * near.part;
             let sure = stands_out.keep(power);
-            // What may stand out or not is there always at the most, and at the least never.
+            // What may or may not exceed the noise is always there for the upper limit, and never for the
+            // lower.
             let doubtful = may_stand_out.keep(power) - sure;
             all += sure;
             least += may_stand_out.drop(counts.keep(mean));
@@ -163,7 +170,7 @@ impl Sums {
 }
 
 impl Foresight {
-    /// Adds up what is near one receiver of a frame, and bounds what is far.
+    /// Adds up the near sources at one receiver of a frame, and bounds the far ones.
     pub(super) fn look_ahead(&mut self, ether: &Ether, case: &Case<'_>, scene: &Scene, limits: &Limits) {
         let (x, y) = millimetres(case.flight.circle.middle, case.place);
         let spot = Spot {
@@ -182,7 +189,7 @@ impl Foresight {
         self.bound(scene.far.at(limits, (x, y)));
     }
 
-    /// Adds up what is far at the receiver, too; whether that can be done.
+    /// Adds up the far sources at the receiver, too. Returns whether that is possible.
     pub(super) fn look_closer(&mut self, ether: &Ether, case: &Case<'_>, limits: &Limits) -> bool {
         let within = (limits, Border::at(ether.negligible));
         let far = Arrival::at(case.flights, case.flight, case.place, within);
@@ -197,7 +204,7 @@ impl Foresight {
 }
 
 impl Ether {
-    /// The outcome, if it is the same at the best and at the worst that interference can come to.
+    /// The outcome, if it is the same for the least and the most interference.
     pub(super) fn foresee(
         &self,
         flight: &Flight,
@@ -236,7 +243,7 @@ impl Ether {
         if most > draw || flight.count > 1 {
             return None;
         }
-        // First as if all others were there never, or always: mostly that is enough.
+        // First as if the others were never or always there: mostly that is enough.
         let bits = f64::from(flight.bytes) * 8.0;
         let steady = |ratio| bits * self.decoder.hazard(flight.mode, ratio);
         if least + steady(foresight.least_interference(0.0)) > draw {
@@ -271,7 +278,8 @@ impl Ether {
         (most + worst.sum::<f64>() <= draw).then_some(Outcome::Decoded)
     }
 
-    /// −ln of the probability that a header is received at the lowest ratio in it: infinite where the preamble does not stand out.
+    /// −ln of the probability that a header is received at the lowest ratio in it. Infinite if the preamble
+    /// is too weak.
     pub(super) fn header_hazard(&self, flight: &Flight, worst: f64) -> f64 {
         if worst < self.preamble {
             return f64::INFINITY;

@@ -1,26 +1,31 @@
-//! Whether a receiver makes sense of a frame: signal over interference and noise, section by section.
+//! Whether a receiver decodes a frame: signal to interference and noise, section by section.
 //!
 //! # Sources
 //! - IEEE 802.11-2020 §17.3.12: first preamble and header, then the contents at the frame's own rate.
-//! - Lacage and Henderson 2006 ("Yet another network simulator", §3.3): a frame is cut where interference changes, and is received if
-//!   every section is: the probability is the product over the sections.
+//! - Lacage and Henderson 2006 ("Yet another network simulator", §3.3): a frame is cut where interference
+//!   changes, and is received if every section is. The probability is the product over the sections.
 //!
 //! # Where we differ, and why
-//! 1. Who only overhears a frame takes the frames into account that it can tell were on the air beside it ([`Radio::disturbed`]); what
-//!    is below its carrier sense then counts for nothing. The one that the frame is for adds up everybody on the channel.
-//! 2. Power that arrives [`Rules::negligible`] (20 dB) or more under the noise floor is left out. With ρ senders of one power on the air per
-//!    unit of area and a path loss exponent n, those beyond the distance R at which they arrive that weakly would add at most
-//!    ρ·2π·R²/(n − 2)·(noise/100), and those from r to R add (R/r)ⁿ⁻² − 1 times as much: with one sender on the air in each 100 m × 100 m and
-//!    channel (n = 3.1, R = 465 m, r = 56 m) 1.2 and 11 times the noise, so that leaving out takes 0.4 dB from the sum, of an endless plan. `sim`
-//!    plays such a network with and without. Who is in reach is decided by the mean power, whatever the fading.
-//! 3. What arrives below the noise floor counts with its mean over the frame, what is above it section by section.
-//! 4. Not all interferers are looked at one by one: where bounds of what the far ones add (`far`, `foresight`) leave no doubt about the outcome, they
-//!    are not asked. The outcome, and the random numbers drawn for it, are those of the whole sum.
+//! 1. A station that only overhears a frame takes into account the frames that it can tell were on the air at
+//!    the same time ([`Radio::disturbed`]). Power below its carrier sense threshold then counts for nothing.
+//!    The addressed receiver adds up everybody on the channel.
+//! 2. Power received [`Rules::negligible`] (20 dB) or more below the noise floor is left out. Take ρ senders
+//!    of one power on the air per unit of area, and a path loss exponent n. Those beyond the distance R at
+//!    which they are received that weakly would add at most ρ·2π·R²/(n − 2)·(noise/100). Those from r to R
+//!    add (R/r)ⁿ⁻² − 1 times as much. With one sender on the air in each 100 m × 100 m and channel (n = 3.1,
+//!    R = 465 m, r = 56 m), that is 1.2 and 11 times the noise. So leaving them out takes 0.4 dB from the
+//!    sum, in an endless plan. `sim` runs such a network with and without. The mean power decides who is in
+//!    reach, whatever the fading.
+//! 3. Power below the noise floor counts with its mean over the frame, power above it section by section.
+//! 4. Not all interferers are added one by one. If bounds on what the far ones add (`far`, `foresight`) leave
+//!    no doubt about the outcome, the far ones are skipped. The outcome, and the random numbers drawn for it,
+//!    are those of the whole sum.
 //!
 //! [`Radio::disturbed`]: crate::air::sense::radio::Radio
 //!
 //! # Checked by
-//! `tests`: sections, and outcomes with bounds against those of the whole sum; `sim`'s tests of hidden terminals, capture and networks.
+//! `tests`: sections, and outcomes with bounds against those of the whole sum. `sim`'s tests of hidden
+//! terminals, capture and networks.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -49,7 +54,7 @@ pub(in crate::air) struct Site {
 /// What became of a frame at one receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::air) enum Outcome {
-    /// Nothing that could be told from noise.
+    /// Nothing distinguishable from noise.
     Missed,
     /// A header, but broken contents.
     Broken,
@@ -64,33 +69,33 @@ pub(in crate::air) struct Ether {
     pub(in crate::air) geometry: Geometry,
     pub(in crate::air) decoder: Decoder,
     fades: Option<Fades>,
-    /// What arrives between a pair of stations, as a part of what the plan alone would let arrive; in the order of the pairs.
+    /// Extra gain between a pair of stations, as a factor on what the plan gives. Sorted by pair.
     pairs: Vec<((u32, u32), f64)>,
     /// Which frames of the last aggregate that was weighed were received, one bit each.
     pub(in crate::air) got: u64,
     pub(in crate::air) noise: f64,
     /// Power that is left out of sums.
     pub(in crate::air) negligible: f64,
-    /// How far anybody is received above what is left out, in mm.
+    /// Distance up to which any station is received above the negligible power, in mm.
     reach_mm: i64,
-    /// `None`: what arrives depends on more than the distance.
+    /// `None`: received power depends on more than the distance.
     limits: Option<Limits>,
-    /// What is near and what is far, by the power it is sent with.
+    /// The near and far distances, by transmit power.
     rings: Vec<(f64, Rings)>,
-    /// Away while a frame is being weighed.
+    /// `None` while a frame is being weighed.
     room: Option<Box<Room>>,
     pub(in crate::air) preamble: f64,
     pub(in crate::air) capture: Option<f64>,
 }
 
-/// Room for what is worked out about a frame that is being weighed.
+/// Scratch space for the frame that is being weighed.
 #[derive(Debug, Default)]
 struct Room {
-    /// What else was on the air beside it.
+    /// What else was on the air at the same time.
     scene: Scene,
-    /// What one receiver has of that.
+    /// The interference at one receiver, with bounds.
     foresight: Foresight,
-    /// What one receiver has of it, one by one.
+    /// The interferers at one receiver, one by one.
     others: Vec<Interferer>,
 }
 
@@ -105,7 +110,7 @@ pub(super) struct Case<'a> {
     pub(in crate::air) noise: f64,
 }
 
-/// Something else on the air while a frame was.
+/// Another transmission that overlapped with a frame.
 #[derive(Debug, Clone, Copy)]
 struct Interferer {
     start: u64,
@@ -160,9 +165,9 @@ impl Ether {
         fade.map_or(1.0, |fades| fades.gain(one, other, now)) * self.share(one, other)
     }
 
-    /// From now on so much less arrives between two stations than the plan alone would let arrive.
+    /// Adds a loss between two stations to what the plan gives.
     pub(in crate::air) fn attenuate(&mut self, one: u32, other: u32, loss: Db) {
-        // Bounds of what far ones add go by the distance.
+        // Bounds of what far sources add go by the distance alone.
         self.limits = None;
         let pair = (one.min(other), one.max(other));
         let share = libm::exp10(-loss.as_db_f64() / 10.0);
@@ -187,13 +192,13 @@ impl Ether {
         source.milliwatts * self.geometry.gain(source.position, place.position) * self.share(from, to)
     }
 
-    /// How far, in mm, the strongest transmitter is received above what is left out.
+    /// Distance up to which the strongest transmitter is received above the negligible power, in mm.
     pub(in crate::air) fn reach_mm(&self) -> i64 {
         let strongest = self.sites.iter().map(|site| site.milliwatts).fold(0.0, f64::max);
         self.geometry.distance_mm(self.negligible / strongest)
     }
 
-    /// Takes over what the best receiver needs to hear somebody.
+    /// Recalculates distances, given the faintest power at which the best receiver hears anybody.
     pub(in crate::air) fn prepare(&mut self, faintest: f64) {
         let strongest = self.sites.iter().map(|site| site.milliwatts).fold(0.0, f64::max);
         self.reach_mm = self.reach_mm();
@@ -206,13 +211,13 @@ impl Ether {
                 self.rings.push((site.milliwatts, rings));
             }
         }
-        // In single precision places are whole millimetres up to that distance.
+        // In single precision, positions are whole millimetres up to that distance.
         let is_precise = around < 16_000_000;
         let calculable = self.fades.is_none() && !self.geometry.has_walls() && is_precise;
         self.limits = calculable.then_some(limits);
     }
 
-    /// Where one who sends with that power is near and where far.
+    /// The near and far distances of a sender with that power.
     pub(in crate::air) fn rings(&self, milliwatts: f64) -> Rings {
         let known = self.rings.iter().find(|(power, _)| *power == milliwatts);
         known.map_or(Rings::NEAR, |(_, rings)| *rings)
@@ -227,7 +232,7 @@ impl Ether {
         ratio >= self.decoder.sure(mode).max(self.preamble)
     }
 
-    /// Whether nothing but power and distance decides about what arrives.
+    /// Whether received power depends on nothing but transmit power and distance.
     pub(super) const fn goes_by_distance(&self) -> bool {
         self.limits.is_some()
     }
@@ -262,7 +267,8 @@ impl Ether {
         outcome
     }
 
-    /// Looks at what is near first, then closer at what is far, and at all one by one only where that could still change the outcome.
+    /// Weighs near sources exactly first, then bounds the far ones more tightly. Adds up all of them one by
+    /// one only if that could still change the outcome.
     fn verdict(&mut self, case: &Case<'_>, room: &mut Room, rng: &mut Rng) -> (Outcome, u64) {
         let (circle, mut draw) = (&case.flight.circle, None);
         if let Some(limits) = &self.limits
@@ -305,7 +311,7 @@ impl Ether {
         self.weigh(case, floor, others, draw, rng)
     }
 
-    /// Takes more frames into account: among the others, or in what is added to the floor.
+    /// Adds more frames: to `others`, or to the returned floor.
     fn sum(
         &mut self,
         case: &Case<'_>,
@@ -321,7 +327,7 @@ impl Ether {
         floor
     }
 
-    /// Takes one more frame into account; what it adds to the floor.
+    /// Adds one more frame, and returns what it adds to the floor.
     fn add(&mut self, case: &Case<'_>, other: &Source, others: &mut Vec<Interferer>) -> f64 {
         let flight = case.flight;
         let power = other.milliwatts
@@ -377,7 +383,8 @@ impl Ether {
         (outcome, got)
     }
 
-    /// Which frames of an aggregate are received: each is weighed by what was on the air beside it.
+    /// Which frames of an aggregate are received: each is weighed against what was on the air at the same
+    /// time.
     fn weigh_frames(&self, flight: &Flight, ends: &[u32], ratios: &Ratios<'_>, rng: &mut Rng) -> u64 {
         let (mut got, mut begin) = (0, 0);
         for (order, &end) in ends.iter().enumerate() {
@@ -401,7 +408,7 @@ impl Ether {
     }
 }
 
-/// An outcome of all frames of an aggregate, or of one frame.
+/// The same outcome for one frame, or for all frames of an aggregate.
 const fn whole(outcome: Outcome) -> (Outcome, u64) {
     match outcome {
         Outcome::Decoded => (outcome, u64::MAX),
@@ -409,19 +416,19 @@ const fn whole(outcome: Outcome) -> (Outcome, u64) {
     }
 }
 
-/// Exponential with mean 1: what a sum of −ln of probabilities is held against.
+/// Draws from an exponential distribution with mean 1: the threshold for a sum of −ln of probabilities.
 pub(in crate::air) fn exponential(rng: &mut Rng) -> f64 {
     -libm::log(1.0 - rng.unit())
 }
 
-/// SIGNAL field of 24 bits; the header of HR/DSSS has 48, which at its rates makes no difference.
+/// SIGNAL field of 24 bits. The header of HR/DSSS has 48, which makes no difference at its rates.
 pub(super) const HEADER_BITS: f64 = 24.0;
 
-/// One frame at one receiver, with what else there is.
+/// One frame at one receiver, with all interference.
 #[derive(Debug)]
 struct Ratios<'a> {
     signal: f64,
-    /// Noise, and the mean of what is weaker than noise.
+    /// Noise, and the mean of interference weaker than noise.
     floor: f64,
     others: &'a [Interferer],
 }
@@ -433,13 +440,13 @@ impl Ratios<'_> {
         self.signal / (self.floor + all)
     }
 
-    /// The lowest in any section of a span of time.
+    /// The lowest ratio in any section of a span of time.
     fn worst_in(&self, from: u64, to: u64) -> f64 {
         let ratios = self.sections(from, to).map(|(_, ratio)| ratio);
         ratios.fold(f64::INFINITY, f64::min)
     }
 
-    /// Cuts a span of time where interference changes: how long each section lasts, and the ratio in it.
+    /// Cuts a span of time where interference changes: the duration of each section, and the ratio in it.
     fn sections(&self, from: u64, to: u64) -> impl Iterator<Item = (u64, f64)> {
         let mut at = from;
         core::iter::from_fn(move || {

@@ -196,14 +196,14 @@ impl Spots {
     }
 }
 
-/// A frame as the sum of what is far sees it.
+/// A frame, as the sum of the far sources needs it.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::air) struct Sight {
     pub(in crate::air) time: (f32, f32),
-    /// The middle of those who hear it, as places of sources are told, and how far they are from there.
+    /// The centre of those who hear it, in the coordinates of the sources, and how far they are from there.
     pub(in crate::air) middle: (f32, f32),
     pub(in crate::air) radius: f32,
-    /// Its place and its times are precise: where they are not, nothing is far.
+    /// Its place and its times are precise. If they are not, nothing counts as far.
     pub(in crate::air) exact: bool,
 }
 
@@ -214,7 +214,8 @@ impl Sight {
         rings.squared(self.radius).map(Four::all)
     }
 
-    /// How long those of them that are far are on the air together with the frame: [`FarField::add`] must take the same ones for far.
+    /// How long the far ones among them are on the air together with the frame. [`FarField::add`] must treat
+    /// the same ones as far.
     #[inline]
     pub(in crate::air) fn far(&self, near_ring: Four, spots: &Spots) -> Four {
         let (x, y) = (
@@ -228,7 +229,8 @@ impl Sight {
     }
 }
 
-/// Fours of a stretch with near ones among them, and how long each of these was on the air together with a frame.
+/// Fours of a stretch that contain near sources, and how long each of these was on the air together with a
+/// frame.
 #[derive(Debug, Default)]
 pub(super) struct Nearby {
     fours: Vec<(u32, Four)>,
@@ -244,7 +246,7 @@ impl Nearby {
         &mut self.fours[..fours]
     }
 
-    /// Their places in the stretch.
+    /// Their positions in the stretch.
     pub(in crate::air) fn places(&mut self) -> &[u32] {
         let room = 4 * self.count;
         if self.places.len() < room {
@@ -261,27 +263,29 @@ impl Nearby {
     }
 }
 
-/// The far sources of one frame: in mW times ns, as they would arrive if all of it arrived after a metre; distances in m, from the middle of those who
-/// hear it.
+/// The far sources of one frame. Powers are in mW times ns, as if all of them were received at one metre.
+/// Distances are in m, from the centre of those who hear the frame.
 ///
 /// [`Rough`] makes every power too large or too small.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct FarField {
-    /// Their sum in the middle.
+    /// Their sum at the centre.
     level: Four,
-    /// The same of those that count in some places and in others do not.
+    /// The sum of those that count in some places and not in others.
     rim: Four,
-    /// The same divided by the square of the distance, and that times how far east and north they are.
+    /// `level` divided by the square of the distance, and that times the distance east and north.
     curve: Four,
     east: Four,
     north: Four,
 }
 
 impl FarField {
-    /// Takes in what overlaps with a frame; adds to `near` in which fours there is what is too near and has to be looked at by itself.
+    /// Adds what overlaps with a frame. `near` receives the fours that contain near sources, which must be
+    /// added individually.
     ///
-    /// Every source takes the same way through this, because what it would branch on cannot be predicted: what does not count is 0. A function
-    /// of its own: among other code compilers take the four apart.
+    /// The code is the same for every source, because a branch here could not be predicted: a source that
+    /// does not count is 0. It is a separate function: inlined into other code, compilers split the vectors
+    /// of four.
     #[inline(never)]
     pub(in crate::air) fn add(&mut self, to: &Sight, stretch: &Stretch<'_>, rest: Rough, near: &mut Nearby) {
         let (east, north) = (Four::all(to.middle.0), Four::all(to.middle.1));
@@ -294,7 +298,7 @@ impl FarField {
         for (number, spots) in spots.iter().enumerate() {
             let (x, y) = (spots.x - east, spots.y - north);
             let squared = (x * x + y * y).at_least(one);
-            // Long before it is needed: nothing here takes longer.
+            // Started long before the result is needed: nothing here takes longer.
             let inverse = one / squared;
             let time = (spots.end.at_most(until) - spots.start.at_least(from)).at_least(Four::all(0.0));
             let is_near = squared.less(near_ring);
@@ -315,7 +319,7 @@ impl FarField {
         *self = sum;
     }
 
-    /// Closes the sum for a frame of that many nanoseconds and those who hear it.
+    /// Finishes the sum for a frame of that many nanoseconds and those who hear it.
     pub(in crate::air) fn over(&self, nanos: u64, circle: &Circle, limits: &Limits) -> Background {
         let each = limits.metre / nanos as i64 as f64;
         let (level, curve) = (self.level.sum() * each, self.curve.sum() * each);
@@ -331,26 +335,27 @@ impl FarField {
     }
 }
 
-/// What the far sources of a frame come to in the mean over it, in mW; distances in m.
+/// Mean power of a frame's far sources over its duration, in mW. Distances are in m.
 #[derive(Debug, Default, Clone, Copy)]
 pub(in crate::air) struct Background {
     level: f64,
-    /// Of what counts in some places and in others does not: not more than this anywhere.
+    /// Upper limit, at any place, for the sources that count in some places and not in others.
     rim: f64,
-    /// What is far is at least this far from the middle, in mm.
+    /// Least distance of a far source from the centre, in mm.
     nearest_mm: f64,
     curve: f64,
     slope: (f64, f64),
-    /// What the slope would be at most if all stood in one direction: the sum of powers over distances does not exceed this, by the inequality
-    /// of Cauchy and Schwarz.
+    /// Upper limit of the slope, as if all sources stood in one direction: the sum of powers over distances
+    /// does not exceed this, by the Cauchy-Schwarz inequality.
     steepest: f64,
 }
 
 impl Background {
-    /// The least and the most that they add so far east and north of the middle, which must be in the circle.
+    /// The least and the most that they add at this offset east and north of the centre, which must be in the
+    /// circle.
     pub(in crate::air) fn at(&self, limits: &Limits, (x, y): (f64, f64)) -> [f64; 2] {
         let change = limits.falls * (self.slope.0 * x + self.slope.1 * y) / 1e3;
-        // Half of what may be there whole, or not at all.
+        // Half of what may count fully or not at all.
         let rim = self.rim / 2.0;
         let distance = reach(x, y);
         let off = limits.rest.off;
@@ -362,20 +367,21 @@ impl Background {
         [(here - doubt).max(0.0), (here + doubt).max(0.0)]
     }
 
-    /// What the first terms of the expansion leave out at most, so many millimetres away, by the square of that in m².
+    /// Upper limit of what the expansion leaves out at this distance in mm, per squared distance in m².
     fn remainder(&self, limits: &Limits, distance: f64) -> f64 {
         let n = limits.falls;
         n * (n + 1.0) / 2.0 * self.curve * nearer(distance, self.nearest_mm, limits.powers + 2)
     }
 }
 
-/// How much nearer than from the middle something can be from so far beside it, if it is at least `nearest_mm` away: to that power.
+/// Upper limit of how much nearer a source is than from the centre, at `distance_mm` from it, if it is at
+/// least `nearest_mm` away. The ratio is raised to the power `powers`.
 fn nearer(distance_mm: f64, nearest_mm: f64, powers: usize) -> f64 {
     let nearer = 1.0 / (1.0 - distance_mm / nearest_mm);
     core::iter::repeat_n(nearer, powers).product()
 }
 
-/// How far that is, or a little more.
+/// The length of this vector, or slightly more.
 fn reach(x: f64, y: f64) -> f64 {
     let (long, short) = (x.abs().max(y.abs()), x.abs().min(y.abs()));
     long + 0.415 * short

@@ -1,26 +1,29 @@
-//! Powers of a distance within a few per cent, in four instructions: the bits of a floating-point number, taken for an integer, are nearly its
-//! logarithm, and an integer taken for such bits is nearly a power of 2.
+//! Powers of a distance within a few per cent, in four instructions. The bits of a floating-point number,
+//! read as an integer, are nearly its logarithm. An integer read as such bits is nearly a power of 2.
 //!
 //! # Sources
-//! - Mitchell 1962 ("Computer multiplication and division using binary logarithms"): between powers of 2 a straight line is taken for the
-//!   logarithm, which makes it too small by 0.0861 at most.
-//! - Schraudolph 1999 ("A fast, compact approximation of the exponential function"): the same the other way round.
+//! - Mitchell 1962 ("Computer multiplication and division using binary logarithms"): between powers of 2 a
+//!   straight line replaces the logarithm, which makes it too small by 0.0861 at most.
+//! - Schraudolph 1999 ("A fast, compact approximation of the exponential function"): the same in the other
+//!   direction.
 //!
 //! # Where we differ, and why
-//! 1. Half of what both can be off by together is taken off beforehand, so that results are as much too large as too small.
+//! 1. Half of the combined error of both is subtracted in advance, so results are as much too large as too
+//!    small.
 //!
 //! # Checked by
-//! `tests`: against the formula, and that the bound is met but not much wider than it must be.
+//! `tests`: against the formula, and that the bound holds but is not much wider than needed.
 
 use core::array::from_fn;
 
 use super::four::Four;
 
-/// By how much log₂(1 + t) exceeds t, from 0 to 1, at most: at t = 1/ln 2 − 1.
+/// The maximum of log₂(1 + t) − t from 0 to 1, at t = 1/ln 2 − 1.
 const EXCESS: f64 = 0.086_071_332_1;
-/// Steps of a result's logarithm between powers of 2: what single precision still counts exactly for all exponents that it has.
+/// Steps of a result's logarithm between powers of 2: as fine as single precision counts exactly for all its
+/// exponents.
 const STEPS: f64 = 16_384.0;
-/// From there on to twice of it numbers in single precision are integers.
+/// From this number to twice it, numbers in single precision are integers.
 const INTEGERS: f64 = 8_388_608.0;
 /// The exponent 0, as single precision writes it.
 const BIAS: f64 = 127.0;
@@ -30,7 +33,7 @@ const BIAS: f64 = 127.0;
 pub(in crate::air) struct Rough {
     origin: f32,
     slope: f32,
-    /// What results are off by at most, as a part of them; beside that single precision makes them inexact.
+    /// Largest relative error of a result, apart from that of single precision.
     pub(in crate::air) off: f64,
 }
 
@@ -45,7 +48,7 @@ impl Rough {
         }
     }
 
-    /// For numbers x ≥ 1, where results are normal numbers; otherwise it is anything.
+    /// Valid for x ≥ 1 if the result is a normal number. Otherwise the result is arbitrary.
     #[inline]
     pub(in crate::air) fn of(&self, x: Four) -> Four {
         Four(from_fn(|lane| {

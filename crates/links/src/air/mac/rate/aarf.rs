@@ -1,9 +1,10 @@
-//! AARF: up after a number of successes, down after failures, and more patient after a step up that failed.
+//! AARF: steps up after a number of successes and down after failures, and needs more successes after a step
+//! up that failed.
 //!
 //! # Sources
-//! - Lacage, Manshaei and Turletti 2004 ("IEEE 802.11 rate adaptation: a practical approach", §3): a step up after 10 successes in a row or 15
-//!   frames; if the first frame after it fails, back down and twice as many successes next time, at most 50; after two failures in a row
-//!   down, and 10 again.
+//! - Lacage, Manshaei and Turletti 2004 ("IEEE 802.11 rate adaptation: a practical approach", §3). A step up
+//!   after 10 successes in a row or 15 frames. If the first frame after it fails, back down and twice as many
+//!   successes next time, at most 50. After two failures in a row, down, and 10 again.
 //!
 //! # Checked by
 //! `rate::tests`.
@@ -15,7 +16,7 @@ use crate::air::phy::mode::Mode;
 const LEAST: u32 = 10;
 const MOST: u32 = 50;
 const TIMER: u32 = 15;
-/// Grown as much as the number of successes can.
+/// The timer's limit, scaled up as much as the number of successes can grow.
 const MOST_TIMER: u32 = TIMER * MOST / LEAST;
 
 #[derive(Debug)]
@@ -28,7 +29,7 @@ pub(in crate::air) struct Aarf {
     since: u32,
     threshold: u32,
     timer: u32,
-    /// The last step was one up, and nothing has been sent since.
+    /// The last step was up, and nothing has been sent since.
     probing: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Which stations are cliques, and who of them hears whom.
+//! Which stations form cliques, and which of them hear whom.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -9,12 +9,12 @@ use super::{ALONE, Clique, Cliques, MOST, Reach};
 use crate::air::sense::hearing::{Audience, Run};
 use crate::air::sense::radio::Radio;
 
-/// Cliques so far, and who hears their members, by the first of those, channel and timing.
+/// Cliques so far, and who hears their members, by the first member, channel and timing.
 type Known = BTreeMap<(u32, u8, u8), Vec<(u16, Vec<Run>)>>;
 
 impl Cliques {
-    /// Finds the cliques of at least so many stations, among the first `count` of those who have audiences, and notes in the audiences who of them hears
-    /// whom.
+    /// Finds the cliques of at least this many stations among the first `count` with audiences. Records in
+    /// the audiences which members hear whom.
     pub(in crate::air) fn form(
         radios: &[Radio],
         count: usize,
@@ -72,7 +72,7 @@ impl Cliques {
         }
     }
 
-    /// Which cliques hear a station; `None`: nobody in any does.
+    /// Which cliques hear a station. `None`: no member of any clique does.
     fn reach(&self, from: u32, audience: &Audience) -> Option<Reach> {
         let of = |station: u32| self.of.get(station as usize).copied().unwrap_or(ALONE);
         // How many of each clique do, and for whom it is loud.

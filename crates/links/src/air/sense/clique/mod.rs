@@ -1,12 +1,15 @@
-//! Stations that all hear each other, and hear the same: what a frame does to each of them, it does to all of them at once.
+//! Stations that all hear each other, and hear the same: a frame has the same effect on all of them, so it is
+//! applied once.
 //!
-//! A station is in step while it listens, and sees the medium as the others of its clique do: then they have one view, and one clock of slots that
-//! have passed. Of each, only the reading of that clock is kept at which its countdown is over, and only the first of them has a deadline. Whoever
-//! sends, answers, waits, or has seen something else goes by itself (`Ears::part`) until both views are the same again (`Ears::join`).
+//! A station is in step while it listens and sees the medium as the others of its clique do. Stations in step
+//! share one view and one clock of slots passed. For each, only the clock value at which its countdown ends
+//! is kept, and only the first of them has a deadline. A station that sends, answers, waits, or has seen
+//! something else leaves step (`Ears::part`) until both views are the same again (`Ears::join`).
 //!
 //! # Where we differ, and why
-//! 1. Nothing comes out differently: whoever is in step does, draws and is told what it would be by itself.
-//! 2. Where anybody moves, all go by themselves from then on: who hears the same would have to be worked out anew.
+//! 1. No result differs: a station in step does, draws and reports what it would on its own.
+//! 2. Once any station moves, no station is in step from then on: who hears the same would have to be worked
+//!    out again.
 //!
 //! # Checked by
 //! `tests`: any plans, with and without cliques, give the same run.
@@ -22,46 +25,46 @@ use crate::air::phy::timing::Timing;
 use crate::air::rx::rival::Rival;
 use crate::config::Countdown;
 
-/// Members are numbered within so many of the first.
+/// Members' numbers are within this range of the first one's.
 const MOST: usize = 64;
-/// With fewer, going by themselves and together again takes about the time that it saves.
+/// With fewer, leaving and rejoining step takes about the time that it saves.
 pub(in crate::air) const LEAST: u32 = 16;
-/// The clock's reading that never comes: somebody has nothing to send.
+/// A clock value that is never reached: the station has nothing to send.
 const IDLE: i32 = i32::MAX;
-/// When the clock is set back.
+/// The clock value at which the clock is set back.
 const LATE: i32 = 1 << 30;
 /// In no clique.
 const ALONE: u16 = u16::MAX;
 
-/// Stations that hear the same, and what those in step have in common.
+/// Stations that hear the same, and the common state of those in step.
 #[derive(Debug, Clone)]
 pub(super) struct Clique {
     first: u32,
     members: u64,
     in_step: u64,
-    /// How all who are in step see the medium. Of frames that are loud there, it says whether there are any: for all in step or for none, but while
-    /// a frame is being followed.
+    /// How all in step see the medium. For loud frames it says only whether there are any: for all in step or
+    /// for none, except while a frame is being followed.
     view: Radio,
-    /// Frames on the air that all in step heard begin, and for whom of them they are loud.
+    /// Frames on the air whose beginning all in step heard, and for which of them they are loud.
     on_air: Vec<(u16, u64)>,
-    /// What began beside the frame that they follow.
+    /// What began during the frame that they follow.
     rival: Option<Rival>,
     /// Slots that have passed on their clock.
     passed: i32,
-    /// When it reads so much, the countdown of a member in step is over.
+    /// The clock value at which the countdown of a member in step ends.
     due: [i32; MOST],
-    /// Whose is over first; the only one in step with a deadline.
+    /// The member whose countdown ends first: the only one in step with a deadline.
     next: Option<u32>,
 }
 
 /// Who hears a station, by cliques.
 #[derive(Debug, Clone, Default)]
 pub(in crate::air) struct Reach {
-    /// All members do, but for the station itself; for whom of them it is loud.
+    /// Cliques of which all members hear it, except the station itself, and for which of them it is loud.
     pub(in crate::air) whole: Vec<(u16, u64)>,
-    /// Some do.
+    /// Cliques of which only some members hear it.
     pub(super) partly: Vec<u16>,
-    /// Who else does.
+    /// All other stations that hear it.
     pub(in crate::air) loud: Listeners,
     pub(super) faint: Listeners,
 }
@@ -70,7 +73,7 @@ pub(in crate::air) struct Reach {
 #[derive(Debug, Default)]
 pub(in crate::air) struct Cliques {
     all: Vec<Clique>,
-    /// Each station's; empty where there are none.
+    /// Each station's clique. Empty if there are none.
     of: Vec<u16>,
 }
 
@@ -101,7 +104,7 @@ impl Clique {
         }
     }
 
-    /// Members who go by themselves, in the order of their numbers.
+    /// Members that are not in step, by number.
     fn apart(&self) -> Members {
         Members {
             first: self.first,

@@ -1,4 +1,4 @@
-//! What happens to those of a clique who are in step, once for all of them; and who comes and goes.
+//! What happens to the stations in step, once for all of them, and how stations join and leave them.
 
 use super::{Clique, Cliques, IDLE, Members};
 use crate::air::phy::timing::Timing;
@@ -10,12 +10,12 @@ use crate::air::sense::radio::Radio;
 use crate::air::transmission::flight::NONE;
 
 impl<S: Schedule> Ears<'_, S> {
-    /// Members of a clique that go by themselves.
+    /// Members of a clique that are not in step.
     pub(in crate::air) fn apart(&self, clique: u16) -> Members {
         self.cliques.all[usize::from(clique)].apart()
     }
 
-    /// From now on a station goes by itself.
+    /// Takes a station out of step from now on.
     #[inline]
     pub(in crate::air) fn part(&mut self, station: usize) {
         if self.radios[station].in_step {
@@ -45,14 +45,14 @@ impl<S: Schedule> Ears<'_, S> {
         }
     }
 
-    /// All members of a clique go by themselves.
+    /// Takes all members of a clique out of step.
     pub(in crate::air) fn part_all(&mut self, clique: u16) {
         for station in self.cliques.all[usize::from(clique)].together() {
             self.part(station);
         }
     }
 
-    /// There are no cliques any more; whether there were any.
+    /// Dissolves all cliques. Returns whether there were any.
     pub(in crate::air) fn dissolve(&mut self) -> bool {
         let were = !self.cliques.all.is_empty();
         for clique in 0..self.cliques.all.len() as u16 {
@@ -62,7 +62,7 @@ impl<S: Schedule> Ears<'_, S> {
         were
     }
 
-    /// A station goes on with the others of its clique, if it sees the medium as they do.
+    /// Puts a station in step with its clique, if it sees the medium as the others in step do.
     #[inline]
     pub(in crate::air) fn join(&mut self, station: usize, now: u64) {
         if self.cliques.may_take(&self.radios[station]) {
@@ -102,7 +102,7 @@ impl<S: Schedule> Ears<'_, S> {
         }
     }
 
-    /// A frame begins that all in step hear; those whose deadline is too near to notice go by themselves.
+    /// A frame begins that all in step hear. Stations whose deadline is too near to notice it leave step.
     pub(in crate::air) fn hold_back(&mut self, number: u16, now: u64) {
         let clique = &self.cliques.all[usize::from(number)];
         let timing = &self.timings[usize::from(clique.view.timing)];
@@ -147,7 +147,8 @@ impl<S: Schedule> Ears<'_, S> {
         self.turn_together(number, id);
     }
 
-    /// Those in step who turn from the frame that they follow to one that has just begun; whoever does not do as most others goes by itself.
+    /// Lets those in step switch from the frame that they follow to one that has just begun. A station that
+    /// does not do as most others do leaves step.
     fn turn_together(&mut self, number: u16, id: u16) {
         let clique = &mut self.cliques.all[usize::from(number)];
         let (held, new) = (self.flights.get(clique.view.lock), self.flights.get(id));
@@ -195,7 +196,8 @@ impl<S: Schedule> Ears<'_, S> {
         self.go_on_together(number, now);
     }
 
-    /// Lets the countdown go on if the medium is idle now and was not before; whoever finds it otherwise than most others goes by itself.
+    /// Resumes the countdown if the medium is idle now and was not before. A station that sees it differently
+    /// from most others leaves step.
     fn go_on_together(&mut self, number: u16, now: u64) {
         let clique = &mut self.cliques.all[usize::from(number)];
         if clique.view.counting || clique.view.lock != NONE {
@@ -221,7 +223,8 @@ impl<S: Schedule> Ears<'_, S> {
         set_next(clique, timing, self.schedule);
     }
 
-    /// Each of those in step makes what it can of a frame; whoever makes something else of it than most others goes by itself.
+    /// Each station in step decodes what it can of a frame. A station whose outcome differs from most others'
+    /// leaves step.
     fn let_go_together(&mut self, number: u16, id: u16, now: u64) {
         let clique = &self.cliques.all[usize::from(number)];
         let (together, rival, flight) = (clique.together(), clique.rival, self.flights.get(id));

@@ -1,4 +1,4 @@
-//! What cannot be is refused before the run.
+//! Refuses invalid plans before the run.
 
 use alloc::collections::BTreeSet;
 use units::wifi::Standard;
@@ -9,13 +9,13 @@ use crate::config::AirError;
 use crate::config::{AirConfig, Ht, StationConfig};
 
 impl AirConfig {
-    /// Refuses what cannot be, as [`super::Air::new`] does.
+    /// Refuses an invalid plan, as [`super::Air::new`] does.
     pub fn check(&self) -> Result<(), AirError> {
         check(self)
     }
 }
 
-/// Refuses a plan that cannot be.
+/// Refuses an invalid plan.
 pub(super) fn check(config: &AirConfig) -> Result<(), AirError> {
     if config.stations.is_empty() {
         return Err(AirError::Empty);
@@ -47,7 +47,8 @@ pub(super) fn check(config: &AirConfig) -> Result<(), AirError> {
         .try_for_each(|wide| upper_half_is_free(config, wide))
 }
 
-/// Whether nobody is on the upper half of a station's 40 MHz, where it would neither hear nor disturb it.
+/// Whether nobody is on the upper half of a station's 40 MHz, where the station would neither hear nor
+/// disturb it.
 fn upper_half_is_free(config: &AirConfig, wide: &StationConfig) -> Result<(), AirError> {
     let Some(upper) = wide.ht.and_then(|ht| upper_half(wide, &ht)) else {
         return Ok(());

@@ -10,12 +10,12 @@ use crate::Position;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StationId(pub u32);
 
-/// For whom a frame is.
+/// The receiver of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Destination {
     /// One station, which acknowledges it.
     Station(StationId),
-    /// Everybody in reach; never acknowledged, at the basic rate.
+    /// Everybody in reach. Never acknowledged, sent at the basic rate.
     Everyone,
 }
 
@@ -28,20 +28,22 @@ impl Destination {
     }
 }
 
-/// One packet in a station's queue. Its bytes stay in the world; the air sees how long it is and hands the token back.
+/// One packet in a station's queue. Its bytes stay outside: the air knows only its length, and returns its
+/// token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
-    /// For whom.
+    /// The receiver.
     pub to: Destination,
-    /// Length of the IP packet, in bytes; 802.11 and LLC headers come on top. Of anything but data, length of the whole frame.
+    /// Length of the IP packet, in bytes, without 802.11 and LLC headers. For anything but data, length of
+    /// the whole frame.
     pub bytes: u32,
-    /// The world's name for it.
+    /// The caller's identifier for it.
     pub token: u64,
     /// What kind of frame carries it.
     pub subtype: Subtype,
-    /// Traffic identifier, 0 to 15: 802.11n numbers and acknowledges each on its own.
+    /// Traffic identifier, 0 to 15. 802.11n numbers and acknowledges each separately.
     pub tid: u8,
-    /// Its flow, for queues that keep flows apart.
+    /// Its flow, for queues that separate flows.
     pub flow: u32,
     /// The power-management bit: its sender sleeps after this exchange.
     pub asleep: bool,
@@ -74,39 +76,39 @@ impl Packet {
     }
 }
 
-/// What a frame that stands in a queue is (802.11-2020 table 9-1).
+/// The type of a queued frame (802.11-2020 table 9-1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subtype {
     /// An IP packet.
     Data,
-    /// Data without contents: it carries the power-management bit.
+    /// Data without contents (a null frame): it carries the power-management bit.
     Null,
-    /// Asks an access point for one packet that it holds.
+    /// PS-Poll: requests one packet that an access point holds.
     PsPoll,
     /// An access point's beacon.
     Beacon,
-    /// Asks who is there.
+    /// Probe request.
     ProbeRequest,
-    /// Answers that.
+    /// Probe response.
     ProbeResponse,
     /// Both frames of open-system authentication.
     Authentication,
-    /// Asks to be let in.
+    /// Association request.
     AssociationRequest,
-    /// Answers that.
+    /// Association response.
     AssociationResponse,
     /// Ends an association.
     Deauthentication,
 }
 
 impl Subtype {
-    /// Whether it is sent at the sender's data rates; management and control frames go at the basic rate.
+    /// Whether it is sent at the sender's data rates. Management and control frames use the basic rate.
     pub const fn is_data(self) -> bool {
         matches!(self, Self::Data | Self::Null)
     }
 }
 
-/// What is on the air: something out of a queue, or what stations say to each other around it.
+/// What is on the air: a queued frame, or a control frame around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Kind {
     /// A packet's frame, or an aggregate of several.
@@ -123,28 +125,30 @@ pub(super) enum Kind {
     Noise,
 }
 
-/// Something that happens to the air.
+/// An event for the air to process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
     /// A packet enters a station's queue.
     Send(StationId, Packet),
-    /// A packet goes before all others of a station: beacons, and what answers to power saving.
+    /// A packet goes ahead of all others of a station: for beacons, and replies to power-saving stations.
     SendFirst(StationId, Packet),
-    /// A station is told to leave a receiver alone: what waits for it comes back as [`Fate::Withdrawn`], but what is on the air.
+    /// A station stops sending to a receiver. Waiting packets come back as [`Fate::Withdrawn`], except what
+    /// is on the air.
     Withdraw(StationId, StationId),
-    /// A radio turns to another of its channels, or hears and sends nothing until it is told to turn to one. It finishes its exchange before.
+    /// A radio tunes to another of its channels. With `None` it neither hears nor sends until it is tuned
+    /// again. It finishes its exchange first.
     Tune(StationId, Option<u8>),
-    /// A station stands there now; one that is sending moves when its frame is over.
+    /// A station's new position. A station that is sending moves when its frame is over.
     Move(StationId, Position),
-    /// So much less arrives between two stations, both ways, than their places let arrive. What the first one senses follows when its exchange
-    /// is over.
+    /// Adds a loss between two stations, in both directions, to the loss given by their positions. What the
+    /// first one senses follows when its exchange is over.
     Attenuate(StationId, StationId, Db),
-    /// The rate of data from the first to the second from now on, where nothing else decides about it. Without effect on 802.11n, and for rates
-    /// that the sender's standard does not have.
+    /// Sets the data rate from the first to the second from now on, if no rate control decides it. No effect
+    /// on 802.11n, or for rates that the sender's standard does not have.
     Rate(StationId, StationId, Bitrate),
 }
 
-/// Something that happened. Order is the order in which it happened.
+/// Something that happened, in the order in which it happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
     /// A station received a packet for the first time.
@@ -156,7 +160,7 @@ pub enum Output {
         /// The packet as it was queued.
         packet: Packet,
     },
-    /// A station is done with a packet and takes the next.
+    /// A station is done with a packet and takes the next one.
     Done {
         /// The sender.
         station: StationId,
@@ -167,27 +171,27 @@ pub enum Output {
     },
 }
 
-/// What became of a packet, as far as its sender knows.
+/// The fate of a packet, as far as its sender knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// Its acknowledgement arrived.
     Acknowledged,
-    /// It was for everybody: nobody says.
+    /// It was for everybody, so nobody acknowledges it.
     Unknown,
     /// Every attempt failed.
     GivenUp,
     /// The queue was full.
     QueueFull,
-    /// The queue's management chose it.
+    /// The active queue management dropped it.
     Dropped,
-    /// Its sender was told to leave the receiver alone.
+    /// Its sender was told to stop sending to the receiver.
     Withdrawn,
 }
 
-/// What a station has done since the start.
+/// Counts of what a station has done since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
-    /// Data frames put on the air, repeats included; each frame of an aggregate counts.
+    /// Data frames put on the air, retransmissions included. Each frame of an aggregate counts.
     pub attempts: u64,
     /// Attempts that were not acknowledged (of frames to one station).
     pub failures: u64,

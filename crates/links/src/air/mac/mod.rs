@@ -1,7 +1,9 @@
-//! What one station has to send: its queue, its sessions with receivers, retransmissions, aggregates and rates.
+//! What one station has to send: its queue, its sessions with receivers, retransmissions, aggregates and
+//! rates.
 //!
-//! [`station`] chooses the next frame and draws the backoff. Queue disciplines are in `queue` and `fq_codel`, windows and
-//! block acknowledgement in [`session`], rate control in `rate`. When a frame is sent is decided in `engine`.
+//! [`station`] chooses the next frame and draws the backoff. Queue disciplines are in `queue` and `fq_codel`,
+//! windows and block acknowledgement in [`session`], rate control in `rate`. `engine` decides when a frame is
+//! sent.
 
 mod fq_codel;
 mod queue;

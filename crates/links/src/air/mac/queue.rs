@@ -8,11 +8,11 @@ use super::fq_codel::FqCodel;
 use crate::air::io::Packet;
 use crate::config::Discipline;
 
-/// In which order packets leave.
+/// The order in which packets leave.
 #[derive(Debug)]
 pub(in crate::air) struct Queue {
     capacity: usize,
-    /// What goes before everything else.
+    /// Packets ahead of everything else.
     urgent: VecDeque<Packet>,
     order: Order,
 }
@@ -36,13 +36,14 @@ impl Queue {
         }
     }
 
-    /// Takes a packet in; the packet for which there is no room then, which need not be the same.
+    /// Enqueues a packet. Returns the packet dropped for lack of room, which may be another one.
     pub(in crate::air) fn push(&mut self, now: u64, packet: Packet) -> Option<Packet> {
         match &mut self.order {
             Order::Arrival(packets) if packets.len() >= self.capacity => Some(packet),
             Order::Arrival(packets) => {
                 if packets.capacity() == 0 {
-                    // Saturated stations have no more than one packet that follows the one being tried, and a longer ring would be gone round.
+                    // Saturated stations have at most one packet behind the one being tried. A longer ring
+                    // would touch more memory.
                     packets.reserve_exact(2);
                 }
                 packets.push_back(packet);
@@ -82,7 +83,7 @@ impl Queue {
         }
     }
 
-    /// Takes the first packet that is wanted.
+    /// Takes the first packet, if it is wanted.
     #[inline]
     pub(super) fn take_if(&mut self, now: u64, wanted: impl Fn(&Packet) -> bool) -> Option<Packet> {
         if let Some(packet) = self.urgent.front().copied().filter(&wanted) {
@@ -101,12 +102,12 @@ impl Queue {
         }
     }
 
-    /// Puts a packet before all others, however many there are.
+    /// Puts a packet ahead of all others, whatever the queue's length.
     pub(in crate::air) fn push_first(&mut self, packet: Packet) {
         self.urgent.push_back(packet);
     }
 
-    /// Takes all packets of this kind back.
+    /// Takes back all packets that are wanted.
     pub(in crate::air) fn withdraw(&mut self, wanted: impl Fn(&Packet) -> bool, taken: &mut Vec<Packet>) {
         let mut keep = |packet: &Packet| {
             let stays = !wanted(packet);
@@ -122,7 +123,7 @@ impl Queue {
         }
     }
 
-    /// Whether the queue's management has dropped anything that nobody was told of.
+    /// Whether the queue management has dropped packets that are not reported yet.
     pub(in crate::air) fn has_dropped(&self) -> bool {
         match &self.order {
             Order::Arrival(_) => false,
@@ -130,7 +131,7 @@ impl Queue {
         }
     }
 
-    /// The next of those.
+    /// The next dropped packet not reported yet.
     pub(in crate::air) fn dropped(&mut self) -> Option<Packet> {
         match &mut self.order {
             Order::Arrival(_) => None,

@@ -6,7 +6,7 @@ fn packet(token: u64) -> Packet {
     Packet::new(Destination::Station(StationId(1)), 1_498, token)
 }
 
-/// A session of 802.11n, with as many packets to send as are asked for.
+/// A session of 802.11n, with as many packets to send as it wants.
 fn session(ht: Ht) -> (Session, Mode) {
     let mode = Mode::of_ht(ht.mode().unwrap());
     (Session::new(1, 0, Some(ht), Rate::Fixed(mode), mode), mode)
@@ -86,7 +86,7 @@ fn frames_behind_a_hole_wait_for_it() {
     assert_eq!(tokens(&session), [1, 5, 6, 7, 8], "what failed goes first");
     // The second aggregate's first and third frame: 1 and 6.
     let got = session.receive(0b101);
-    // What came before counts, too: 1 to 4 and 6.
+    // Earlier frames count, too: 1 to 4 and 6.
     let said = session.scoreboard();
     assert_eq!((said.start.get(), said.bitmap), (1, 0b101111));
     assert_eq!(delivered(&mut session), [1, 2, 3, 4]);
@@ -112,7 +112,8 @@ fn a_frame_that_is_given_up_lets_the_others_pass() {
     assert_eq!((session.pending(), session.count()), (0, 0));
 }
 
-/// A request to send that nobody answers counts as an attempt, and is no frame: what follows is not a repeat yet.
+/// An RTS that nobody answers counts as an attempt but not as a frame: what follows is not a retransmission
+/// yet.
 #[test]
 fn only_what_has_been_on_the_air_is_repeated() {
     let (mut session, _) = session(ht());

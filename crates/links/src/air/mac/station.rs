@@ -1,4 +1,4 @@
-//! What a station has to send, and what it knows about the frame that it is sending.
+//! What a station has to send, and the state of the frame that it is sending.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -21,33 +21,33 @@ use crate::config::{Ht, RateControl, StationConfig};
 #[derive(Debug)]
 pub(in crate::air) struct Station {
     pub(in crate::air) standard: Standard,
-    /// How it sends data to those without 802.11n.
+    /// The mode of data to stations without 802.11n.
     mode: Mode,
     pub(in crate::air) queue: Queue,
     sessions: Vec<Session>,
-    /// The session that was asked for last, which is mostly asked for again.
+    /// The last session looked up, which mostly is the next one needed.
     latest: u16,
     /// The session whose frame is being tried.
     current: Option<u16>,
-    /// Sessions that wait for another turn with what is left of their windows.
+    /// Sessions that wait for another turn with the rest of their windows.
     again: VecDeque<u16>,
     /// The sequence number of its next frame that is not QoS data.
     number: SeqNum,
-    /// How often what is being tried has failed in a row: decides the contention window.
+    /// Consecutive failures of the current try: decides the contention window.
     pub(in crate::air) failures: u32,
-    /// What it answers after SIFS.
+    /// Its response after SIFS.
     pub(in crate::air) answer: Option<Answer>,
-    /// What its last block acknowledgement says.
+    /// The contents of its last block acknowledgement.
     pub(in crate::air) scoreboard: Scoreboard,
-    /// Frames longer than this are preceded by a request to send.
+    /// RTS threshold: longer frames are preceded by RTS.
     pub(in crate::air) rts: Option<u32>,
-    /// It has sent such a request and waits for the answer.
+    /// It has sent RTS and waits for CTS.
     pub(in crate::air) requested: bool,
-    /// Where it goes and what it turns to when its exchange is over.
+    /// Its new place and channel, for when its exchange is over.
     pub(in crate::air) changes: Option<Box<Changes>>,
     /// The frame it has on the air.
     pub(in crate::air) flight: u16,
-    /// When its wait for an answer is over.
+    /// End of its wait for a response.
     pub(in crate::air) patience: u64,
     pub(in crate::air) counters: Counters,
     backoff: Rng,
@@ -55,38 +55,40 @@ pub(in crate::air) struct Station {
     seldom: Box<Seldom>,
 }
 
-/// What most frames do without, kept out of the way: in large networks it is memory that takes time.
+/// State that most frames do not need, stored separately: in large networks memory access dominates the run
+/// time.
 #[derive(Debug)]
 struct Seldom {
     ht: Option<Ht>,
-    /// How a station sends data to some of those without 802.11n, by receiver.
+    /// The mode of data to some stations without 802.11n, by receiver.
     modes: Vec<(u32, Mode)>,
-    /// Which session is whose: receiver and class, in order.
+    /// Sessions by receiver and class, sorted.
     places: Vec<(u64, u16)>,
     rates: Rng,
     control: RateControl,
 }
 
-/// What waits for the end of an exchange.
+/// Changes that wait for the end of an exchange.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::air) struct Changes {
     pub(in crate::air) position: Option<Position>,
-    /// A place in the air's list of channels, or away from all.
+    /// An index in the air's list of channels, or off all channels.
     pub(in crate::air) channel: Option<u8>,
 }
 
-/// What a station sends after SIFS.
+/// A station's response after SIFS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::air) enum Answer {
-    /// An acknowledgement of a frame in this mode; of an aggregate, with what arrived of it.
+    /// An acknowledgement of a frame in this mode. For an aggregate, with what arrived of it.
     Ack { to: u32, mode: Mode, got: Option<u64> },
-    /// Leave to send, to one that will be done by then.
+    /// CTS, to a station whose exchange ends by then.
     Cts { to: u32, mode: Mode, until: u64 },
-    /// The frame for which it was given leave.
+    /// The frame for which it received CTS.
     Data,
 }
 
-/// How long the last kind of frame and the answer to it lasted: a station mostly sends frames of one length.
+/// Cached air time of the last kind of frame and of its acknowledgement: a station mostly sends frames of one
+/// length.
 #[derive(Debug, Clone, Copy)]
 struct Airtime {
     mode: Mode,
@@ -96,7 +98,7 @@ struct Airtime {
     answer: u64,
 }
 
-/// What others must know of a station to send to it.
+/// What others must know about a station to send to it.
 pub(in crate::air) type Capabilities = Option<Ht>;
 
 /// Management and control frames have a session of their own, after the sixteen traffic classes.
@@ -140,7 +142,7 @@ impl Station {
         }
     }
 
-    /// How many packets wait, those that are being tried included.
+    /// Number of waiting packets, including those being tried.
     pub(in crate::air) fn waiting(&self) -> usize {
         self.queue.len() + self.sessions.iter().map(Session::pending).sum::<usize>()
     }
@@ -150,7 +152,8 @@ impl Station {
         self.current.is_some() || !self.again.is_empty() || !self.queue.is_empty()
     }
 
-    /// Takes everything back that waits for this receiver; `busy`: what is being tried is on the air, or its answer is awaited.
+    /// Takes back everything that waits for this receiver. `busy`: the current try is on the air, or its
+    /// response is awaited.
     pub(in crate::air) fn withdraw(&mut self, receiver: u32, busy: bool, packets: &mut Vec<Packet>) {
         let trying = self.current.filter(|_| busy);
         for (place, session) in self.sessions.iter_mut().enumerate() {
@@ -171,7 +174,7 @@ impl Station {
         self.queue.withdraw(wanted, packets);
     }
 
-    /// The session of the frame that is being tried.
+    /// The session of the frame being tried.
     pub(in crate::air) fn current(&self) -> Option<&Session> {
         self.current.map(|place| &self.sessions[usize::from(place)])
     }
@@ -180,7 +183,7 @@ impl Station {
         self.current.map(|place| &mut self.sessions[usize::from(place)])
     }
 
-    /// The frame that is being tried is done with; what is left of its window gets another turn.
+    /// Finishes the frame being tried. The rest of its window gets another turn.
     pub(in crate::air) fn put_away(&mut self) {
         self.failures = 0;
         if let Some(place) = self.current.take()
@@ -190,11 +193,11 @@ impl Station {
         }
     }
 
-    /// Makes sure that there is a frame to try: the one that failed, then what windows hold, then the oldest packet and all that fit with
-    /// it. `false`: there is nothing.
+    /// Makes sure that there is a frame to try: the one that failed, then what windows hold, then the oldest
+    /// packet and all that fit with it. Returns `false` if there is nothing.
     ///
-    /// What windows hold is filled up with fresh packets only while the oldest of them is for the same receiver: losses on the way to
-    /// one receiver must not keep the others waiting.
+    /// Windows are filled up with fresh packets only while the oldest of these is for the same receiver.
+    /// Losses towards one receiver must not delay the others.
     pub(in crate::air) fn prepare(&mut self, now: u64, all: &[Capabilities]) -> bool {
         if self.current.is_some() {
             return true;
@@ -231,7 +234,8 @@ impl Station {
             Err(at) => {
                 let place = self.sessions.len() as u16;
                 if self.sessions.is_empty() {
-                    // Most stations send to one receiver only: room for more would spread thousands of stations over memory.
+                    // Most stations send to one receiver only. Reserving more would spread thousands of
+                    // stations over memory.
                     self.sessions.reserve_exact(1);
                     self.seldom.places.reserve_exact(1);
                 }
@@ -258,7 +262,7 @@ impl Station {
         Session::new(to, tid, ht, rate, mode)
     }
 
-    /// Data for this receiver goes at this rate from now on.
+    /// Sends data for this receiver at this rate from now on.
     pub(in crate::air) fn keep_to(&mut self, receiver: u32, rate: Bitrate) {
         let Some(mode) = Mode::of(self.standard, rate) else {
             return;
@@ -274,7 +278,7 @@ impl Station {
         sessions.for_each(|session| session.keep_to(mode));
     }
 
-    /// Slots to count before the next attempt, after this many failures of the frame.
+    /// Draws the number of backoff slots before the next attempt, after this many failures of the frame.
     pub(in crate::air) fn draw(&mut self, failures: u32, timing: &Timing) -> u16 {
         let doubled = (u64::from(timing.cw_min) + 1) << failures.min(16);
         let window = doubled.min(u64::from(timing.cw_max) + 1);
@@ -282,7 +286,7 @@ impl Station {
         ((self.backoff.next_u64() >> 32) as u32 & (window as u32 - 1)) as u16
     }
 
-    /// How long a frame or an aggregate of that many bytes is on the air, and the acknowledgement of it.
+    /// Air time of a frame or an aggregate of that many bytes, and of its acknowledgement.
     pub(in crate::air) fn times(&mut self, mode: Mode, bytes: u32, aggregate: bool) -> (u64, u64) {
         let known = &self.airtime;
         if (known.bytes, known.mode, known.aggregate) != (bytes, mode, aggregate) {
@@ -302,7 +306,7 @@ const fn key(to: u32, tid: u8) -> u64 {
     (to as u64) << 8 | tid as u64
 }
 
-/// Which session a packet belongs to.
+/// The session that a packet belongs to.
 fn key_of(packet: &Packet) -> u64 {
     let tid = if packet.subtype.is_data() {
         packet.tid % MANAGEMENT
@@ -312,7 +316,7 @@ fn key_of(packet: &Packet) -> u64 {
     key(packet.to.station().unwrap_or(EVERYONE), tid)
 }
 
-/// How long the acknowledgement of a frame in this mode lasts, or of an aggregate.
+/// Air time of the acknowledgement of a frame in this mode, or of an aggregate.
 pub(in crate::air) fn ack_time(standard: Standard, mode: Mode, aggregate: bool) -> u64 {
     let bytes = if aggregate { BLOCK_ACK_BYTES } else { ACK_BYTES };
     nanos(mode.response().time(standard, bytes))

@@ -1,4 +1,4 @@
-//! The frames of a session of which not all are acknowledged, in order.
+//! The frames of a session's window, not all of which are acknowledged, in order.
 //!
 //! # Checked by
 //! `tests`: against a plain queue; `session`'s tests.
@@ -7,7 +7,8 @@ use alloc::collections::VecDeque;
 
 use super::session::Mpdu;
 
-/// Without 802.11n there is one frame in it: that one is kept here, as looking elsewhere takes time in large networks.
+/// Without 802.11n the window holds one frame. It is stored inline, because a second lookup takes time in
+/// large networks.
 #[derive(Debug)]
 pub(super) enum Window {
     One(Option<Mpdu>),
@@ -59,7 +60,7 @@ impl Window {
         }
     }
 
-    /// Takes the first one away if that holds of it; whether it does.
+    /// Removes the first frame if `holds` returns true for it. Returns whether it did.
     pub(super) fn pop_front_if(&mut self, holds: impl Fn(&Mpdu) -> bool) -> bool {
         let found = self.front().is_some_and(holds);
         match self {

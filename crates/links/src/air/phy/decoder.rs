@@ -1,15 +1,17 @@
-//! What a receiver makes of a signal: curves of bit errors over the signal-to-interference-and-noise ratio, looked up instead of
-//! computed.
+//! How a receiver decodes a signal: curves of bit error rate over the signal-to-interference-and-noise ratio,
+//! looked up in tables instead of computed.
 //!
 //! # Sources
 //! - `wifi::phy` has the error models and their references (Proakis; Frenger, Orten and Ottosson 1999; Pei and Henderson 2010).
 //!
 //! # Where we differ, and why
-//! 1. Interference counts as noise of the same power: every published error-rate model of packet simulators does so.
-//! 2. With several streams each has its share of the sender's power and of the ratio, which is what a zero-forcing receiver with as many
-//!    antennas as streams gives it in the mean (Winters, Salz and Gitlin 1994); that it wavers more is left out.
-//! 3. A curve is a table of 64 steps an octave (0.05 dB) with straight lines between: the error against the formula is below 0.01 dB, and a
-//!    place in it is read off the ratio's bits, without a logarithm.
+//! 1. Interference counts as noise of the same power, as in every published error-rate model of packet
+//!    simulators.
+//! 2. With several streams, each has its share of the sender's power and of the ratio. That is the mean
+//!    result of a zero-forcing receiver with as many antennas as streams (Winters, Salz and Gitlin 1994). Its
+//!    larger variance is left out.
+//! 3. A curve is a table of 64 steps per octave (0.05 dB) with linear interpolation. The error against the
+//!    formula is below 0.01 dB. The index comes from the ratio's bits, without a logarithm.
 //!
 //! # Checked by
 //! `tests`: the table against the formula at ratios between its steps.
@@ -22,7 +24,7 @@ use crate::wifi::phy;
 
 /// Steps in each octave: the six top bits of a float's fraction.
 const STEP_BITS: u32 = 6;
-/// The least ratio in the table: −15 dB. Below it nothing is received.
+/// The lowest ratio in the table: −15 dB. Below it nothing is received.
 const LEAST: f64 = 1.0 / 32.0;
 const FIRST: u64 = step_of(LEAST);
 /// 20 octaves reach to 45 dB.
@@ -36,22 +38,23 @@ const fn step_of(ratio: f64) -> u64 {
 const fn ratio(step: usize) -> f64 {
     f64::from_bits((FIRST + step as u64) << (52 - STEP_BITS))
 }
-/// A frame whose bits are all this unlikely to be wrong is received: 65,535 bytes are then lost less than once in 10⁹.
+/// If a bit error is at most this likely, the frame is received: 65,535 bytes are then lost less than once in
+/// 10⁹.
 const SURE_HAZARD: f64 = 1.9e-15;
 
-/// The curves of all modes, behind one implementation loss.
+/// The curves of all modes, with one common implementation loss.
 #[derive(Debug)]
 pub(in crate::air) struct Decoder {
     curves: Box<[Curve]>,
-    /// What the implementation loses, as a ratio of powers.
+    /// The implementation loss, as a ratio of powers.
     loss: f64,
 }
 
 #[derive(Debug)]
 struct Curve {
-    /// −ln(1 − bit error rate), by step; infinite where nothing is received.
+    /// −ln(1 − bit error rate), by step. Infinite where nothing is received.
     hazard: Box<[f32]>,
-    /// The ratio (linear, at the antenna) from which on every frame is received.
+    /// The ratio (linear, at the antenna) above which every frame is received.
     sure: f64,
 }
 
@@ -64,12 +67,12 @@ impl Decoder {
         }
     }
 
-    /// The linear ratio at the antenna from which on every frame in this mode is received.
+    /// The linear ratio at the antenna above which every frame in this mode is received.
     pub(in crate::air) fn sure(&self, mode: Mode) -> f64 {
         self.curves[mode.curve()].sure * f64::from(mode.streams())
     }
 
-    /// −ln of the probability that one bit is right at this linear ratio (at the antenna).
+    /// −ln of the probability that one bit is received correctly at this linear ratio (at the antenna).
     pub(in crate::air) fn hazard(&self, mode: Mode, ratio: f64) -> f64 {
         let curve = &self.curves[mode.curve()];
         let ratio = ratio / f64::from(mode.streams());
@@ -150,7 +153,7 @@ mod tests {
                 let looked_up = decoder.hazard(mode, libm::exp10((at + 5.0) / 10.0));
                 assert!(looked_up <= previous, "{mode:?} at {at}");
                 previous = looked_up;
-                // Between what the formula says a hundredth of a decibel to either side.
+                // The formula's range for a hundredth of a decibel to either side.
                 let formula = |db: f64| hazard(mode.curve(), libm::exp10(db / 10.0));
                 let (worse, better) = (formula(at - 0.06), formula(at + 0.06));
                 let sure = better < SURE_HAZARD;

@@ -1,17 +1,23 @@
-//! How links waver: Rayleigh and Rice fading with the Doppler spectrum of Clarke and Jakes, one process for each pair of stations.
+//! Fading of links: Rayleigh and Rice, with the Doppler spectrum of Clarke and Jakes, one process for each
+//! pair of stations.
 //!
 //! # Sources
-//! - Clarke 1968, Jakes 1974 §1.1: scattered waves from all around correlate as J₀(2π·f·τ), f the largest Doppler shift.
-//! - Xiao, Zheng and Beaulieu 2006 ("Novel sum-of-sinusoids simulation models for Rayleigh and Rician fading channels", §II and §III): N waves
-//!   with angles (2πn + θₙ)/N and phases φₙ, all drawn; a steady wave with an angle and a phase of its own for Rice.
+//! - Clarke 1968, Jakes 1974 §1.1: waves scattered from all directions correlate as J₀(2π·f·τ), where f is
+//!   the largest Doppler shift.
+//! - Xiao, Zheng and Beaulieu 2006 ("Novel sum-of-sinusoids simulation models for Rayleigh and Rician fading
+//!   channels", §II and §III): N waves with random angles (2πn + θₙ)/N and random phases φₙ. For Rice, a
+//!   line-of-sight wave with its own angle and phase.
 //!
 //! # Where we differ, and why
-//! 1. The shift follows from the coherence time of the plan, the time in which the correlation falls to 1/e: J₀(1.7517) = 1/e.
-//! 2. A value holds for a hundredth of the coherence time: it changes by a few percent in that time, and frames are asked about by many.
-//! 3. What is sensed of a frame (who finds the medium busy) follows the mean power; what is received of it, its interference and capture
+//! 1. The Doppler shift follows from the plan's coherence time, in which the correlation falls to 1/e:
+//!    J₀(1.7517) = 1/e.
+//! 2. A value holds for a hundredth of the coherence time, because many stations look up the same frame. It
+//!    changes by a few percent in that time.
+//! 3. Carrier sense (who finds the medium busy) follows the mean power. Reception, interference and capture
 //!    follow the fading.
-//! 4. A link is the same both ways; its stream is named after its two ends, so that a station more shifts nobody's fading.
-//! 5. What fades when a frame begins holds until it ends, also where that is an aggregate of milliseconds.
+//! 4. A link is the same in both directions. Its random stream is named after its two ends, so an additional
+//!    station changes nobody's fading.
+//! 5. The fading at the start of a frame holds until its end, even for an aggregate of milliseconds.
 //!
 //! # Checked by
 //! `tests`: mean power, distribution, correlation against J₀, independence of pairs.
@@ -25,14 +31,14 @@ use units::Rng;
 
 use crate::wifi::Fading;
 
-/// Waves of the scattered part.
+/// Number of waves in the scattered part.
 const WAVES: usize = 16;
 /// J₀(x) = 1/e.
 const COHERENT: f64 = 1.751_7;
 /// No fade is deeper than this: 60 dB.
 const DEEPEST: f64 = 1e-6;
 
-/// The fading of all pairs of stations; those that are never asked for take no room.
+/// The fading of all pairs of stations. Pairs that are never used take no memory.
 #[derive(Debug)]
 pub(in crate::air) struct Fades {
     config: Fading,
@@ -51,7 +57,7 @@ impl Fades {
         }
     }
 
-    /// The gain between two stations at a moment, as a ratio of powers with mean 1.
+    /// The gain between two stations at a given time, as a ratio of powers with mean 1.
     pub(in crate::air) fn gain(&mut self, one: u32, other: u32, now: u64) -> f64 {
         let pair = (one.min(other), one.max(other));
         let link = self.links.entry(pair).or_insert_with(|| {
@@ -69,9 +75,10 @@ struct Link {
     /// Doppler shift in radians a nanosecond, and phase, of each scattered wave.
     waves: [(f64, f64); WAVES],
     steady: (f64, f64),
-    /// Amplitudes of the steady wave, and of each scattered one.
+    /// Amplitude of the line-of-sight wave, and of each scattered one.
     amplitudes: (f64, f64),
-    /// A value holds for so many nanoseconds, from a multiple of them on: whoever asks, and however often, finds the same.
+    /// A value holds for this many ns, from a multiple of it on. The result does not depend on who queries
+    /// it, or how often.
     hold: u64,
     step: Option<u64>,
     held: f64,
@@ -119,7 +126,7 @@ impl Link {
     }
 }
 
-/// Of the steady wave, and of each scattered one.
+/// Amplitude of the line-of-sight wave, and of each scattered one.
 fn amplitudes(config: &Fading) -> (f64, f64) {
     let k = config.k_factor.map_or(0.0, units::Db::linear);
     (
@@ -156,7 +163,7 @@ mod tests {
         let links = links(None);
         let powers: Vec<_> = links.iter().map(|link| link.power(5e9)).collect();
         assert!((mean(powers.iter().copied()) - 1.0).abs() < 0.05);
-        // An exponential is below a tenth of its mean with 1 − e^−0.1.
+        // An exponential is below a tenth of its mean with probability 1 − e^−0.1.
         let deep = powers.iter().filter(|&&power| power < 0.1).count() as f64 / powers.len() as f64;
         assert!((deep - 0.095).abs() < 0.015, "{deep}");
     }
@@ -205,7 +212,8 @@ mod tests {
         }
     }
 
-    /// One power says nothing of another pair's at the same moment, with one end in common or none.
+    /// The power of one pair does not correlate with another pair's at the same time, with one end in common
+    /// or none.
     #[test]
     fn pairs_do_not_correlate() {
         let config = Fading {
@@ -229,7 +237,7 @@ mod tests {
         assert!((correlation(0, 0) - 1.0).abs() < 0.2, "{}", correlation(0, 0));
         for (one, other) in [(0, 1), (0, 2), (1, 2)] {
             let found = correlation(one, other);
-            // Four deviations of a mean of 4,000.
+            // Four standard deviations of a mean of 4,000.
             assert!(found.abs() < 0.064, "{one} {other}: {found}");
         }
     }

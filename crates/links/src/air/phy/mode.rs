@@ -1,4 +1,4 @@
-//! Modes: the ways in which a frame can be modulated and coded, and how long it then lasts.
+//! Modes: modulation and coding of a frame, and the air time that follows.
 //!
 //! # Sources
 //! - `units::wifi` has the standards' durations; IEEE 802.11-2020 §10.6.6.5 the rate of control responses.
@@ -9,14 +9,15 @@
 use units::wifi::{Standard, ht};
 use units::{Bitrate, Duration};
 
-/// One of the standards' modulation and coding schemes; of 802.11n also with its channel width and guard interval.
+/// One of the standards' modulation and coding schemes. For 802.11n, also its channel width and guard
+/// interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mode(u8);
 
 /// DSSS and CCK come first, then OFDM, then 802.11n: four modes for each MCS.
 const OFDM: u8 = 4;
 const HT: u8 = 12;
-/// OFDM's modes with the modulations and codes of MCS 0 to 6; that of MCS 7 has a curve of its own.
+/// OFDM modes with the modulations and codes of MCS 0 to 6. MCS 7 has a curve of its own.
 const LIKE: [usize; 8] = [4, 6, 7, 8, 9, 10, 11, 12];
 const LEGACY_KBPS: [u32; HT as usize] = [
     1_000, 2_000, 5_500, 11_000, 6_000, 9_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000,
@@ -35,7 +36,7 @@ impl Mode {
         Self(HT + mode.mcs() * 4 + wide * 2 + short)
     }
 
-    /// What it is in 802.11n, if it is one of its modes.
+    /// The 802.11n mode, if it is one.
     pub const fn as_ht(self) -> Option<ht::Mode> {
         if self.0 < HT {
             return None;
@@ -59,7 +60,7 @@ impl Mode {
         Some(Self(first + place as u8))
     }
 
-    /// The mode of frames to everybody and of the PHY's header: the slowest.
+    /// The slowest mode: of broadcast frames and of the PHY header.
     pub(in crate::air) const fn basic(standard: Standard) -> Self {
         match standard {
             Standard::B => Self(0),
@@ -75,7 +76,7 @@ impl Mode {
         }
     }
 
-    /// Which curve of bit errors it has, of [`Self::CURVES`]: those of the modes before 802.11n, and one more.
+    /// Index of its bit error curve, below [`Self::CURVES`]: those of the modes before 802.11n, and one more.
     pub(in crate::air) const fn curve(self) -> usize {
         if self.0 < HT {
             self.0 as usize
@@ -96,7 +97,7 @@ impl Mode {
         }
     }
 
-    /// How many times the noise of 20 MHz its channel has.
+    /// The noise in its channel, as a multiple of that in 20 MHz.
     pub(in crate::air) const fn noise(self) -> f64 {
         if self.0 >= HT && (self.0 - HT) / 2 % 2 == 1 {
             2.0
@@ -120,7 +121,7 @@ impl Mode {
         Self::of(standard, rate).unwrap_or(Self::basic(standard))
     }
 
-    /// Preamble and header of a frame: what is sent at the slowest rate.
+    /// Duration of preamble and header, which are sent at the slowest rate.
     pub(in crate::air) const fn preamble(self) -> Duration {
         match self.as_ht() {
             Some(mode) => mode.preamble(),
@@ -128,7 +129,8 @@ impl Mode {
         }
     }
 
-    /// Air time of a frame of `bytes` (headers and check sum included) or of an aggregate from a station of `standard`, preamble included.
+    /// Air time of a frame of `bytes` (headers and checksum included) or of an aggregate from a station of
+    /// `standard`, preamble included.
     pub fn time(self, standard: Standard, bytes: u32) -> Duration {
         if let Some(mode) = self.as_ht() {
             return mode.frame_time(bytes, band(standard));

@@ -1,20 +1,21 @@
-//! Durations that a station's contention is made of, in nanoseconds.
+//! Durations used in a station's contention, in ns.
 //!
 //! # Sources
-//! - IEEE 802.11-2020 §10.3.2.3 (interframe spaces: DIFS = SIFS + 2 slots, EIFS = SIFS + AckTxTime + DIFS with the acknowledgement at
-//!   the lowest mandatory rate), §10.3.2.11 (ACK timeout = SIFS + slot + aRxPHYStartDelay), §10.3.7 (a slot is made of CCA time,
-//!   turnaround, processing and propagation), tables 15-5, 16-4, 17-21 and 18-5 (the PHYs' characteristics).
+//! - IEEE 802.11-2020 §10.3.2.3 (interframe spaces: DIFS = SIFS + 2 slots, EIFS = SIFS + AckTxTime + DIFS
+//!   with the acknowledgement at the lowest mandatory rate), §10.3.2.11 (ACK timeout = SIFS + slot +
+//!   aRxPHYStartDelay), §10.3.7 (a slot consists of CCA time, turnaround, processing and propagation), tables
+//!   15-5, 16-4, 17-21 and 18-5 (the PHYs' characteristics).
 //!
 //! - Table 9-155: the best-effort class waits for SIFS and three slots, with the windows of DCF.
 //!
 //! # Where we differ, and why
-//! 1. Signals arrive at once: 300 m are 1 µs, which the slot allows for.
+//! 1. Signals arrive at once: 300 m are 1 µs, which the slot includes.
 //! 2. Stations of 802.11n have one access category, best effort, for all traffic classes.
 
 use units::Duration;
 use units::wifi::{ACK_BYTES, Standard};
 
-/// What one standard asks of a station.
+/// The timing that one standard requires of a station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::air) struct Timing {
     pub(in crate::air) slot: u32,
@@ -23,16 +24,17 @@ pub(in crate::air) struct Timing {
     pub(in crate::air) eifs: u64,
     /// From the end of a frame until its sender knows that no acknowledgement has begun.
     pub(in crate::air) ack_timeout: u64,
-    /// How long a transmission can be on the air before a station that is about to transmit notices: CCA time and turnaround.
+    /// How long a transmission can be on the air before a station about to transmit notices it: CCA time plus
+    /// turnaround.
     pub(in crate::air) blind: u64,
-    /// From the start of a preamble to the moment at which the PHY reports that a frame has begun.
+    /// From the start of a preamble until the PHY reports that a frame has begun.
     pub(in crate::air) start_delay: u64,
     pub(in crate::air) cw_min: u32,
     pub(in crate::air) cw_max: u32,
 }
 
 impl Timing {
-    /// `qos`: the station has 802.11n, and contends with AIFS of the best-effort class in the place of DIFS.
+    /// `qos`: the station has 802.11n, and contends with the AIFS of the best-effort class instead of DIFS.
     pub(in crate::air) fn of(standard: Standard, qos: bool) -> Self {
         let (slot, sifs, difs) = (
             nanos(standard.slot()),

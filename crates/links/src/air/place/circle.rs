@@ -1,8 +1,10 @@
-//! Where those stand who hear a station: what is near and what far for a frame goes by the distance from all of them.
+//! Circles around the stations that hear a sender: the distance from all of them decides what is near and
+//! what is far for a frame.
 //!
 //! # Where we differ, and why
-//! 1. It is not the least circle: the middle is that of the least upright rectangle, or the sender's place where that makes a smaller one.
-//! 2. The sender stands within twice the radius, so that it is near itself, whatever is far.
+//! 1. It is not the smallest circle. The centre is that of the bounding rectangle, or the sender's place if
+//!    that makes a smaller circle.
+//! 2. The sender stands within twice the radius, so it always counts as near.
 //!
 //! # Checked by
 //! `tests`.
@@ -16,11 +18,11 @@ pub(in crate::air) struct Circle {
     pub(in crate::air) radius_mm: f64,
 }
 
-/// No circle is narrower: what single precision makes inexact of places must be small beside it.
+/// No circle is smaller: the position error of single precision must be small in comparison.
 const LEAST_MM: f64 = 5e3;
 
 impl Circle {
-    /// Nobody but those who stand there.
+    /// A circle around those at this one place.
     pub(in crate::air) const fn at(middle: Position) -> Self {
         Self {
             middle,
@@ -28,7 +30,8 @@ impl Circle {
         }
     }
 
-    /// Around all these places, not wider than one with `sender` in the middle would have to be; the sender is within twice the radius.
+    /// Around all these places, not wider than a circle centred on `sender` would have to be. The sender is
+    /// within twice the radius.
     pub(in crate::air) fn around(sender: Position, places: impl Iterator<Item = Position> + Clone) -> Self {
         let Some(middle) = middle(places.clone()) else {
             return Self::at(sender);
@@ -57,7 +60,7 @@ impl Circle {
     }
 }
 
-/// The middle of the least upright rectangle around these places.
+/// The centre of the bounding rectangle of these places.
 fn middle(places: impl Iterator<Item = Position>) -> Option<Position> {
     let corners = places
         .map(|place| (place, place))

@@ -1,11 +1,11 @@
-//! Where radios are, and how much of a signal arrives from one place at another.
+//! Where radios are, and the gain from one place to another.
 //!
 //! # Sources
 //! - Log-distance path loss and walls as in `wifi::Propagation`.
 //!
 //! # Where we differ, and why
-//! 1. The gain of a distance is looked up in a table over the squared distance, 32 steps an octave with straight lines between: within
-//!    0.005 dB of the formula, without a logarithm for every pair.
+//! 1. The gain at a distance comes from a table over the squared distance, 32 steps per octave with linear
+//!    interpolation. It is within 0.005 dB of the formula, without a logarithm for every pair.
 //!
 //! # Checked by
 //! `tests`: the table against the formula, walls crossed.
@@ -16,9 +16,9 @@ use alloc::vec::Vec;
 use crate::Position;
 use crate::wifi::{Propagation, Wall};
 
-/// Steps of the table in each octave of the squared distance: the five top bits of a float's fraction.
+/// Steps of the table per octave of the squared distance: the five top bits of a float's fraction.
 const STEP_BITS: u32 = 5;
-/// Nobody is nearer than a metre: 10⁶ mm².
+/// Distances below one metre count as one metre: 10⁶ mm².
 const NEAREST_MM2: f64 = 1e6;
 /// Steps below that of [`NEAREST_MM2`].
 const FIRST: u64 = step_of(NEAREST_MM2);
@@ -60,14 +60,14 @@ impl Geometry {
         }
     }
 
-    /// How far one can be away for this gain without a wall, in mm.
+    /// Largest distance with at least this gain without a wall, in mm.
     pub(in crate::air) fn distance_mm(&self, gain: f64) -> i64 {
         let step = self.gains.partition_point(|&nearer| nearer > gain);
         let squared = f64::from_bits((FIRST + step as u64) << (52 - STEP_BITS));
         libm::ceil(libm::sqrt(squared)) as i64
     }
 
-    /// What arrives after a metre, as a part of what is sent, and the exponent with which it falls with the distance.
+    /// Gain at one metre, and the path-loss exponent.
     pub(in crate::air) fn law(&self) -> (f64, f64) {
         let reference = libm::exp10(-self.propagation.reference.as_db_f64() / 10.0);
         (reference, f64::from(self.propagation.exponent_centi) / 100.0)
@@ -78,7 +78,7 @@ impl Geometry {
         !self.walls.is_empty()
     }
 
-    /// Received over transmitted power where nothing stands in the way.
+    /// Received over transmitted power without a wall in between.
     #[inline]
     pub(in crate::air) fn open(&self, from: Position, to: Position) -> f64 {
         let (x, y) = ((to.x_mm - from.x_mm) as f64, (to.y_mm - from.y_mm) as f64);

@@ -1,4 +1,4 @@
-//! The plan cut into tiles, so that only those are asked for interference who are near enough to cause any.
+//! The plan cut into tiles, so that only stations near enough to cause interference are considered.
 //!
 //! # Checked by
 //! `tests`.
@@ -7,7 +7,7 @@ use core::ops::Range;
 
 use crate::Position;
 
-/// Tiles of one size that cover all places; what lies outside belongs to the tile at the edge.
+/// Tiles of one size that cover all places. A place outside belongs to the tile at the edge.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::air) struct Grid {
     corner: Position,
@@ -16,10 +16,10 @@ pub(in crate::air) struct Grid {
     rows: i64,
 }
 
-/// At most this many tiles in each direction: beyond, tiles grow.
+/// At most this many tiles in each direction: for larger plans, tiles grow.
 const MOST: i64 = 128;
-/// Tiles from a place to the end of its reach: the more there are, the less of what is looked at is out of reach, and the fewer frames lie
-/// side by side in memory.
+/// Tiles from a place to the end of its reach. With more tiles, less of what is checked is out of reach, and
+/// fewer frames are adjacent in memory.
 const FINE: i64 = 2;
 
 impl Grid {
@@ -51,7 +51,7 @@ impl Grid {
         self.columns as usize
     }
 
-    /// How far east and north of its corner a place is, in m.
+    /// Offset of a place east and north of the grid's corner, in m.
     pub(in crate::air) fn metres(&self, at: Position) -> (f64, f64) {
         let (x, y) = (at.x_mm - self.corner.x_mm, at.y_mm - self.corner.y_mm);
         (x as f64 / 1e3, y as f64 / 1e3)
@@ -70,13 +70,13 @@ impl Grid {
         (self.row(at.y_mm) as usize, self.column(at.x_mm) as usize)
     }
 
-    /// Whether a place is nearer to the corner than that, on either axis.
+    /// Whether a place is nearer to the corner than `mm`, on either axis.
     pub(in crate::air) const fn is_within(&self, at: Position, mm: u64) -> bool {
         let (x, y) = (at.x_mm - self.corner.x_mm, at.y_mm - self.corner.y_mm);
         x.unsigned_abs() < mm && y.unsigned_abs() < mm
     }
 
-    /// The tiles in which everybody is who is no farther away than that, in spans of tiles that lie side by side.
+    /// The tiles that contain every place within that distance, as spans of adjacent tiles.
     #[inline]
     pub(in crate::air) fn spans(&self, at: Position, reach_mm: i64) -> impl Iterator<Item = Range<usize>> {
         let columns = self.column(at.x_mm - reach_mm)..self.column(at.x_mm + reach_mm) + 1;
@@ -85,7 +85,7 @@ impl Grid {
         rows.map(move |row| (row * width + columns.start) as usize..(row * width + columns.end) as usize)
     }
 
-    /// As [`Grid::spans`], without tiles at the corners of which every place is farther away.
+    /// As [`Grid::spans`], without corner tiles in which every place is farther away.
     #[inline]
     pub(in crate::air) fn disc(&self, at: Position, reach_mm: i64) -> impl Iterator<Item = Range<usize>> {
         let columns = self.column(at.x_mm - reach_mm)..self.column(at.x_mm + reach_mm) + 1;
@@ -130,7 +130,8 @@ const fn place(offset: i64, size: i64, count: i64) -> i64 {
     }
 }
 
-/// How far an offset is from the nearest one that belongs to a place. What lies outside of all belongs to the first or to the last.
+/// Distance of an offset from the nearest one that belongs to a tile. What lies outside the grid belongs to
+/// the first tile or to the last.
 const fn gap(offset: i64, place: i64, size: i64, count: i64) -> i64 {
     if place > 0 && offset < place * size {
         place * size - offset
@@ -196,7 +197,7 @@ mod tests {
         for (middle, cut) in [
             (at(50_000, 35_000), true),
             (at(3_000, 69_000), true),
-            // Whoever is outside of the plan may be anywhere there.
+            // A place outside the plan may be any distance away from it.
             (at(-40_000, 20_000), false),
         ] {
             let disc: Vec<usize> = grid.disc(middle, reach_mm).flatten().collect();

@@ -1,7 +1,9 @@
-//! What arrives from far away at one receiver, added up there: for those of whom the sum for all at once (`far`) leaves a doubt.
+//! Interference from far away, added up at one receiver: for receivers where the common sum (`far`) leaves a
+//! doubt.
 //!
 //! # Where we differ, and why
-//! 1. Sources are taken four at a time in single precision, as those that are near (`foresight`): what that makes inexact belongs to the bounds.
+//! 1. Sources are taken four at a time in single precision, as near ones are (`foresight`). The bounds
+//!    include the resulting error.
 //!
 //! # Checked by
 //! `far`'s tests: bounds against exact sums; `reception`'s tests: outcomes with and without.
@@ -13,7 +15,7 @@ use crate::air::transmission::field::Stretch;
 use crate::air::transmission::flight::{Flight, Flights};
 use crate::air::transmission::four::Four;
 
-/// The least and the most that far sources of one frame add at a receiver, in mW times ns.
+/// Lower and upper limit of what the far sources of one frame add at a receiver, in mW times ns.
 #[derive(Debug, Default, Clone, Copy)]
 pub(in crate::air) struct Arrival {
     least: Four,
@@ -21,8 +23,8 @@ pub(in crate::air) struct Arrival {
 }
 
 impl Arrival {
-    /// The least and the most in mW that what is far of a frame adds at a place, in the mean over the frame; `None` where single precision does not tell
-    /// the place to a millimetre.
+    /// Lower and upper limit, in mW, of what the far sources of a frame add at a place, averaged over the
+    /// frame. `None` if single precision does not resolve the place to a millimetre.
     pub(in crate::air) fn at(
         flights: &Flights,
         flight: &Flight,
@@ -41,8 +43,8 @@ impl Arrival {
         Some(arrival.over(flight.end - flight.start))
     }
 
-    /// Takes in what is far of a frame, at a place so many metres east and north of the plan's corner. A function of its own: among other code
-    /// compilers take the four apart.
+    /// Adds the far sources of a frame, at a place given in metres east and north of the plan's corner. It is
+    /// a separate function: inlined into other code, compilers split the vectors of four.
     #[inline(never)]
     pub(in crate::air) fn add(
         &mut self,
@@ -66,7 +68,7 @@ impl Arrival {
         *self = sum;
     }
 
-    /// The same in the mean over a frame of that many nanoseconds, in mW.
+    /// The limits averaged over a frame of that many ns, in mW.
     pub(in crate::air) fn over(&self, nanos: u64) -> [f64; 2] {
         let nanos = nanos as i64 as f64;
         [

@@ -8,10 +8,10 @@ use crate::air::place::geometry::Geometry;
 use crate::air::rx::reception::milliwatts;
 use crate::wifi::Propagation;
 
-/// What stands near a frame's sender, which is at 0: where, with which power it sends, and for how much of the frame.
+/// Sources near a frame's sender, which is at 0: position, transmit power, and overlap with the frame.
 type Source = ((i64, i64), i32, f64);
 
-/// The receiver's number; every fifth source has it, too.
+/// The receiver's number. Every fifth source has it, too.
 const RECEIVER: u32 = 5;
 
 fn nears(sources: &[Source]) -> Vec<Nears> {
@@ -26,7 +26,7 @@ fn nears(sources: &[Source]) -> Vec<Nears> {
     nears
 }
 
-/// What of that stands out of the noise at the receiver, and the mean of the rest, one by one.
+/// What of that exceeds the noise at the receiver, and the mean of the rest, summed one by one.
 fn exact(sources: &[Source], at: (i64, i64), noise: f64) -> (f64, f64) {
     let geometry = Geometry::new(Propagation::indoor(Standard::A), &[]);
     let place = |(x_mm, y_mm)| Position { x_mm, y_mm };

@@ -1,6 +1,6 @@
 //! Whether a receiver decodes a frame: SINR by section, capture, frame errors.
 //!
-//! [`reception`] has the rule. `foresight` and `arrival` bound its sums, so that most outcomes need no exact sum, and
+//! [`reception`] has the rule. `foresight` and `arrival` bound its sums, so most outcomes need no exact sum.
 //! [`rival`] does the same for a collision of two frames.
 
 pub(super) mod arrival;

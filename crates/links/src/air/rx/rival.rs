@@ -1,16 +1,18 @@
-//! Two frames at one receiver: which of them arrives more strongly, told from the distances alone where those say so.
+//! Two frames at one receiver: which is received more strongly, decided by the distances alone if those
+//! suffice.
 //!
 //! # Sources
-//! - IEEE 802.11-2020 §17.3.12 (a receiver follows the frame whose preamble it has found); Lee et al. 2007 (capture).
+//! - IEEE 802.11-2020 §17.3.12 (a receiver follows the frame whose preamble it has found). Lee et al. 2007
+//!   (capture).
 //!
 //! # Checked by
-//! `tests`: outcomes with and without; `sim`'s tests of capture.
+//! `tests`: outcomes with and without. `sim`'s tests of capture.
 
 use super::reception::Ether;
 use crate::Position;
 use crate::air::transmission::flight::Flight;
 
-/// What was on the air while the header of a frame was that is followed.
+/// Another frame on the air during the header of the frame being followed.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::air) struct Rival {
     position: Position,
@@ -26,13 +28,14 @@ impl Rival {
     }
 }
 
-/// What sums and products in double precision cannot be off, as a part.
+/// Upper limit of the relative error of sums and products in double precision.
 const ROUNDING: f64 = 1e-9;
 
 impl Ether {
-    /// Whether a receiver that follows `held` turns to `new`, which has just begun.
+    /// Whether a receiver that follows `held` switches to `new`, which has just begun.
     ///
-    /// During the preamble of `held` it takes what stands out; later it takes what is stronger by the capture margin.
+    /// During the preamble of `held`, it switches to a frame that stands out. Later, it switches to one that
+    /// is stronger by the capture margin.
     pub(in crate::air) fn captures(&mut self, receiver: u32, held: &Flight, new: &Flight) -> bool {
         let margin = if new.start < held.payload {
             Some(self.preamble)
@@ -48,7 +51,8 @@ impl Ether {
         })
     }
 
-    /// Whether a receiver cannot have found the preamble of a frame, whatever else was on the air beside a rival. `false`: it must be weighed.
+    /// Whether a receiver cannot have found the preamble of a frame because of the rival alone. If `false`,
+    /// the frame must be weighed.
     pub(in crate::air) fn is_lost(&self, receiver: u32, flight: &Flight, rival: &Rival) -> bool {
         if !self.goes_by_distance() {
             return false;
@@ -59,7 +63,8 @@ impl Ether {
         signal * (1.0 + ROUNDING) < self.preamble * arriving(rival.milliwatts, rival.position)
     }
 
-    /// Whether a receiver is not farther from the sender of one frame than from that of another, which is not sent with more power.
+    /// Whether a receiver is at least as near to the sender of `one` as to that of `other`, which has no more
+    /// power.
     fn is_nearer(&self, receiver: u32, one: &Flight, other: &Flight) -> bool {
         let place = self.sites[receiver as usize].position;
         let squared = |from: Position| {

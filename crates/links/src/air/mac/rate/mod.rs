@@ -1,4 +1,4 @@
-//! Rate control: in which modes a frame is tried, one after the other.
+//! Rate control: the modes in which a frame is tried, one after the other.
 //!
 //! | what | where |
 //! |---|---|
@@ -25,11 +25,11 @@ use aarf::Aarf;
 use minstrel::Minstrel;
 use minstrel_ht::MinstrelHt;
 
-/// The modes of a frame, and how often each is tried.
+/// The modes of a frame, and the number of tries in each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::air) struct Chain {
     stages: [(Mode, u8); STAGES],
-    /// It tries a mode out: in 802.11n, with a single frame.
+    /// It probes a mode: in 802.11n, with a single frame.
     pub(in crate::air) probe: bool,
     /// A request to send precedes every stage but the first.
     guarded: bool,
@@ -38,7 +38,7 @@ pub(in crate::air) struct Chain {
 const STAGES: usize = 4;
 
 impl Chain {
-    /// One mode, as often as it takes.
+    /// One mode, for as many tries as it takes.
     pub(in crate::air) const fn always(mode: Mode) -> Self {
         Self {
             stages: [(mode, u8::MAX); STAGES],
@@ -47,7 +47,7 @@ impl Chain {
         }
     }
 
-    /// The stage after so many tries; the last one when all are used up.
+    /// The stage after this many tries: the last one when all are used up.
     fn stage(&self, tries: u32) -> usize {
         let mut left = tries;
         let within = |&(_, times): &(Mode, u8)| {
@@ -58,17 +58,17 @@ impl Chain {
         self.stages.iter().position(within).unwrap_or(STAGES - 1)
     }
 
-    /// The mode after so many tries.
+    /// The mode after this many tries.
     pub(in crate::air) fn mode(&self, tries: u32) -> Mode {
         self.stages[self.stage(tries)].0
     }
 
-    /// Whether a request to send precedes the next frame, after so many tries.
+    /// Whether RTS precedes the next frame after this many tries.
     pub(in crate::air) fn asks(&self, tries: u32) -> bool {
         self.guarded && self.stage(tries) > 0
     }
 
-    /// All its tries.
+    /// Total number of tries.
     pub(super) fn total(&self) -> u32 {
         self.stages.iter().map(|&(_, times)| u32::from(times)).sum()
     }
@@ -80,7 +80,7 @@ impl Chain {
     }
 }
 
-/// What decides about the modes of the frames to one receiver.
+/// Chooses the modes of the frames to one receiver.
 #[derive(Debug)]
 pub(in crate::air) enum Rate {
     Fixed(Mode),
@@ -90,7 +90,7 @@ pub(in crate::air) enum Rate {
 }
 
 impl Rate {
-    /// `fixed` is the mode of those who keep one, and of those who have one only.
+    /// `fixed` is the mode of stations that keep one, or have only one.
     pub(in crate::air) fn new(
         control: RateControl,
         standard: Standard,
@@ -119,7 +119,8 @@ impl Rate {
         }
     }
 
-    /// So many frames were sent together in that mode, and so many of them acknowledged; what the chain of a frame that failed becomes.
+    /// Reports how many frames were sent together in that mode, and how many of them were acknowledged.
+    /// Returns the chain with which a failed frame continues.
     pub(in crate::air) fn tried(
         &mut self,
         chain: Chain,
@@ -144,13 +145,14 @@ impl Rate {
         }
     }
 
-    /// A single frame is given up when its chain is used up, whatever the plan's number of attempts.
+    /// Whether a single frame is given up when its chain is used up, whatever the plan's number of attempts.
     pub(super) const fn chain_limits_attempts(&self) -> bool {
         matches!(self, Self::Minstrel(_))
     }
 }
 
-/// Modes from slow to fast: those of the standard, or of 802.11n at the widest channel and the shortest guard interval.
+/// Modes from slow to fast: those of the standard, or of 802.11n at the widest channel and the shortest guard
+/// interval.
 fn ladder(standard: Standard, ht: Option<&Ht>) -> Vec<Mode> {
     let Some(ht) = ht else {
         let rates = standard.rates_kbps().iter();
@@ -182,18 +184,18 @@ fn all_modes(ht: &Ht) -> Vec<Mode> {
     modes.map(Mode::of_ht).collect()
 }
 
-/// Bytes of the frame that throughputs are compared with.
+/// Length of the frame for which throughputs are compared.
 const COMPARED_BYTES: u32 = 1_200;
-/// What a stage of a chain may take at most, in ns: Minstrel's segment.
+/// Longest duration of a stage of a chain, in ns: Minstrel's segment.
 const SEGMENT: u64 = 6_000_000;
 
-/// What a frame takes without an error in its first attempt, backoff not included.
+/// Duration of a frame that gets through at the first attempt, without backoff.
 fn exchange(timing: &Timing, standard: Standard, mode: Mode) -> u64 {
     let ack = nanos(mode.response().time(standard, ACK_BYTES));
     timing.difs + nanos(mode.time(standard, COMPARED_BYTES)) + timing.sifs + ack
 }
 
-/// The mean of the first backoff.
+/// Mean of the first backoff.
 const fn backoff(timing: &Timing) -> u64 {
     timing.cw_min as u64 / 2 * timing.slot as u64
 }

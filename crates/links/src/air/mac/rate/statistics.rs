@@ -1,4 +1,5 @@
-//! What Minstrel keeps of a mode: attempts and successes of the present interval, and the mean of the past ones.
+//! Minstrel's statistics of a mode: attempts and successes of the current interval, and the mean of the past
+//! ones.
 
 use crate::air::phy::mode::Mode;
 
@@ -8,13 +9,13 @@ const PAST: f64 = 0.75;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Statistics {
     pub(super) mode: Mode,
-    /// What a frame takes if nothing goes wrong, in ns.
+    /// Duration of a frame that gets through at once, in ns.
     pub(super) time: u64,
     /// Tries in one stage of a chain.
     pub(super) tries: u8,
     attempts: u32,
     successes: u32,
-    /// Probability that a frame gets through, in the mean of the intervals.
+    /// Mean probability over the intervals that a frame gets through.
     pub(super) probability: f64,
     /// It was ever tried.
     pub(super) known: bool,
@@ -41,12 +42,13 @@ impl Statistics {
         self.successes += acknowledged;
     }
 
-    /// Of many attempts in the present interval hardly any got through: fewer than a fifth of more than 30.
+    /// Whether hardly any of many attempts in the current interval got through: fewer than a fifth of more
+    /// than 30.
     pub(super) const fn fails(&self) -> bool {
         self.attempts > 30 && self.successes * 5 < self.attempts
     }
 
-    /// An interval is over.
+    /// Ends an interval.
     pub(super) fn update(&mut self) {
         if self.attempts == 0 {
             self.idle += 1;

@@ -9,8 +9,8 @@ fn mode(mbps: u64) -> Mode {
     Mode::of(Standard::A, Bitrate::from_mbps(mbps)).unwrap()
 }
 
-/// Sends single frames for so many intervals through a channel in which a mode's frames get through with that probability; gives the share
-/// of first attempts in each mode's rate.
+/// Sends single frames for these intervals through a channel that delivers each mode's frames with the given
+/// probability. Returns the share of first attempts at each mode's rate.
 fn drive(rate: &mut Rate, intervals: Range<u64>, through: impl Fn(Mode) -> f64) -> Vec<(Bitrate, u32)> {
     let mut rng = Rng::named(5, "drive");
     let mut firsts = alloc::collections::BTreeMap::new();
@@ -104,13 +104,13 @@ fn minstrel_follows_a_channel_that_changes() {
     }
 }
 
-/// So that what collides does not make it slow: a mode that loses a little under a tenth is worth what it would be if it lost nothing.
+/// Collisions must not slow it down: a mode that loses slightly under a tenth is rated as if it lost nothing.
 #[test]
 fn minstrel_ht_does_not_tell_ninety_percent_from_all_and_minstrel_does() {
     let ht = Ht::new(1, Width::Mhz20, Guard::Long);
     let of_802_11n = Rate::new(RateControl::Minstrel, Standard::A, Some(&ht), mode(54));
     let of_802_11a = Rate::new(RateControl::Minstrel, Standard::A, None, mode(54));
-    // The next slower takes 5 and 7 % longer with all that belongs to a frame.
+    // The next slower mode takes 5 and 7 % longer, overhead included.
     for (mut rate, fastest, through, chosen) in [(of_802_11n, 65, 0.95, 65), (of_802_11a, 54, 0.92, 48)] {
         let begins = drive(&mut rate, 0..20, |_| 1.0);
         assert_eq!(most_used(&begins), Bitrate::from_mbps(fastest), "{begins:?}");
@@ -120,7 +120,8 @@ fn minstrel_ht_does_not_tell_ninety_percent_from_all_and_minstrel_does() {
     }
 }
 
-/// nsdi15 §4.2: Minstrel takes fast modes in which every second frame is lost, Minstrel-HT those that get nearly all through.
+/// nsdi15 §4.2: Minstrel chooses fast modes that lose every second frame, Minstrel-HT those that deliver
+/// nearly all.
 #[test]
 fn minstrel_ht_takes_what_gets_through() {
     let ht = Ht::new(1, Width::Mhz20, Guard::Long);

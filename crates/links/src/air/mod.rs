@@ -50,23 +50,26 @@
 //! - A thousand access points of ten clients each, against ten of them at the same density (callgrind,
 //!   instructions per frame, channel by channel): 22,000 against 13,600. In both, 5.5 to 5.9 of the stations
 //!   that hear a frame weigh it. What they weigh it against grows, because ten access points are mostly edge.
-//!   578 stations on its channel are in reach of its power instead of 32, so 130 other frames overlap with it
-//!   instead of 4.4. Each receiver adds up 11.7 near ones instead of 4.2. Of the 8,400 extra instructions,
-//!   3,500 are the pass over far sources, once per frame (`far`). 1,800 cut frames where the near sources
-//!   change (`foresight`), 1,200 are its sums at each receiver, 700 the least deadline. Sums over time for
-//!   distant tiles, recorded when a frame begins and ends, would not be cheaper. By calculation, that takes
-//!   60 fours of tiles 55 m wide at 36 instructions, and nearer sources still one by one. Mispredicted
-//!   branches cost more. Without those between the near sources and the sections of a frame, the thousand
-//!   take 23 % less time (2.4 µs instead of 3.1, one core, the same run) with 7 % fewer instructions. The ten
-//!   take the same time as with them. The rest is memory. A frame touches 200 cache lines that a 32 KiB
-//!   first-level cache does not hold, 34 that 1 MiB does not, and 5 that 4 MiB does not (with ten access
-//!   points 28, and next to none). On the machine measured, a line beyond 4 MiB takes 140 ns, one within it
-//!   10 to 15. The next factor of two needs fewer instructions, such as pairs of fours in wider registers,
-//!   and prefetching a station's data one event ahead. Tried with the processor's prefetch instruction: some
-//!   12 % less. No safe Rust function offers it. `bench growth` with two cores, channel by channel, each on
-//!   its own core (`sim::Islands`), seven runs of five trials on one day: 1.76, 1.76, 1.81, 1.84, 1.96, 2.11
-//!   and 2.16. The previous version, alternating with four of them, had 2.00, 2.14, 2.19 and 2.27. Three runs
-//!   on the next day: 1.68 (1.11 µs against 0.66), 1.71 and 1.72.
+//!   On the channel, 578 stations are in reach of its power instead of 32. So 130 other frames overlap with
+//!   it instead of 4.4. Each receiver adds up 11.7 near ones instead of 4.2.
+//! - Of the 8,400 extra instructions, 3,500 are the pass over far sources, once per frame (`far`). Cutting
+//!   frames where the near sources change takes 1,800 (`foresight`), its sums at each receiver 1,200, the
+//!   least deadline 700. Sums over time for distant tiles, recorded when a frame begins and ends, would not
+//!   be cheaper. By calculation, that takes 60 fours of tiles 55 m wide at 36 instructions, and nearer
+//!   sources still one by one.
+//! - Mispredicted branches cost more. Removing those between the near sources and the sections of a frame
+//!   saves the thousand access points 23 % of the time. That is 2.4 µs instead of 3.1 (one core, the same
+//!   run), with 7 % fewer instructions. The ten take the same time either way.
+//! - The rest is memory. A frame touches 200 cache lines that a 32 KiB first-level cache does not hold. 1 MiB
+//!   does not hold 34 of them, 4 MiB does not hold 5 (with ten access points 28, and next to none). On the
+//!   machine measured, a line beyond 4 MiB takes 140 ns, one within it 10 to 15.
+//! - The next factor of two needs fewer instructions, such as pairs of fours in wider registers, and
+//!   prefetching a station's data one event ahead. A trial with the processor's prefetch instruction took
+//!   some 12 % less. No safe Rust function offers it.
+//! - `bench growth` with two cores, channel by channel, each on its own core (`sim::Islands`). Seven runs of
+//!   five trials on one day: 1.76, 1.76, 1.81, 1.84, 1.96, 2.11 and 2.16. The previous version, alternating
+//!   with four of them, had 2.00, 2.14, 2.19 and 2.27. Three runs on the next day: 1.68 (1.11 µs against
+//!   0.66), 1.71 and 1.72.
 //!
 //! # Checked by
 //! `tests`, `monitor_tests`, and in `sim`: saturated stations against the Markov chains of Bianchi and of

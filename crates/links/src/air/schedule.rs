@@ -37,7 +37,7 @@ pub trait Schedule {
     /// Sets a station's deadline. [`NEVER`] removes it.
     fn set(&mut self, station: usize, deadline: u64);
 
-    /// The least deadline and its station; [`NEVER`] if there is none.
+    /// The least deadline and its station, or [`NEVER`] if there is none.
     fn first(&mut self) -> (u64, usize);
 }
 

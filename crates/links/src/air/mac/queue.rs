@@ -83,7 +83,7 @@ impl Queue {
         }
     }
 
-    /// Takes the first packet, if it is wanted.
+    /// Takes the first packet that is wanted.
     #[inline]
     pub(super) fn take_if(&mut self, now: u64, wanted: impl Fn(&Packet) -> bool) -> Option<Packet> {
         if let Some(packet) = self.urgent.front().copied().filter(&wanted) {

@@ -260,8 +260,8 @@ impl Session {
         self.tried_mut().for_each(|mpdu| mpdu.attempts += 1);
     }
 
-    /// The current try goes on the air: repeats have the retry bit. With `only_at_same_rate`, only those
-    /// whose mode is unchanged.
+    /// Records that the current try is sent: repeats have the retry bit. With `only_at_same_rate`, only those
+    /// whose mode is unchanged have it.
     pub(in crate::air) fn sent(&mut self, only_at_same_rate: bool) {
         let mode = self.mode();
         for mpdu in self.tried_mut() {

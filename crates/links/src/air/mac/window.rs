@@ -1,7 +1,7 @@
 //! The frames of a session's window, not all of which are acknowledged, in order.
 //!
 //! # Checked by
-//! `tests`: against a plain queue; `session`'s tests.
+//! `tests`: against a plain queue. `session`'s tests.
 
 use alloc::collections::VecDeque;
 

@@ -2,7 +2,8 @@
 //! looked up in tables instead of computed.
 //!
 //! # Sources
-//! - `wifi::phy` has the error models and their references (Proakis; Frenger, Orten and Ottosson 1999; Pei and Henderson 2010).
+//! - `wifi::phy` has the error models and their references (Proakis; Frenger, Orten and Ottosson 1999; Pei
+//!   and Henderson 2010).
 //!
 //! # Where we differ, and why
 //! 1. Interference counts as noise of the same power, as in every published error-rate model of packet

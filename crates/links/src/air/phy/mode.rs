@@ -1,7 +1,8 @@
 //! Modes: modulation and coding of a frame, and the air time that follows.
 //!
 //! # Sources
-//! - `units::wifi` has the standards' durations; IEEE 802.11-2020 §10.6.6.5 the rate of control responses.
+//! - `units::wifi` has the standards' durations. IEEE 802.11-2020 §10.6.6.5 has the rate of control
+//!   responses.
 //!
 //! # Checked by
 //! `tests`: every rate of every standard names one mode and back.

@@ -46,7 +46,7 @@ impl Grid {
         (self.columns * self.rows) as usize
     }
 
-    /// How many of them lie side by side from west to east.
+    /// Number of tiles in a row, from west to east.
     pub(in crate::air) const fn columns(&self) -> usize {
         self.columns as usize
     }

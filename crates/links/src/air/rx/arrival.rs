@@ -6,7 +6,7 @@
 //!    include the resulting error.
 //!
 //! # Checked by
-//! `far`'s tests: bounds against exact sums; `reception`'s tests: outcomes with and without.
+//! `far`'s tests: bounds against exact sums. `reception`'s tests: outcomes with and without.
 
 use super::foresight::Border;
 use crate::Position;

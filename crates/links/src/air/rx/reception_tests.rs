@@ -23,7 +23,7 @@ fn a_frame_is_cut_where_interference_changes() {
     assert_eq!(ratios.worst(), 8.0 / 12.0);
 }
 
-/// A frame of 1,536 bytes from a place in metres, at a rate of 802.11a.
+/// A frame of 1,536 bytes from a place in metres, at an 802.11a rate.
 fn flight(from: u32, (x, y): (i64, i64), mbps: u64, start: u64) -> Flight {
     let mode = Mode::of(Standard::A, units::Bitrate::from_mbps(mbps)).expect("a rate of 802.11a");
     let time = mode.time(Standard::A, 1_536).as_nanos() as u64;
@@ -57,7 +57,7 @@ const fn place(x: i64, y: i64) -> Position {
     }
 }
 
-/// What is on the air around a receiver in the origin.
+/// What is on the air around a receiver at the origin.
 struct Around {
     ether: Ether,
     flights: Flights,
@@ -65,7 +65,8 @@ struct Around {
 }
 
 impl Around {
-    /// These frames; with tiles for a reach, and with bounds of what is far or without; `other` hears them, too.
+    /// Puts these frames on the air, with tiles for a reach, and with bounds on far sources or without. A
+    /// station at `other` hears them, too.
     fn new(frames: &[Flight], (reach_mm, bounded): (i64, bool), other: Position) -> Self {
         let sites: Vec<Site> = core::iter::once(place(0, 0))
             .chain(frames.iter().map(|frame| frame.position))
@@ -103,13 +104,14 @@ impl Around {
         }
     }
 
-    /// What the receiver makes of the first of them.
+    /// The outcome of the first frame at the receiver.
     fn outcome(&mut self, rng: &mut Rng) -> Outcome {
         self.ether.outcome(&self.flights, self.first, 0, rng)
     }
 }
 
-/// What a receiver in the origin makes of the first of these frames, and the next random number after that.
+/// The outcome of the first of these frames at a receiver at the origin, and the next random number after
+/// that.
 fn heard(frames: &[Flight], how: (i64, bool), seed: u64) -> (Outcome, u64) {
     let mut around = Around::new(frames, how, place(seed as i64 % 40, 15));
     let mut rng = Rng::named(seed, "receiver");
@@ -127,7 +129,7 @@ fn share(frames: &[Flight]) -> f64 {
     through.count() as f64 / f64::from(TRIALS)
 }
 
-/// What arrives in the origin from so many millimetres away, in mW.
+/// Power received at the origin from that many millimetres away, in mW.
 fn arriving(from_mm: i64) -> f64 {
     let from = Position {
         x_mm: from_mm,
@@ -137,7 +139,8 @@ fn arriving(from_mm: i64) -> f64 {
     milliwatts(Dbm::from_dbm(15) - loss)
 }
 
-/// The probability of the published formula that a frame from so far away gets through where so much arrives beside the noise.
+/// The published formula's probability that a frame from this distance gets through, with that much
+/// interference in addition to the noise.
 fn published(mbps: u64, from_mm: i64, beside_mw: f64) -> f64 {
     let noise = milliwatts(Dbm::from_mbm(NOISE_FLOOR_MBM)) + beside_mw;
     let ratio = Db::round_from(10.0 * libm::log10(arriving(from_mm) / noise)) - IMPLEMENTATION_LOSS;
@@ -145,7 +148,7 @@ fn published(mbps: u64, from_mm: i64, beside_mw: f64) -> f64 {
     1.0 - frame_loss(Standard::A, rate, ratio, 1_536).as_f64()
 }
 
-/// The farthest place from which that share of the frames gets through, in mm.
+/// The largest distance from which that share of the frames gets through, in mm.
 fn far_enough(mbps: u64, share: f64) -> i64 {
     let places = (100..20_000).map(|step| 10 * step);
     let mut places = places.rev().filter(|&mm| published(mbps, mm, 0.0) >= share);
@@ -176,8 +179,9 @@ fn frames_get_through_noise_as_often_as_the_formula_says() {
     }
 }
 
-/// From so far away a frame of a rate comes, and another beside it for the last part of it: the nearest with which, all along, a tenth got through.
-/// The share that gets through, and what arrives of the other.
+/// A frame comes from this distance, and another one overlaps with its last part. The other one is as near as
+/// it can be for a tenth to get through if it overlapped all along. Returns the share that gets through, and
+/// the power received from the other.
 fn beside(mbps: u64, at: i64, part: f64) -> (f64, f64) {
     let own = flight(1, (0, 0), mbps, 1_000_000);
     let payload = (own.end - own.payload) as f64;
@@ -193,7 +197,7 @@ fn beside(mbps: u64, at: i64, part: f64) -> (f64, f64) {
 #[test]
 fn another_frame_counts_for_the_part_in_which_it_is_on_the_air() {
     for (mbps, part) in [(54, 0.25), (54, 0.75), (24, 0.5)] {
-        // 9 dB over what it needs alone.
+        // 9 dB above what it needs without interference.
         let at = far_enough(mbps, 0.95) / 2;
         let (share, other) = beside(mbps, at, part);
         let [clean, disturbed] = [0.0, other].map(|mw| published(mbps, at, mw));
@@ -206,7 +210,7 @@ fn another_frame_counts_for_the_part_in_which_it_is_on_the_air() {
     }
 }
 
-/// What is weaker than the noise counts with its mean.
+/// Interference weaker than the noise counts with its mean.
 #[test]
 fn a_frame_below_the_noise_counts_all_along_with_its_mean() {
     for (mbps, part) in [(54, 0.25), (24, 0.5)] {

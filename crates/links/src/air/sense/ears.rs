@@ -1,4 +1,4 @@
-//! What a frame's beginning and end do to everybody who hears it: the two loops in which the time goes.
+//! What the beginning and end of a frame do to everybody who hears it: the two hottest loops.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -14,12 +14,12 @@ use crate::air::schedule::{NEVER, Schedule};
 use crate::air::transmission::flight::{Flights, NONE};
 use crate::config::{Eifs, Rules};
 
-/// When a countdown ends: after everything that ends at the same moment.
+/// Deadline of a countdown: after everything that ends at the same time.
 pub(in crate::air) const fn starting(at: u64) -> u64 {
     at << 1 | 1
 }
 
-/// When a frame or a wait ends.
+/// Deadline of the end of a frame or a wait.
 pub(in crate::air) const fn ending(at: u64) -> u64 {
     at << 1
 }
@@ -27,11 +27,11 @@ pub(in crate::air) const fn ending(at: u64) -> u64 {
 /// What a station must react to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::air) enum Heard {
-    /// A frame for it, or for everybody; of an aggregate, which of its frames, one bit each.
+    /// A frame for it, or for everybody. For an aggregate, which of its frames, one bit each.
     Frame(u64),
-    /// It waits for an answer, and a frame has arrived that is none.
+    /// It waits for a response, and another frame has arrived.
     Other,
-    /// It waits for an answer, and what was on the air cannot be told from noise.
+    /// It waits for a response, and what was on the air cannot be distinguished from noise.
     Noise,
     /// It was about to use an idle medium without a backoff, and the medium has become busy.
     Interrupted,
@@ -48,7 +48,7 @@ pub(in crate::air) struct Ears<'a, S> {
     pub(in crate::air) ether: &'a mut Ether,
     pub(in crate::air) rngs: &'a mut [Rng],
     pub(in crate::air) heard: &'a mut Vec<(u32, Heard)>,
-    /// Monitors that have made sense of the frame that ends; of an aggregate, of which of its frames, one bit each.
+    /// Monitors that have decoded the frame that ends. For an aggregate, which of its frames, one bit each.
     pub(in crate::air) overheard: &'a mut Vec<(u32, u64)>,
 }
 
@@ -93,7 +93,8 @@ impl<S: Schedule> Ears<'_, S> {
         }
     }
 
-    /// As [`Ears::begin_at`], a function of its own: what is told to everybody by themselves is not to be one for the sake of those few.
+    /// [`Ears::begin_at`] as a separate function: otherwise these few calls would keep the compiler from
+    /// inlining the common ones.
     #[inline(never)]
     fn begin_apart(&mut self, station: usize, id: u16, now: u64, loud: bool) {
         self.begin_at(station, id, now, loud);
@@ -173,7 +174,7 @@ impl<S: Schedule> Ears<'_, S> {
                 self.end_at(station, id, quiet, now, false);
             }
         }
-        // Cliques were told first: what follows goes by the stations' numbers.
+        // Cliques came first: what follows goes by the stations' numbers.
         if self.heard.len() > 1 {
             self.heard.sort_unstable_by_key(|&(station, _)| station);
         }
@@ -192,7 +193,7 @@ impl<S: Schedule> Ears<'_, S> {
                 self.end_apart(station, id, quiet, now, apart.are_among(station, loud));
             }
             self.end_together(clique, id, quiet, now);
-            // Whoever the frame is for is about to answer.
+            // The frame's receiver is about to answer.
             others
                 .filter(|&station| Some(station) != to)
                 .for_each(|station| self.join(station, now));
@@ -230,13 +231,13 @@ impl<S: Schedule> Ears<'_, S> {
         self.make_of(station, id, outcome);
     }
 
-    /// What a station that followed a frame to its end makes of it.
+    /// What a station that followed a frame to its end decodes of it.
     pub(in crate::air) fn outcome(&mut self, station: usize, id: u16) -> Outcome {
         let rng = &mut self.rngs[station];
         self.ether.outcome(self.flights, id, station as u32, rng)
     }
 
-    /// A station has made that of a frame.
+    /// Processes the outcome of a frame at a station.
     #[inline(always)]
     pub(super) fn make_of(&mut self, station: usize, id: u16, outcome: Outcome) {
         let (radio, flight) = (&mut self.radios[station], self.flights.get(id));
@@ -263,7 +264,7 @@ impl<S: Schedule> Ears<'_, S> {
         }
     }
 
-    /// Lets a countdown go on if the medium is idle now and was not before.
+    /// Lets a countdown continue if the medium is idle now and was not before.
     #[inline]
     pub(in crate::air) fn go_on(&mut self, station: usize, now: u64) {
         let radio = &mut self.radios[station];
@@ -278,7 +279,7 @@ impl<S: Schedule> Ears<'_, S> {
     }
 }
 
-/// Whether EIFS follows on what a station has made of a frame.
+/// Whether EIFS follows this outcome of a frame.
 pub(super) fn is_broken(outcome: Outcome, rules: &Rules) -> bool {
     match outcome {
         Outcome::Decoded => false,

@@ -1,7 +1,7 @@
-//! Who senses whom: for every station, who notices when it transmits.
+//! Who senses whom: for every station, which others notice when it transmits.
 //!
-//! Stations of one cell are numbered one after the other: who listens is kept as bits from the first of them on, or, where they are farther apart,
-//! as runs of consecutive numbers.
+//! Stations of one cell have consecutive numbers. Listeners are kept as bits, from the first of them on. If
+//! they are farther apart, they are kept as runs of consecutive numbers.
 //!
 //! # Checked by
 //! `tests`.
@@ -18,12 +18,12 @@ use crate::air::place::circle::Circle;
 /// Stations with consecutive numbers.
 pub(super) type Run = Range<u32>;
 
-/// How strongly a transmission arrives.
+/// How strongly a transmission is received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::air) enum Strength {
-    /// Not so that anybody would notice.
+    /// Too weak to be noticed.
     Unheard,
-    /// Its preamble can be found; its energy alone does not make the medium busy.
+    /// Its preamble can be found, but its energy alone does not make the medium busy.
     Faint,
     /// Its energy alone makes the medium busy.
     Loud,
@@ -34,16 +34,17 @@ pub(in crate::air) enum Strength {
 pub(in crate::air) struct Audience {
     pub(in crate::air) loud: Listeners,
     pub(super) faint: Listeners,
-    /// The weakest power at which any of them receives it, in mW.
+    /// The lowest power at which any of them receives it, in mW.
     pub(in crate::air) weakest: f64,
-    /// Where they stand.
+    /// A circle around them.
     pub(in crate::air) circle: Circle,
-    /// Which cliques are among them.
+    /// The cliques among them.
     pub(in crate::air) reach: Option<Box<Reach>>,
 }
 
 impl Audience {
-    /// Collects the audience of one station from how strongly each of `count` stations receives it; where they stand is not said yet.
+    /// Collects the audience of one station from how strongly each of `count` stations receives it. `circle`
+    /// is not set yet.
     pub(in crate::air) fn collect(count: usize, mut received: impl FnMut(u32) -> (Strength, f64)) -> Self {
         let (mut loud, mut faint) = (Vec::new(), Vec::new());
         let mut weakest = f64::INFINITY;
@@ -65,7 +66,7 @@ impl Audience {
         }
     }
 
-    /// All who hear it, and one more station.
+    /// All that hear it, and one more station.
     pub(super) fn all_and(&self, station: u32) -> Vec<Run> {
         let mut runs: Vec<Run> = self.loud.runs().chain(self.faint.runs()).collect();
         runs.push(station..station + 1);
@@ -78,7 +79,7 @@ impl Audience {
         runs
     }
 
-    /// Who hears it loud and who faintly, without cliques that hear it whole.
+    /// Loud and faint listeners, without cliques of which all members hear it.
     pub(super) fn by_themselves(&self) -> (&Listeners, &Listeners) {
         match &self.reach {
             None => (&self.loud, &self.faint),
@@ -86,12 +87,13 @@ impl Audience {
         }
     }
 
-    /// All who hear it.
+    /// All that hear it.
     pub(in crate::air) fn all(&self) -> impl Iterator<Item = u32> + Clone {
         self.loud.runs().chain(self.faint.runs()).flatten()
     }
 
-    /// A station receives this one from another place, with another strength; whether that makes a difference to where its listeners stand.
+    /// Records that a station receives this one from another place, with another strength. Returns whether
+    /// `circle` may change.
     pub(in crate::air) fn set(&mut self, station: u32, strength: Strength, power: f64) -> bool {
         let hears = strength != Strength::Unheard;
         let moves = hears || self.strength(station) != Strength::Unheard;
@@ -103,7 +105,7 @@ impl Audience {
         moves
     }
 
-    /// Whether the station notices when this one transmits, and how.
+    /// Whether and how the station notices when this one transmits.
     pub(in crate::air) fn strength(&self, station: u32) -> Strength {
         if self.loud.contains(station) {
             Strength::Loud
@@ -115,10 +117,10 @@ impl Audience {
     }
 }
 
-/// Some stations, in the order of their numbers.
+/// Some stations, sorted by number.
 #[derive(Debug, Clone)]
 pub(in crate::air) enum Listeners {
-    /// A bit for each of 64 from the first on: a cell finds room here, and then it needs no memory elsewhere.
+    /// A bit for each of 64 stations from the first on. A cell fits in here and needs no memory elsewhere.
     Near {
         first: u32,
         bits: u64,
@@ -149,7 +151,7 @@ impl Listeners {
         Self::Near { first, bits }
     }
 
-    /// In runs of consecutive numbers.
+    /// As runs of consecutive numbers.
     #[inline]
     pub(in crate::air) fn runs(&self) -> Runs<'_> {
         let (at, bits, rest) = match self {
@@ -188,7 +190,7 @@ impl Listeners {
 }
 
 impl FromIterator<u32> for Listeners {
-    /// Of stations in the order of their numbers.
+    /// From stations sorted by number.
     fn from_iter<I: IntoIterator<Item = u32>>(stations: I) -> Self {
         let mut runs = Vec::new();
         stations
@@ -198,7 +200,7 @@ impl FromIterator<u32> for Listeners {
     }
 }
 
-/// Runs out of bits, and others after them.
+/// Runs from the bits, then the stored runs.
 #[derive(Clone)]
 pub(in crate::air) struct Runs<'a> {
     at: u32,
@@ -219,7 +221,7 @@ impl Iterator for Runs<'_> {
         let count = rest.trailing_ones();
         let start = self.at + gap;
         self.at = start + count;
-        // In two steps: all 64 may be there.
+        // In two steps, because all 64 bits may be set.
         self.bits = rest >> (count - 1) >> 1;
         Some(start..self.at)
     }
@@ -262,7 +264,7 @@ mod tests {
 
     #[test]
     fn near_or_far_apart_they_are_the_same() {
-        // The last one makes them too far apart for bits, and is taken away again.
+        // The last one is too far away for bits, and is removed again.
         for last in [63, 64, 70, 5_000] {
             let mut who = Listeners::default();
             for station in [1_000, 1_001, 1_003, 1_062, 1_000 + last] {

@@ -1,14 +1,16 @@
 //! One radio's view of the medium, and its countdown.
 //!
 //! # Sources
-//! - IEEE 802.11-2020 §10.3.4.3 (backoff: the countdown runs in slots after DIFS or EIFS of idle medium, freezes while the medium is
-//!   busy, and never counts a slot with activity), §10.3.2.3.7 (EIFS after a frame that began but could not be received), §10.3.2.4
-//!   (NAV), §17.3.12 (the PHY is busy with a frame until its end).
-//! - Bianchi 2000, §III: the busy period counts as one slot. Only where [`Countdown::BusyCountsAsSlot`] asks for it.
+//! - IEEE 802.11-2020 §10.3.4.3 (backoff: the countdown runs in slots after DIFS or EIFS of idle medium,
+//!   freezes while the medium is busy, and never counts a slot with activity), §10.3.2.3.7 (EIFS after a
+//!   frame that began but could not be received), §10.3.2.4 (NAV), §17.3.12 (the PHY is busy with a frame
+//!   until its end).
+//! - Bianchi 2000, §III: the busy period counts as one slot. Only if [`Countdown::BusyCountsAsSlot`] is set.
 //!
 //! # Where we differ, and why
-//! 1. A radio that has synchronised to a preamble is busy until the end of that frame, whether or not its header could be read: it
-//!    follows the signal it has found. What it missed the preamble of is sensed only by energy.
+//! 1. A radio that has synchronised to a preamble is busy until the end of that frame, whether or not it
+//!    could read the header: it follows the signal it has found. A frame whose preamble it missed is sensed
+//!    only by energy.
 //!
 //! # Checked by
 //! `radio_tests`.

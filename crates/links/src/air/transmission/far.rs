@@ -20,7 +20,7 @@
 //!    points of ten clients each).
 //!
 //! # Checked by
-//! `tests`: bounds against exact sums; `reception`'s tests: outcomes with and without.
+//! `tests`: bounds against exact sums. `reception`'s tests: outcomes with and without.
 
 use alloc::vec::Vec;
 

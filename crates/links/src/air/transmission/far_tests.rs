@@ -48,7 +48,7 @@ fn noise() -> f64 {
     milliwatts(Dbm::from_dbm(-94))
 }
 
-/// A geometry in which power falls with that exponent, in hundredths; what is far in it, and where.
+/// A geometry with that path-loss exponent, in hundredths, its limits, and the rings of its sources.
 fn limits(exponent_centi: u32) -> (Geometry, Limits, Rings) {
     let propagation = Propagation {
         exponent_centi,
@@ -60,7 +60,7 @@ fn limits(exponent_centi: u32) -> (Geometry, Limits, Rings) {
     (geometry, limits, rings)
 }
 
-/// What one source adds to the mean over a frame, added up as everywhere else.
+/// What one source adds to the mean over a frame, summed in the usual way.
 fn exact(geometry: &Geometry, frame: &Flight, source: &Source, place: Position) -> f64 {
     let power = source.milliwatts * geometry.gain(source.position, place);
     let time = source.end.min(frame.end) - source.start.max(frame.start);
@@ -114,7 +114,7 @@ proptest! {
         prop_assert!(least <= sum * (1.0 + 1e-9) && sum <= most * (1.0 + 1e-9), "{least} {sum} {most}");
         let [fewest, all] = arrival.over(1_000);
         prop_assert!(fewest <= sum && sum <= all, "{fewest} {sum} {all}");
-        // Whoever is at the border of what counts may be there or not.
+        // A source at the border of what counts may be included or not.
         let at_border = |source: &&Source| {
             let power = source.milliwatts * geometry.gain(source.position, receiver);
             (power / (noise() / 100.0) - 1.0).abs() < 0.01
@@ -123,7 +123,7 @@ proptest! {
         prop_assert!(all - fewest <= 0.01 * sum + doubt, "{fewest} {sum} {all}");
         let strong = far.iter().any(|source| exact(source) > noise());
         prop_assert!(!strong, "what is stronger than noise is near");
-        // Near the middle the bounds are narrow.
+        // Near the centre the bounds are tight.
         let close = libm::hypot(from_middle.0, from_middle.1) <= limits.nearest_mm(circle.radius_mm).0 / 10.0;
         prop_assert!(!close || sum < noise() || most < 1.5 * sum, "{most} {sum}");
     }

@@ -1,12 +1,13 @@
-//! What is on the air of one channel, by place, so that whoever adds it up reads memory from one end to the other: the sources of a row of tiles
-//! lie side by side, four by four, tile after tile.
+//! What is on the air of one channel, by place. The sources of a row of tiles are adjacent in memory, four by
+//! four, tile after tile, so summing them reads memory sequentially.
 //!
 //! # Where we differ, and why
-//! 1. Times are kept in single precision, from a moment on that moves along: within [`EXACT`] of it, nanoseconds are exact. What begins or ends
-//!    farther away does so outside of any frame that is weighed with this.
+//! 1. Times are kept in single precision, relative to an origin that moves along. Within [`EXACT`] of it,
+//!    nanoseconds are exact. What begins or ends farther away does so outside of any frame that is weighed
+//!    with this.
 //!
 //! # Checked by
-//! `tests`: what is found against what was put in; `flight`'s and `far`'s tests.
+//! `tests`: what is found against what was put in. `flight`'s and `far`'s tests.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -16,17 +17,17 @@ use super::far::{Rings, Spot, Spots};
 use super::flight::{Flight, Source};
 use crate::air::place::grid::Grid;
 
-/// Single precision counts nanoseconds up to here.
+/// Single precision counts nanoseconds exactly up to here.
 pub(super) const EXACT: f32 = 16_777_216.0;
-/// After so many nanoseconds times are counted from a later moment: long before they become inexact.
+/// After this many ns the time origin moves: long before times become inexact.
 const MOVES: u64 = 1 << 23;
 
-/// All that has been sent with powers that reach about as far.
+/// All that has been sent with powers of about the same reach.
 #[derive(Debug)]
 pub(in crate::air) struct Field {
-    /// Where its sources are near and where far: for each of them, or the widest of what may be.
+    /// The near and far distances of its sources: those of each, or the widest possible.
     pub(in crate::air) rings: Rings,
-    /// From when on times are counted.
+    /// The origin of times.
     since: u64,
     rows: Vec<Row>,
 }
@@ -36,14 +37,14 @@ pub(in crate::air) struct Field {
 struct Row {
     tiles: Vec<Tile>,
     spots: Vec<Spots>,
-    /// The same, each by itself.
+    /// The same sources, one by one.
     sources: Vec<Source>,
 }
 
-/// How many sources a tile has: on the air, and over but not yet forgotten.
+/// Number of sources in a tile: on the air, and over but not yet forgotten.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tile {
-    /// Where its fours begin in the row.
+    /// Index of its first four in the row.
     first: u32,
     present: u32,
     on_air: u32,
@@ -56,22 +57,22 @@ pub(in crate::air) struct Place {
     column: usize,
 }
 
-/// How many frames that are over a tile keeps before looking which of them nobody needs any more.
+/// Number of finished frames that a tile keeps before it checks which are still needed.
 const KEPT: u32 = 1;
 
-/// Sources of tiles that lie side by side.
+/// Sources of adjacent tiles.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::air) struct Stretch<'a> {
     pub(in crate::air) rings: &'a Rings,
     pub(in crate::air) spots: &'a [Spots],
-    /// Four for each of the spots; some are nobody.
+    /// Four for each of the spots. Some are empty.
     pub(in crate::air) sources: &'a [Source],
 }
 
 impl Field {
     pub(in crate::air) fn new(grid: &Grid, rings: Rings, since: u64) -> Self {
         let row = Row {
-            // One more, which says where the last one ends.
+            // One more tile marks the end of the last one.
             tiles: vec![Tile::default(); grid.columns() + 1],
             spots: Vec::new(),
             sources: Vec::new(),
@@ -83,12 +84,12 @@ impl Field {
         }
     }
 
-    /// A source as the sums of this field see it.
+    /// A source, as the sums of this field need it.
     pub(in crate::air) fn spot(&self, grid: &Grid, source: &Source) -> Spot {
         source.spot(grid, self.since)
     }
 
-    /// Takes a frame in; says where it is, for its end.
+    /// Adds a frame. Returns its tile, for its end.
     pub(in crate::air) fn begin(&mut self, grid: &Grid, flight: &Flight) -> Place {
         if flight.start.abs_diff(self.since) > MOVES {
             self.count_from(flight.start, grid);
@@ -99,12 +100,12 @@ impl Field {
         Place { row, column }
     }
 
-    /// A frame is over; what was over before `earliest` may be forgotten.
+    /// Ends a frame. What was over before `earliest` may be forgotten.
     pub(in crate::air) fn end(&mut self, place: Place, flight: &Flight, earliest: u64) {
         let (row, column) = (&mut self.rows[place.row], place.column);
         let tile = row.tiles[column];
         if tile.present == 1 && flight.end <= earliest {
-            // Mostly so where nobody else is.
+            // The common case if no other source is in the tile.
             row.put(4 * tile.first as usize, Source::NOBODY, &Spot::NOBODY);
             (row.tiles[column].present, row.tiles[column].on_air) = (0, 0);
             return;
@@ -116,9 +117,9 @@ impl Field {
         }
     }
 
-    /// What is there in some of the tiles of a row.
+    /// The sources in some tiles of a row.
     pub(in crate::air) fn stretch(&self, columns: usize, tiles: Range<usize>) -> Stretch<'_> {
-        // Divided as 32-bit numbers: that takes a third of the time.
+        // Divided as 32-bit numbers, which takes a third of the time.
         let number = tiles.start as u32 / columns as u32;
         let row = &self.rows[number as usize];
         let fours = row.fours(tiles.start - number as usize * columns, tiles.len());
@@ -165,7 +166,7 @@ impl Row {
         self.tiles[column].on_air += 1;
     }
 
-    /// The frame of this sender is over.
+    /// The frame of this sender ends.
     fn end(&mut self, column: usize, from: u32) {
         let tile = &mut self.tiles[column];
         tile.on_air -= 1;
@@ -195,7 +196,7 @@ impl Row {
             self.put(place, Source::NOBODY, &Spot::NOBODY);
         }
         self.tiles[column].present = (kept - first) as u32;
-        // Where one was another is likely to come.
+        // Where one source was, another is likely to follow.
         let left = kept.div_ceil(4).max(fours.start + 1);
         let gone = fours.end - left;
         if gone > 0 {

@@ -16,7 +16,7 @@ fn grid() -> Grid {
     Grid::new(corners.into_iter(), 20_000)
 }
 
-/// Who is in some tiles of a row, in order.
+/// The sources in some tiles of a row, in order.
 fn present(field: &Field, grid: &Grid, tiles: Range<usize>) -> Vec<u32> {
     let stretch = field.stretch(grid.columns(), tiles);
     assert_eq!(stretch.sources.len(), 4 * stretch.spots.len());
@@ -40,7 +40,7 @@ proptest! {
         let grid = grid();
         let mut field = Field::new(&grid, Rings::NEAR, 0);
         let mut now = 0;
-        // On the air; and all that has not been over before the earliest of these began.
+        // Sources on the air, and all that were not over before the earliest of these began.
         let (mut on_air, mut needed) = (Vec::<(Flight, Place)>::new(), BTreeMap::<usize, Vec<(u32, u64)>>::new());
         for (number, (begins, x_mm, y_mm, time)) in steps.into_iter().enumerate() {
             now += time;

@@ -1,4 +1,4 @@
-//! Frames on the air, and those that have left it but overlapped with one that has not.
+//! Frames on the air, and finished frames that overlapped with one that is still on it.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -24,35 +24,35 @@ pub(in crate::air) struct Flight {
     pub(in crate::air) mode: Mode,
     pub(in crate::air) channel: u8,
     pub(in crate::air) bytes: u32,
-    /// Frames in it: more than one is an aggregate.
+    /// Number of frames in it: more than one is an aggregate.
     pub(in crate::air) count: u32,
-    /// What it acknowledges of an aggregate.
+    /// The frames of an aggregate that it acknowledges.
     pub(in crate::air) got: u64,
     /// Where its sender stands.
     pub(in crate::air) position: Position,
-    /// Where those stand who hear it.
+    /// A circle around those who hear it.
     pub(in crate::air) circle: Circle,
     pub(in crate::air) milliwatts: f64,
-    /// Where it is near and where far, for others' frames.
+    /// The distances at which it is near or far, for others' frames.
     pub(in crate::air) rings: Rings,
     pub(in crate::air) start: u64,
-    /// When the payload begins: preamble and header are over.
+    /// Start of the payload: end of preamble and header.
     pub(in crate::air) payload: u64,
     pub(in crate::air) end: u64,
-    /// Until when it reserves the medium.
+    /// End of the time for which it reserves the medium.
     pub(in crate::air) nav: u64,
     /// Everybody who hears it receives it, unless something else is on the air.
     pub(in crate::air) sure: bool,
-    /// It had the channel to itself so far, as its place in the channel's count of frames.
+    /// The channel's count of frames when it began, if nothing else was on the air then.
     pub(in crate::air) alone: Option<u32>,
     pub(in crate::air) over: bool,
 }
 
-/// What a receiver must know of a frame that disturbs another, kept where it is looked for.
+/// What a receiver needs of a frame that interferes with another, stored by place.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::air) struct Source {
     pub(in crate::air) from: u32,
-    /// It is over, and told of because it overlaps with what is not.
+    /// It is over, and kept because it overlaps with a frame that is not.
     pub(in crate::air) over: bool,
     pub(in crate::air) start: u64,
     pub(in crate::air) end: u64,
@@ -61,7 +61,7 @@ pub(in crate::air) struct Source {
 }
 
 impl Source {
-    /// A place that nobody takes.
+    /// An empty place.
     pub(in crate::air) const NOBODY: Self = Self {
         from: u32::MAX,
         over: true,
@@ -82,7 +82,7 @@ impl Source {
         }
     }
 
-    /// As sums of far sources see it where times are counted from `since` on.
+    /// The source for sums over far sources, with times relative to `since`.
     pub(in crate::air) fn spot(&self, grid: &Grid, since: u64) -> Spot {
         let (x, y) = grid.metres(self.position);
         let moment = |at: u64| at.wrapping_sub(since).cast_signed() as f32;
@@ -94,14 +94,15 @@ impl Source {
         }
     }
 
-    /// How long it was on the air together with a frame.
+    /// Duration of its overlap with a frame.
     pub(in crate::air) fn beside(&self, flight: &Flight) -> u64 {
         self.end
             .min(flight.end)
             .saturating_sub(self.start.max(flight.start))
     }
 
-    /// Whether it disturbs a frame: it was on the air with it, and is not that frame itself (nobody has two frames on the air).
+    /// Whether it interferes with a frame: it overlaps with that frame, and is not the frame itself (no
+    /// station has two frames on the air).
     pub(in crate::air) fn disturbs(&self, flight: &Flight) -> bool {
         self.from != flight.from && self.beside(flight) > 0
     }
@@ -111,9 +112,9 @@ impl Source {
 #[derive(Debug)]
 pub(in crate::air) struct Flights {
     all: Vec<Flight>,
-    /// Where the frames of each aggregate end, in bytes.
+    /// Ends of the frames in each aggregate, in bytes.
     ends: Vec<Vec<u32>>,
-    /// In which of its channel's fields each frame is, and where there.
+    /// The field of its channel that each frame is in, and its place there.
     places: Vec<(usize, Place)>,
     free: Vec<u16>,
     grid: Grid,
@@ -123,20 +124,20 @@ pub(in crate::air) struct Flights {
 
 #[derive(Debug, Default)]
 struct Channel {
-    /// What it was sent with decides about the field.
+    /// The transmit power of a frame decides its field.
     fields: Vec<Field>,
     on_air: usize,
-    /// Frames that have begun, modulo 2³².
+    /// Number of frames that have begun, modulo 2³².
     begun: u32,
-    /// Frames on the air in the order in which they began, and some that are over: (start, frame).
+    /// Frames on the air by start, and some that are over: (start, frame).
     order: VecDeque<(u64, u16)>,
 }
 
-/// Fields of a channel at most: powers beyond share one, which takes whatever may be near for near.
+/// Most fields of a channel. Further powers share one, which treats everything that may be near as near.
 const FIELDS: usize = 5;
 
 impl Channel {
-    /// The place of the field for what has these rings.
+    /// Index of the field for sources with these rings.
     #[inline]
     fn field(&mut self, rings: Rings, grid: &Grid, now: u64) -> usize {
         let known = self.fields.iter().position(|field| field.rings == rings);
@@ -191,7 +192,7 @@ impl Flights {
         id
     }
 
-    /// A frame as sums of far sources of a field see it.
+    /// A frame, as the sums over a field's far sources need it.
     pub(in crate::air) fn sight(&self, field: &Field, flight: &Flight) -> Sight {
         let spot = field.spot(&self.grid, &Source::of(flight));
         let is_in_time = spot.start > -EXACT && spot.end < EXACT;
@@ -204,13 +205,14 @@ impl Flights {
         }
     }
 
-    /// How far east and north of the plan's corner a place is, in m, if single precision tells it to a millimetre.
+    /// Offset of a place east and north of the plan's corner, in m, if single precision resolves it to a
+    /// millimetre.
     pub(in crate::air) fn fine(&self, at: Position) -> Option<(f32, f32)> {
         let (x, y) = self.grid.metres(at);
         self.grid.is_within(at, FINE_MM).then_some((x as f32, y as f32))
     }
 
-    /// Says how long each frame of an aggregate is.
+    /// Sets the length of each frame of an aggregate.
     pub(in crate::air) fn divide(&mut self, id: u16, frames: impl Iterator<Item = u32>) {
         let ends = &mut self.ends[usize::from(id)];
         ends.clear();
@@ -220,7 +222,7 @@ impl Flights {
         }));
     }
 
-    /// Where the frames of an aggregate end, in bytes; nothing for what is none.
+    /// Ends of the frames of an aggregate, in bytes. Empty for a single frame.
     pub(in crate::air) fn ends(&self, id: u16) -> &[u32] {
         if self.get(id).count > 1 {
             &self.ends[usize::from(id)]
@@ -235,7 +237,7 @@ impl Flights {
         flight.alone == Some(self.channels[usize::from(flight.channel)].begun)
     }
 
-    /// What is on the air of a channel now.
+    /// Frames on the air of a channel now.
     pub(in crate::air) fn present(&self, channel: u8) -> impl Iterator<Item = (u16, &Flight)> {
         let order = self.channels[usize::from(channel)].order.iter();
         order
@@ -244,13 +246,13 @@ impl Flights {
             .map(|(_, id, flight)| (id, flight))
     }
 
-    /// What is or was on a channel's air, by what it was sent with.
+    /// What is or was on the air of a channel, by transmit power.
     pub(in crate::air) fn fields(&self, channel: u8) -> &[Field] {
         &self.channels[usize::from(channel)].fields
     }
 
-    /// What is or was on a channel's air within that reach of a place, span by span of tiles: some of it is farther away, some of it was over
-    /// before anything that is on the air now began, some is nobody.
+    /// What is or was on the air of a channel within that reach of a place, by span of tiles. It may include
+    /// sources farther away, sources that ended before any current frame began, and empty places.
     pub(in crate::air) fn around(
         &self,
         channel: u8,
@@ -262,7 +264,7 @@ impl Flights {
         spans.map(|(field, span)| field.stretch(self.grid.columns(), span).sources)
     }
 
-    /// As [`Flights::around`], of one field, without tiles of which no part is that near.
+    /// As [`Flights::around`], for one field, without tiles that are entirely out of reach.
     pub(in crate::air) fn within<'a>(
         &'a self,
         field: &'a Field,
@@ -273,7 +275,8 @@ impl Flights {
         spans.map(|span| field.stretch(self.grid.columns(), span))
     }
 
-    /// Takes a frame off the air, and forgets what overlaps with nothing that is still on it. Its number is free for the next one.
+    /// Takes a frame off the air, and forgets those that overlap with no current frame. Its number is free
+    /// for the next one.
     pub(in crate::air) fn end(&mut self, id: u16) {
         let flight = &mut self.all[usize::from(id)];
         flight.over = true;
@@ -294,12 +297,12 @@ impl Flights {
     }
 }
 
-/// Beyond this many millimetres from the plan's corner single precision is too coarse.
+/// Beyond this distance from the plan's corner, in mm, single precision is too coarse.
 const PRECISE_MM: u64 = 100_000_000;
 /// Up to here it counts millimetres.
 const FINE_MM: u64 = 16_000_000;
 
-/// Where a frame is near and where far: near everywhere if its place is not precise.
+/// The distances at which a frame is near or far. If its place is not precise, it is near everywhere.
 fn rings(grid: &Grid, flight: &Flight) -> Rings {
     if grid.is_within(flight.position, PRECISE_MM) {
         flight.rings

@@ -1,8 +1,9 @@
-//! Four numbers side by side: what is done to all of them alike, compilers turn into one instruction.
+//! Four numbers side by side: an operation on all of them compiles to one vector instruction.
 //!
 //! # Where we differ, and why
-//! 1. Numbers are compared by the sign of their difference, and what does not hold clears the bits of a number: comparisons and choices become
-//!    branches for each of the four now and then, and then all that follows is done one by one, too.
+//! 1. Numbers are compared by the sign of their difference, and a mask clears the bits of the others.
+//!    Comparisons and selections sometimes compile to a branch for each of the four, and then all that
+//!    follows is scalar, too.
 //!
 //! # Checked by
 //! `tests`.
@@ -10,7 +11,7 @@
 use core::array::from_fn;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
 
-/// Four numbers, each of which is calculated with by itself.
+/// Four numbers, with operations on each of them separately.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[repr(align(16))]
 pub(in crate::air) struct Four(pub(in crate::air) [f32; 4]);
@@ -50,8 +51,8 @@ impl Four {
         self.with(most, |value, most| if value < most { value } else { most })
     }
 
-    /// 2 to the power of `reference − exponent·log₂ x` for numbers x ≥ 1 and results that are normal numbers, within 0.04 % for exponents up
-    /// to 3: both functions are polynomials through Chebyshev's points.
+    /// 2 to the power of `reference − exponent·log₂ x`, for x ≥ 1 and results that are normal numbers. It is
+    /// within 0.04 % for exponents up to 3. Both functions are polynomials through Chebyshev nodes.
     #[inline]
     pub(in crate::air) fn power(self, reference: f32, exponent: f32) -> Self {
         /// log₂(1 + x) from 0 to 1, within 1.2·10⁻⁴.
@@ -64,7 +65,8 @@ impl Four {
         ];
         /// 2ˣ from −½ to ½, within 10⁻⁴ of it.
         const EXP: [f32; 4] = [0.999_924_56, 0.693_136_7, 0.242_639_48, 0.055_838_283];
-        /// Numbers near this one are integers apart, which the lowest bits of their representation count.
+        /// Near this number, adjacent values differ by 1, so the lowest bits of the representation count
+        /// integers.
         const INTEGERS: f32 = 12_582_912.0;
         let whole = self.map(|x| ((x.to_bits() >> 23) as i32 - 127) as f32);
         let part = self.map(|x| f32::from_bits(x.to_bits() & 0x007f_ffff | 0x3f80_0000) - 1.0);
@@ -86,7 +88,7 @@ impl Four {
         sum
     }
 
-    /// Whether any of them is not 0; none is negative, nor −0.
+    /// Whether any of them is not 0. None may be negative or −0.
     #[inline]
     pub(super) fn has_any(self) -> bool {
         let [one, two, three, four] = self.0.map(f32::to_bits);
@@ -98,12 +100,12 @@ impl Four {
     }
 }
 
-/// Where something holds: all bits of a number, or none.
+/// Where a condition holds: all bits of a number, or none.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::air) struct Mask([u32; 4]);
 
 impl Mask {
-    /// Where a number is not that one.
+    /// Where a number differs from `one`.
     #[inline]
     pub(in crate::air) fn unlike(numbers: &[u32; 4], one: u32) -> Self {
         Self(from_fn(|lane| u32::from(numbers[lane] != one).wrapping_neg()))

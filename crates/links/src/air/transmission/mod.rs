@@ -1,7 +1,8 @@
-//! What is on the air at the same time, and how much power it adds up to at a place.
+//! What is on the air at the same time, and its total power at a place.
 //!
-//! [`flight`] holds the frames, [`field`] keeps their sources by tile, [`far`] bounds the sum of the distant ones, and
-//! [`scene`] collects what overlaps with one frame. Whether a receiver decodes a frame is decided in `rx`.
+//! [`flight`] holds the frames, [`field`] keeps their sources by tile, [`far`] bounds the sum of the distant
+//! ones, and [`scene`] collects what overlaps with one frame. `rx` decides whether a receiver decodes a
+//! frame.
 
 pub(super) mod far;
 pub(super) mod field;

@@ -1,7 +1,7 @@
-//! What else was on the air beside one frame: gathered once for all who receive it.
+//! What else was on the air during one frame: collected once for all its receivers.
 //!
 //! # Checked by
-//! `reception`'s tests: outcomes with a scene against those of sums of their own.
+//! `reception`'s tests: outcomes with a scene against those of individual sums.
 
 use alloc::vec::Vec;
 
@@ -18,17 +18,17 @@ pub(in crate::air) struct Scene {
     near: Vec<Near>,
     /// The same, four by four.
     fours: Vec<Nears>,
-    /// So many of them are of this frame.
+    /// Number of valid entries for this frame.
     count: usize,
     pub(in crate::air) far: Background,
-    /// Room for the near ones in a span of tiles.
+    /// Scratch space for the near ones in a span of tiles.
     nearby: Nearby,
-    /// Where near ones begin and end while the frame is on the air, in the order of time; worked out when it is asked for.
+    /// Starts and ends of near sources during the frame, sorted by time. Computed on first use.
     edges: Vec<Edge>,
     has_edges: bool,
 }
 
-/// What is too near to be summed up with others: from when to when it was on the air together with the frame.
+/// A source too near to be summed with others: the span of its overlap with the frame.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::air) struct Near {
     start: u64,
@@ -45,15 +45,16 @@ impl Near {
     };
 }
 
-/// Four of the near ones side by side.
+/// Four near sources side by side.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::air) struct Nears {
     pub(in crate::air) from: [u32; 4],
-    /// How far east and north of the middle of those who hear the frame they stand, in mm: in single precision, too, these are whole numbers up to 16 km.
+    /// Offset east and north of the centre of those who hear the frame, in mm. Single precision represents
+    /// them as whole numbers up to 16 km.
     pub(in crate::air) x: Four,
     pub(in crate::air) y: Four,
     pub(in crate::air) milliwatts: Four,
-    /// How long each was on the air together with the frame, as a part of that.
+    /// Duration of each overlap with the frame, as a fraction of the frame.
     pub(in crate::air) part: Four,
 }
 
@@ -67,17 +68,18 @@ impl Nears {
     };
 }
 
-/// One of the near ones ends, or begins.
+/// The start or end of a near source.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::air) struct Edge {
     pub(in crate::air) at: u64,
-    /// Its place among the near ones.
+    /// Its index among the near sources.
     pub(in crate::air) near: u32,
     pub(in crate::air) ends: bool,
 }
 
 impl Scene {
-    /// Gathers what is near a frame, and bounds of what is far: the same for all who receive it, as until its end nothing else begins or ends.
+    /// Collects what is near a frame, and bounds on what is far. It is the same for all receivers, because
+    /// nothing else begins or ends until the frame's end.
     pub(in crate::air) fn gather(&mut self, flights: &Flights, id: u16, limits: &Limits) {
         let flight = flights.get(id);
         let of = Some((id, flight.start));
@@ -103,7 +105,8 @@ impl Scene {
         self.far = far.over(flight.end - flight.start, &flight.circle, limits);
     }
 
-    /// One of the near ones. If it does not disturb the frame, the next one takes its place: which of them do cannot be predicted.
+    /// Adds a near source. If it does not interfere with the frame, the next one overwrites it: a branch
+    /// could not be predicted.
     fn take_in(&mut self, source: &Source, flight: &Flight) {
         let (four, lane) = (self.count / 4, self.count % 4);
         if four == self.fours.len() {
@@ -125,7 +128,7 @@ impl Scene {
         self.count += usize::from(source.disturbs(flight));
     }
 
-    /// The near ones of the frame.
+    /// The near sources of the frame.
     pub(in crate::air) fn near(&self) -> &[Near] {
         &self.near[..self.count]
     }
@@ -135,7 +138,7 @@ impl Scene {
         &self.fours[..self.count.div_ceil(4)]
     }
 
-    /// There is nobody behind the last one.
+    /// Fills up the last four with empty places.
     fn close(&mut self) {
         if let Some(four) = self.fours.get_mut(self.count / 4) {
             for lane in self.count % 4..4 {
@@ -145,7 +148,7 @@ impl Scene {
         }
     }
 
-    /// Where the near ones of that frame begin and end while it is on the air, in the order of time.
+    /// Starts and ends of the near sources during that frame, sorted by time.
     pub(in crate::air) fn edges(&mut self, flight: &Flight) -> &[Edge] {
         if !self.has_edges {
             self.has_edges = true;

@@ -1,9 +1,9 @@
 //! Minstrel-HT: Minstrel for 802.11n, where many frames share a preamble and a backoff, and one block
 //! acknowledgement reports their losses.
 //!
+//! # Sources
 //! - `net/mac80211/rc80211_minstrel_ht.c` of Linux 3.14, of the time of nsdi15's experiments, for all points
 //!   below.
-//! - `net/mac80211/rc80211_minstrel_ht.c` of Linux 3.14, of the time of nsdi15's experiments.
 //! - Intervals of half of Minstrel's 100 ms. Groups of streams, guard interval and width
 //!   (`minstrel_ht_update_stats`).
 //! - Throughput of a 1,200-byte frame with its share of the overhead at the mean aggregate length.

@@ -188,7 +188,7 @@ impl Clique {
         }
     }
 
-    /// Whether a radio sees the medium as those in step do; whoever comes first says how.
+    /// Whether a radio sees the medium as those in step do. If none is in step, the first one sets the view.
     fn sees_the_same(&self, radio: &Radio, now: u64) -> bool {
         let view = &self.view;
         let both = (view.channel, view.timing) == (radio.channel, radio.timing);

@@ -11,11 +11,11 @@ use crate::wifi::Fading;
 use units::wifi::Standard;
 use units::{Db, Duration, Instant};
 
-/// Frames enter in the first so many microseconds.
+/// Frames enter in this many first microseconds.
 const BUSY_US: u64 = 60_000;
 const END_US: u64 = 200_000;
 
-/// What a driver saw of a run.
+/// What a driver saw during a run.
 type Seen = (Vec<(u64, Output)>, Vec<Overheard>, u64);
 
 fn play(air: &mut Air, inputs: &[(u64, Input)]) -> Seen {
@@ -30,7 +30,7 @@ fn play(air: &mut Air, inputs: &[(u64, Input)]) -> Seen {
     (outputs, overheard, air.transmissions())
 }
 
-/// Stations stand in two groups, so far apart and so far around each group's middle, in metres.
+/// Stations in two groups: the distance of the groups, and the extent of each around its centre, in metres.
 fn stations(count: u32, apart_m: i64, around_m: i64) -> impl Strategy<Value = Vec<StationConfig>> {
     let place = (0..2_i64, 0..=around_m * 1_000, 0..=around_m * 1_000);
     let one = (
@@ -55,7 +55,7 @@ fn stations(count: u32, apart_m: i64, around_m: i64) -> impl Strategy<Value = Ve
     })
 }
 
-/// What comes to stations from outside; `calm`: none of them moves.
+/// An input to the air. `calm`: no station moves.
 fn input(count: u32, calm: bool) -> impl Strategy<Value = (u64, Input)> {
     let station = move || (0..count).prop_map(StationId);
     let packet = (
@@ -86,7 +86,7 @@ fn input(count: u32, calm: bool) -> impl Strategy<Value = (u64, Input)> {
     (0..BUSY_US, input)
 }
 
-/// An air, and what comes to it.
+/// An air and its inputs.
 fn case() -> impl Strategy<Value = (AirConfig, Vec<(u64, Input)>)> {
     let size = (
         2..40_u32,
@@ -145,7 +145,7 @@ proptest! {
     }
 }
 
-/// Stations in a square of so many metres, around their access point, all of which always have something to send to it.
+/// Saturated stations in a square of that many metres, around their access point.
 fn crowded(count: u32, square_m: i64) -> Air {
     let station = |number: u32| {
         let place = |prime: i64| i64::from(number) * prime % (square_m * 1_000);
@@ -164,7 +164,7 @@ fn crowded(count: u32, square_m: i64) -> Air {
     air
 }
 
-/// How many are in step, in the mean over the moments at which anything happens.
+/// Number of stations in step, averaged over the times at which anything happens.
 fn mean_in_step(air: &mut Air) -> f64 {
     let (mut sum, mut moments) = (0, 0);
     while let Some((at, _)) = air.wake_at().filter(|_| moments < 2_000) {
@@ -187,7 +187,7 @@ fn most_are_in_step_most_of_the_time() {
         let mean = mean_in_step(&mut air);
         assert!(mean > 0.75 * f64::from(count), "{mean} of {count}");
     }
-    // Numbers of one clique lie within 64: the others have one of their own.
+    // Numbers in one clique are within 64. The other stations have a clique of their own.
     let mut air = crowded(150, 10);
     assert_eq!(air.cliques.all.len(), 3);
     assert!(mean_in_step(&mut air) > 100.0);

@@ -111,7 +111,7 @@ fn changes_in_the_middle_of_frames_leave_nothing_hanging() {
         air.handle(now, input);
         while air.poll().is_some() {}
     }
-    // All together again, they go on as if nothing had been.
+    // All together again, the stations continue as if nothing had happened.
     let end = Instant::from_secs(3);
     for number in 0..3 {
         air.handle(end, Input::Tune(StationId(number), Some(36)));

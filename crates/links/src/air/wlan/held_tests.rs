@@ -1,4 +1,4 @@
-//! What beacons say of who sleeps, who is let in under which number, and who is thrown out.
+//! Which sleeping clients beacons announce, which identifiers joining clients get, and who is thrown out.
 
 use super::tests::ms;
 use super::*;
@@ -9,10 +9,10 @@ use units::Duration;
 use units::wifi::Standard;
 
 const AP: StationId = StationId(0);
-/// So many that the map of the last ones does not begin with the first octet.
+/// Enough clients that the map of the last ones does not begin with the first octet.
 const CLIENTS: u32 = 20;
 
-/// An access point with clients around it, each associated since before the start, and one station that only listens.
+/// An access point with clients around it, all associated from the start, and one station that only listens.
 fn wlan() -> Wlan {
     let place = |number: u32| Position {
         x_mm: 3_000,

@@ -1,4 +1,4 @@
-//! A radio that looks for access points.
+//! Scans for access points.
 
 use super::tests::{ms, station, until};
 use super::*;
@@ -10,7 +10,7 @@ const CLIENT: StationId = StationId(2);
 const FIRST: InterfaceId = InterfaceId(0);
 const HOME: StationId = StationId(0);
 const OTHER: StationId = StationId(1);
-/// On the second of these is nobody.
+/// The channels of the scan. The second one is empty.
 const CHANNELS: [u8; 3] = [36, 40, 48];
 const TURN: Duration = Duration::from_millis(5);
 
@@ -35,7 +35,7 @@ fn config(scan: Scan) -> WlanConfig {
     }
 }
 
-/// Whom a scan that begins at `start` finds, and when it is over.
+/// Access points that a scan started at `start` finds, and when it ends.
 fn scanned(scan: Scan, seed: u64, start: Instant) -> (Vec<(Instant, StationId)>, Instant) {
     let mut wlan = Wlan::new(seed, &config(scan)).unwrap();
     wlan.handle(start, WlanInput::Scan(CLIENT));
@@ -58,7 +58,7 @@ fn a_passive_scan_listens_to_each_channel_for_as_long_as_it_is_told() {
     for seed in 0..10 {
         let (found, end) = scanned(Scan::passive(CHANNELS.into()), seed, ms(300));
         let who: Vec<StationId> = found.iter().map(|&(_, from)| from).collect();
-        // 111 ms are longer than from beacon to beacon: nobody who is there is missed.
+        // 111 ms are longer than from beacon to beacon: the scan misses no access point.
         assert_eq!(who, [HOME, OTHER]);
         // The first channel is where it is; then it turns twice, and back.
         assert_eq!(end, ms(300 + 3 * 111) + TURN * 3);
@@ -96,7 +96,8 @@ fn an_active_scan_leaves_an_empty_channel_early_and_asks_where_it_stays() {
     assert_eq!(who, [HOME, OTHER]);
     // 4 + 20 ms where somebody answers, 4 + 7 where nobody does.
     assert_eq!(end, ms(300 + 24 + 11 + 24) + TURN * 3);
-    // 250 bytes at 6 Mb/s, after the question and its own access to the medium: in less than two milliseconds, unless a beacon came before.
+    // 250 bytes at 6 Mb/s, after the probe request and their own medium access: less than 2 ms, unless a
+    // beacon came first.
     let asked = ms(300 + 24 + 11 + 4) + TURN * 2;
     assert!(found[1].0 < asked + Duration::from_millis(2), "{found:?}");
     // Linux's own times: as long on an empty channel.

@@ -151,7 +151,7 @@ fn an_access_point_out_of_reach_is_given_up() {
     assert_eq!(states.last().map(|&(_, state)| state), Some(LinkState::Down));
 }
 
-/// The client is out of reach from then on, and knows it so many milliseconds later.
+/// Moves the client out of reach, and checks that it notices this many milliseconds later.
 fn assert_notices_within(wlan: &mut Wlan, from: Instant, after_ms: core::ops::Range<u64>) {
     let away = Position {
         x_mm: 800_000,
@@ -263,7 +263,8 @@ fn what_a_radio_in_slots_sends_waits_for_the_channel_of_its_access_point() {
     );
 }
 
-/// What a radio in slots does: when it turned away from a channel, as its farewell was acknowledged, and when it said on its return that it is awake.
+/// Times in slots: when the radio left a channel (its sleep was acknowledged), and when it announced on its
+/// return that it is awake.
 fn turns(switch: Duration) -> Vec<(Instant, Instant)> {
     let mut wlan = in_slots(switch);
     wlan.monitor(CLIENT);
@@ -288,7 +289,8 @@ fn turns(switch: Duration) -> Vec<(Instant, Instant)> {
     turns
 }
 
-/// Joined at the first access point, and from 2 s on half of the time on the other one's channel, without an association there.
+/// Joined at the first access point. From 2 s on, half of the time on the other one's channel, without an
+/// association there.
 fn in_slots(switch: Duration) -> Wlan {
     let mut config = config();
     config.clients[0].switch = switch;
@@ -313,7 +315,8 @@ fn a_radio_is_away_for_as_long_as_turning_costs() {
         let away: Vec<_> = turns.iter().map(|&(away, back)| back.since(away)).collect();
         let (first, others) = away.split_first().unwrap();
         assert!(others.len() >= 7, "{turns:?}");
-        // The medium may be busy with a beacon on its return, and what is left of a backoff is waited for.
+        // On its return the medium may be busy with a beacon, and the radio waits for the rest of its
+        // backoff.
         let late = Duration::from_micros(34 + 15 * 9 + 500);
         assert!((switch..switch + late).contains(first), "{switch:?}: {first:?}");
         for away in others {
@@ -323,7 +326,7 @@ fn a_radio_is_away_for_as_long_as_turning_costs() {
     }
 }
 
-/// Datagrams that arrive in 10 s, of more than there is room for.
+/// Datagrams that arrive in 10 s, when more are offered than fit.
 fn delivered_in_slots(switch: Duration) -> usize {
     let mut wlan = in_slots(switch);
     let mut count = 0;
@@ -414,7 +417,7 @@ fn what_is_queued_is_sent_before_a_client_sleeps() {
     wlan.handle(ms(2_000), WlanInput::PowerSave(CLIENT, true));
     wlan.handle(ms(2_000), WlanInput::Up(FIRST, Load::new(500, 3)));
     assert_eq!(delivered(&until(&mut wlan, ms(2_200))), [0, 1, 2, 3]);
-    // The access point knows that it sleeps: nothing is sent to nobody.
+    // The access point knows that it sleeps and sends it nothing.
     for token in 10..20 {
         wlan.handle(ms(2_200), WlanInput::Down(FIRST, Load::new(500, token)));
     }

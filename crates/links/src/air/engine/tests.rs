@@ -117,8 +117,8 @@ fn the_limit_of_attempts_is_the_plans_where_no_chain_has_one_of_its_own() {
 }
 
 /// A fresh Minstrel knows no mode that delivers: best, second, likeliest and lowest are all 6 Mb/s. A frame
-/// of 1,200 bytes takes 1.72 ms there. With backoffs, three tries fit into a stage's 6 ms, which makes 12.
-/// For the tenth of the frames that sample, one try of a faster mode replaces the first stage's three, which
+/// of 1,200 bytes takes 1.72 ms there. With backoffs, three tries fit into a stage's 6 ms, which makes 12. A
+/// tenth of the frames sample: for them, one try of a faster mode replaces the first stage's three, which
 /// makes 10.
 #[test]
 fn minstrels_chain_limits_attempts_whatever_the_plan_says() {

@@ -279,7 +279,7 @@ mod tests {
         }
     }
 
-    /// Packets that each of two saturated access points gets through in a second, to station 2.
+    /// Packets that each of two saturated access points delivers to station 2 in 1 s.
     fn shares(stations: &[WfqStation]) -> [u64; 2] {
         let mut medium = Wfq::new(stations).unwrap();
         let packet = Packet::new(Destination::Station(StationId(2)), 1_500, 0);

@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(aid(1).field(), 0xc001);
     }
 
-    /// A receiver's reading of §9.4.2.6.
+    /// Decodes an element as a receiver does (§9.4.2.6).
     fn read(element: &[u8]) -> BTreeSet<u16> {
         let [5, length, 0, 1, control, octets @ ..] = element else {
             panic!("{element:?}")

@@ -301,13 +301,13 @@ pub enum WlanError {
         "station {0} is given a role twice, or is not in the plan of the air; give each station one role at most"
     )]
     Role(u32),
-    /// A client with nothing to join by.
+    /// A client without an interface.
     #[error("client {0} has no interface; give it at least one")]
     NoInterface(String),
-    /// A client that no access point could serve.
+    /// A client without any access point to join.
     #[error("client {0} has no access point to join; add one")]
     NoAccessPoint(String),
-    /// A scan of nothing.
+    /// A scan without channels or without time.
     #[error(
         "client {0} is to scan and has no channel, or no time for it; say which channels, and how long on each"
     )]
@@ -353,7 +353,7 @@ impl WlanConfig {
         silent.map_or(Ok(()), |ap| Err(WlanError::Beacon(name(ap.station))))
     }
 
-    /// Clients may turn to the channels of all access points, and to those that they scan.
+    /// Lets clients use the channels of all access points, and those that they scan.
     pub(super) fn channels(&self, air: &mut AirConfig) {
         let mut channels: Vec<u8> = self
             .access_points

@@ -11,7 +11,7 @@ pub(super) fn station(name: &str, x_mm: i64, channel: u8) -> StationConfig {
     }
 }
 
-/// Two access points on different channels and a client with two interfaces between them.
+/// Two access points on different channels, and a client with two interfaces between them.
 fn config() -> WlanConfig {
     let stations = Vec::from([
         station("ap-1", 0, 36),
@@ -81,7 +81,7 @@ fn joining_takes_a_scan_four_frames_and_an_address() {
     let states = states(&outputs, FIRST);
     let names: Vec<_> = states.iter().map(|&(_, state)| state).collect();
     assert_eq!(names, [LinkState::Joining, LinkState::Carrier, LinkState::Up]);
-    // 30 ms of scan, 10 of association with its frames; then 1 s for DHCP.
+    // 30 ms of scan and 10 ms of association, with their frames; then 1 s for DHCP.
     assert!((45..50).contains(&states[1].0), "{states:?}");
     assert!(
         (1_000..1_020).contains(&(states[2].0 - states[1].0)),
@@ -129,7 +129,7 @@ fn beacons_come_every_hundred_time_units() {
         })
         .collect();
     assert!((98..=101).contains(&beacons.len()), "{}", beacons.len());
-    // The other one is on another channel.
+    // The other access point is on another channel.
     assert!(!outputs.iter().any(|(_, output)| {
         matches!(
             output,
@@ -167,7 +167,7 @@ fn assert_notices_within(wlan: &mut Wlan, from: Instant, after_ms: core::ops::Ra
 #[test]
 fn who_walks_away_notices_by_missing_beacons() {
     let mut wlan = joined();
-    // Seven beacons and the frame that asks.
+    // Seven beacons and the probe.
     assert_notices_within(&mut wlan, ms(2_000), 600..950);
 }
 
@@ -207,7 +207,7 @@ fn one_radio_keeps_two_associations_in_slots_and_loses_nothing() {
         LinkState::Up,
         "missing beacons while away is no reason to leave"
     );
-    // One packet every 5 ms to each interface: access points hold what comes while the radio is away.
+    // One packet every 5 ms to each interface. Access points buffer packets while the radio is away.
     let mut outputs = Vec::new();
     for step in 0..400_u64 {
         let now = ms(12_000 + 5 * step);
@@ -311,7 +311,8 @@ const SLOT: Duration = Duration::from_millis(100);
 fn a_radio_is_away_for_as_long_as_turning_costs() {
     for switch in [0, 2_000, 20_000].map(Duration::from_micros) {
         let turns = turns(switch);
-        // The first slot is on the channel where it was; then it is away for a slot, and turns twice.
+        // The first slot is on the radio's own channel. Then the radio is away for a slot, and switches
+        // twice.
         let away: Vec<_> = turns.iter().map(|&(away, back)| back.since(away)).collect();
         let (first, others) = away.split_first().unwrap();
         assert!(others.len() >= 7, "{turns:?}");
@@ -344,7 +345,7 @@ fn what_turning_costs_is_missing_from_the_goodput() {
     let free = delivered_in_slots(Duration::ZERO) as f64;
     for switch_ms in [5, 20] {
         let kept = delivered_in_slots(Duration::from_millis(switch_ms)) as f64 / free;
-        // One slot of 100 ms in a round of two and two turns.
+        // One slot of 100 ms in a round of two slots and two switches.
         let expected = 200.0 / (200.0 + 2.0 * switch_ms as f64);
         assert!(
             (kept / expected - 1.0).abs() < 0.01,
@@ -366,9 +367,9 @@ fn a_sleeping_client_polls_what_is_held_for_it() {
     let first = outputs
         .iter()
         .find(|(_, output)| matches!(output, WlanOutput::Delivered { .. }));
-    // After the next beacon, at most an interval later.
+    // After the next beacon, which comes at most an interval later.
     assert!(first.unwrap().0 <= ms(3_110), "{first:?}");
-    // Awake again, a packet comes at once.
+    // If the client is awake again, a packet arrives at once.
     wlan.handle(ms(4_000), WlanInput::PowerSave(CLIENT, false));
     until(&mut wlan, ms(4_010));
     wlan.handle(ms(4_010), WlanInput::Down(FIRST, Load::new(500, 9)));

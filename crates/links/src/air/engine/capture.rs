@@ -1,8 +1,10 @@
-//! What a monitor interface shows: every frame that a station makes sense of, whoever it is for, and the frames of its own.
+//! Frames that a monitor interface shows: every frame that a station can decode, whoever it is for, and its
+//! own frames.
 //!
 //! # Sources
 //! - IEEE 802.11-2020 §10.3.2.14 (sequence numbers), §9.2.4.1.7 (the retry bit), §9.2.5 (the duration field).
-//! - Linux mac80211: a monitor interface of a station's own radio shows what the radio received with a sound check sum, and what it sent.
+//! - Linux mac80211: a monitor interface of a station's own radio shows what the radio received with a
+//!   correct check sum, and what it sent.
 //!
 //! # Checked by
 //! `tests`, and in `sim`: captures that tshark reads.
@@ -17,19 +19,21 @@ use crate::air::transmission::flight::Flight;
 use crate::air::watch::overheard::{FrameKind, Overheard, Says};
 
 impl<S: Schedule> Air<S> {
-    /// From now on the world is told of every frame that this station makes sense of or sends.
+    /// Reports from now on every frame that this station decodes or sends.
     pub fn monitor(&mut self, station: StationId) {
         let place = station.0 as usize;
         self.part(place);
         self.radios[place].monitor = true;
     }
 
-    /// The next frame that a monitor has heard, in the order of their ends; its own at their beginning.
+    /// Next frame that a monitor has heard. Received frames come in the order of their ends, own frames at
+    /// their start.
     pub fn poll_overheard(&mut self) -> Option<Overheard> {
         self.captured.pop_front()
     }
 
-    /// Monitors have heard this frame, or those frames of an aggregate; it ends now.
+    /// Records a frame that ends now for the monitors that heard it. Of an aggregate, only the frames that
+    /// arrived.
     pub(in crate::air) fn capture(&mut self, flight: &Flight) {
         while let Some((monitor, got)) = self.overheard.pop() {
             let signal = self.ether.power_at(flight.from, monitor, flight.start);
@@ -37,7 +41,7 @@ impl<S: Schedule> Air<S> {
         }
     }
 
-    /// A monitor has begun to send.
+    /// Records a frame that a monitor starts to send.
     pub(super) fn capture_own(&mut self, place: usize, id: u16) {
         if self.radios[place].monitor {
             let flight = *self.flights.get(id);
@@ -82,7 +86,8 @@ impl<S: Schedule> Air<S> {
         }));
     }
 
-    /// What frames say that are not out of a queue. Who sends a block acknowledgement receives nothing until it is over.
+    /// Contents of a frame that does not come from a queue. The sender of a block acknowledgement receives
+    /// nothing until that frame is over.
     fn response(&self, flight: &Flight) -> FrameKind {
         match flight.kind {
             Kind::BlockAck => {

@@ -13,7 +13,7 @@ fn station(name: &str, x_mm: i64) -> StationConfig {
     StationConfig::new(name, Standard::G, at(x_mm))
 }
 
-/// Counters of a saturated sender (1,500 bytes each) after five seconds beside these sources.
+/// Counters of a saturated sender of 1,500-byte packets after 5 s beside these sources of noise.
 fn beside(noise: Vec<NoiseConfig>) -> Counters {
     let mut config = AirConfig::new(Standard::G, vec![station("ap", 0), station("laptop", 5_000)]);
     config.noise = noise;
@@ -40,7 +40,7 @@ fn an_oven_nearby_leaves_half_of_the_time() {
     let oven = beside(vec![NoiseConfig::microwave("oven", at(2_000), 6)]);
     let share = oven.acknowledged as f64 / free;
     assert!((0.4..0.5).contains(&share), "{share}");
-    // Only what was on the air when it began is lost.
+    // A pulse destroys only the frame that was on the air when it began.
     assert!(oven.failures < oven.attempts / 5, "{oven:?}");
 }
 

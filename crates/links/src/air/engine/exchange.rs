@@ -1,15 +1,21 @@
-//! How frames follow each other at their sender: attempt, request, acknowledgement or time-out, backoff, next packet.
+//! Frame exchanges at the sender: attempt, RTS, acknowledgement or time-out, backoff, next packet.
 //!
 //! # Sources
-//! - IEEE 802.11-2020 §10.3.2.11 (acknowledgement after SIFS whatever the medium does; time-out if no frame has begun by then; any other
-//!   frame instead of the acknowledgement is a failure), §10.3.4.2 (immediate access on an idle medium, backoff otherwise), §10.3.4.3
-//!   (backoff after every frame, also after a successful one; the window doubles with failures), §10.3.2.6 (RTS and CTS).
+//! - IEEE 802.11-2020 §10.3.2.11: the acknowledgement follows after SIFS, whatever the state of the medium.
+//!   The sender times out if no frame has begun by then. Any other frame instead of the acknowledgement is a
+//!   failure.
+//! - IEEE 802.11-2020 §10.3.4.2: immediate access on an idle medium, backoff otherwise.
+//! - IEEE 802.11-2020 §10.3.4.3: backoff after every frame, also after a successful one. The window doubles
+//!   with failures.
+//! - IEEE 802.11-2020 §10.3.2.6: RTS and CTS.
 //!
 //! # Where we differ, and why
-//! 1. A request to send that is not answered counts as an attempt of the frames behind it: the standard has a counter of its own for
+//! 1. An unanswered RTS counts as an attempt of the frames behind it. The standard has a separate counter for
 //!    short frames, with the same limit.
-//! 2. A reservation stands even if the frame that it was made for never comes; the standard lets receivers take it back (§10.3.2.4).
-//! 3. The window of an 802.11n station doubles when no block acknowledgement comes; frames missing in one that does are no reason to.
+//! 2. A reservation stays valid even if the frame that it was made for never comes. The standard lets
+//!    receivers cancel it (§10.3.2.4).
+//! 3. The window of an 802.11n station doubles if no block acknowledgement comes. It does not double if the
+//!    block acknowledgement reports missing frames.
 
 use super::Air;
 use super::moves::AWAY;
@@ -25,11 +31,11 @@ use crate::config::Countdown;
 use units::Duration;
 use units::wifi::ACK_BYTES;
 
-/// A request to send with its check sum.
+/// Length of an RTS with its check sum, in bytes.
 const RTS_BYTES: u32 = 20;
 
 impl<S: Schedule> Air<S> {
-    /// A packet enters a station's queue.
+    /// Puts a packet into a station's queue.
     pub(in crate::air) fn send(&mut self, station: StationId, packet: Packet, first: bool) {
         let place = station.0 as usize;
         let now = self.now;
@@ -48,7 +54,7 @@ impl<S: Schedule> Air<S> {
         }
     }
 
-    /// Takes back what waits for a receiver.
+    /// Withdraws the packets that are queued for a receiver.
     pub(in crate::air) fn withdraw(&mut self, station: StationId, receiver: StationId) {
         let mut packets = core::mem::take(&mut self.packets);
         let sender = &mut self.stations[station.0 as usize];
@@ -68,7 +74,7 @@ impl<S: Schedule> Air<S> {
         self.packets = packets;
     }
 
-    /// A station that had nothing to send takes up a packet.
+    /// Starts medium access for a packet of a station that had nothing to send.
     fn take_up(&mut self, place: usize) {
         self.part(place);
         let (now, sender, radio) = (self.now, &mut self.stations[place], &mut self.radios[place]);
@@ -90,7 +96,7 @@ impl<S: Schedule> Air<S> {
         }
     }
 
-    /// The countdown is over: the frame goes out, or the request to send it.
+    /// Sends the frame, or its RTS, at the end of the countdown.
     pub(in crate::air) fn transmit(&mut self, place: usize) {
         self.part(place);
         self.radios[place].slots = 0;
@@ -120,7 +126,7 @@ impl<S: Schedule> Air<S> {
         }
     }
 
-    /// Queue management has chosen packets of this station.
+    /// Reports the packets of this station that queue management has dropped.
     fn tell_dropped(&mut self, place: usize) {
         while let Some(packet) = self.stations[place].queue.dropped() {
             self.exit(Output::Done {
@@ -157,7 +163,7 @@ impl<S: Schedule> Air<S> {
         self.capture_own(place, id);
     }
 
-    /// What is being tried goes on the air.
+    /// Puts the current attempt on the air.
     pub(in crate::air) fn send_data(&mut self, place: usize) {
         let (_, frame) = self.data_frame(place);
         let no_retry = self.rules.no_retry_bit_on_rate_change;
@@ -250,7 +256,7 @@ impl<S: Schedule> Air<S> {
         }
     }
 
-    /// A station's frame is over.
+    /// Ends a station's frame.
     pub(in crate::air) fn finish(&mut self, place: usize) {
         let (now, id) = (self.now, self.stations[place].flight);
         let flight = *self.flights.get(id);
@@ -291,7 +297,7 @@ impl<S: Schedule> Air<S> {
         let wait = match rules.countdown {
             Countdown::Standard => timing.ack_timeout,
             Countdown::BusyCountsAsSlot => {
-                // Bianchi's sender resumes together with everybody else.
+                // Bianchi's sender resumes at the same time as all other stations.
                 radio.broken = rules.eifs == crate::config::Eifs::AfterAnyError;
                 if radio.broken { timing.eifs } else { timing.difs }
             }
@@ -302,7 +308,7 @@ impl<S: Schedule> Air<S> {
         self.ears().0.go_on(place, now);
     }
 
-    /// No answer has come, or one is still coming in.
+    /// Ends the wait for an answer, unless one that began in time is still arriving.
     pub(super) fn time_out(&mut self, place: usize) {
         let radio = &self.radios[place];
         if radio.lock != NONE {
@@ -317,7 +323,8 @@ impl<S: Schedule> Air<S> {
         self.fail(place);
     }
 
-    /// The acknowledgement of what was tried has arrived: of an aggregate, with what arrived of it.
+    /// Handles an acknowledgement of the current attempt. A block acknowledgement says which frames of the
+    /// aggregate arrived.
     pub(in crate::air) fn acknowledge(&mut self, place: usize, flight: &Flight) {
         let sender = &self.stations[place];
         let expected = sender.current().is_some_and(|session| session.to == flight.from);
@@ -342,7 +349,7 @@ impl<S: Schedule> Air<S> {
         self.back_off(place, 0);
     }
 
-    /// Leave to send has arrived.
+    /// Handles a CTS.
     pub(super) fn clear_to_send(&mut self, place: usize, flight: &Flight) {
         let sender = &mut self.stations[place];
         let expected = sender.current().is_some_and(|session| session.to == flight.from);
@@ -352,7 +359,7 @@ impl<S: Schedule> Air<S> {
         }
     }
 
-    /// An attempt was not answered.
+    /// Handles an attempt without an answer.
     pub(super) fn fail(&mut self, place: usize) {
         let station = &mut self.stations[place];
         let tried = station.current().map_or(0, |session| session.count());
@@ -372,7 +379,7 @@ impl<S: Schedule> Air<S> {
         self.back_off(place, failures);
     }
 
-    /// Gives up what has had all its attempts.
+    /// Gives up the frames that have had all their attempts.
     fn give_up(&mut self, place: usize) {
         let attempts = self.rules.attempts;
         let exhausted = self.stations[place]
@@ -389,7 +396,7 @@ impl<S: Schedule> Air<S> {
         self.back_off(place, 0);
     }
 
-    /// A station is done with frames of those that it tried.
+    /// Removes tried frames from the session and reports their fate.
     fn settle(&mut self, place: usize, bits: u64, fate: Fate) {
         let mut packets = core::mem::take(&mut self.packets);
         let station = &mut self.stations[place];
@@ -419,7 +426,7 @@ impl<S: Schedule> Air<S> {
         }
     }
 
-    /// Hands on what the receiver of a station's frames has in order.
+    /// Delivers the packets that the receiver of a station's frames has in order.
     pub(in crate::air) fn deliver(&mut self, place: usize) {
         let Some(session) = self.stations[place].current_mut() else {
             return;
@@ -445,7 +452,7 @@ impl<S: Schedule> Air<S> {
         });
     }
 
-    /// Begins a backoff after this many failures, for the next attempt or for the next packet.
+    /// Begins a backoff after this many failures, for the next attempt or the next packet.
     fn back_off(&mut self, place: usize, failures: u32) {
         let (station, radio) = (&mut self.stations[place], &mut self.radios[place]);
         let timing = &self.timings[usize::from(radio.timing)];
@@ -455,7 +462,8 @@ impl<S: Schedule> Air<S> {
         self.count_down(place);
     }
 
-    /// Sets a listening station's deadline to the end of its countdown, if it has something to send and the medium is idle.
+    /// Sets a listening station's deadline to the end of its countdown if it has something to send and the
+    /// medium is idle.
     pub(super) fn count_down(&mut self, place: usize) {
         if self.stations[place].changes.is_some() {
             self.change(place);
@@ -476,7 +484,7 @@ impl<S: Schedule> Air<S> {
     }
 }
 
-/// A frame that is about to go out.
+/// A frame about to be sent.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::air) struct Frame {
     pub(in crate::air) to: Option<u32>,
@@ -485,7 +493,7 @@ pub(in crate::air) struct Frame {
     pub(in crate::air) bytes: u32,
     pub(in crate::air) count: u32,
     pub(in crate::air) time: u64,
-    /// How long the answer to it will keep the medium.
+    /// How long the frame reserves the medium after its end, in ns.
     pub(in crate::air) answer: u64,
     pub(in crate::air) got: u64,
 }

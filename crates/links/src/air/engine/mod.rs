@@ -1,8 +1,8 @@
 //! The air as its driver sees it, and who acts when.
 //!
-//! [`Air`] holds the state of all stations. `exchange` and `response` decide what a sender and a receiver do after each frame,
-//! `moves` changes places and channels, `noise` switches what is not 802.11 on and off, and `capture` records what monitors
-//! hear.
+//! [`Air`] holds the state of all stations. `exchange` and `response` decide what a sender and a receiver do
+//! after each frame. `moves` changes places and channels. `noise` switches sources other than 802.11 on and
+//! off. `capture` records what monitors hear.
 
 mod capture;
 mod exchange;
@@ -38,9 +38,9 @@ use super::watch::overheard::Overheard;
 use crate::config::AirError;
 use crate::config::{AirConfig, NoiseConfig, Rules, StationConfig};
 
-/// All stations of a run and what is on the air between them. The contract is in the module's own documentation.
+/// All stations of a run and what is on the air between them. The module's documentation has the contract.
 ///
-/// `S` keeps the deadlines; results do not depend on it.
+/// `S` is the data structure that holds the deadlines. It does not affect results.
 #[derive(Debug)]
 pub struct Air<S = Blocks> {
     pub(super) now: u64,
@@ -52,7 +52,7 @@ pub struct Air<S = Blocks> {
     pub(super) schedule: S,
     pub(super) audiences: Vec<Audience>,
     pub(super) receivers: Vec<Receiver>,
-    /// Numbers of all channels that anybody can be on.
+    /// Numbers of all channels that any station can use.
     pub(super) channels: Vec<u8>,
     pub(super) ether: Ether,
     pub(super) flights: Flights,
@@ -60,10 +60,10 @@ pub struct Air<S = Blocks> {
     pub(super) heard: Vec<(u32, Heard)>,
     pub(super) overheard: Vec<(u32, u64)>,
     pub(super) captured: VecDeque<Overheard>,
-    /// Room for packets that leave a window.
+    /// Buffer for packets that leave a window.
     pub(super) packets: Vec<Packet>,
     pub(super) capabilities: Vec<Capabilities>,
-    /// Sources of noise stand after the stations, from this place on.
+    /// Index of the first source of noise; stations come before it.
     pub(super) first_noise: usize,
     pub(super) noises: Vec<Noise>,
     pub(super) exits: VecDeque<(u64, Output)>,
@@ -134,10 +134,10 @@ impl<S: Schedule> Air<S> {
         Ok(air)
     }
 
-    /// Takes in one input that happens at `now`, after everything that was due until then.
+    /// Processes one input that happens at `now`, after everything that was due until then.
     ///
     /// # Panics
-    /// If there is no such station, as all methods that take one do.
+    /// If there is no such station. The same holds for all methods that take a station.
     pub fn handle(&mut self, now: Instant, input: Input) {
         self.tick(now);
         match input {
@@ -151,7 +151,7 @@ impl<S: Schedule> Air<S> {
         }
     }
 
-    /// Lets time pass up to and including `now`.
+    /// Advances time up to and including `now`.
     pub fn tick(&mut self, now: Instant) {
         let now = now.as_nanos();
         debug_assert!(now >= self.now, "time goes backwards: {now} after {}", self.now);
@@ -166,9 +166,10 @@ impl<S: Schedule> Air<S> {
         self.now = now;
     }
 
-    /// Lets time pass up to `limit`, or to the first thing that the world must be told of, whichever comes first; says when that is.
+    /// Advances time to `limit` or to the first output, whichever comes first, and returns that time.
     ///
-    /// For drivers that own the time: [`Air::tick`] for each [`Air::wake_at`] in turn, at a third of the cost.
+    /// For drivers that control the time. It does the same as calling [`Air::tick`] at each [`Air::wake_at`],
+    /// at a third of the cost.
     pub fn advance(&mut self, limit: Instant) -> Instant {
         let limit = limit.as_nanos();
         while self.exits.is_empty() {
@@ -183,12 +184,12 @@ impl<S: Schedule> Air<S> {
         Instant::from_nanos(self.now)
     }
 
-    /// The next thing that happened, if the world has not been told of everything yet.
+    /// Next output, or `None` if all have been polled.
     pub fn poll(&mut self) -> Option<Output> {
         self.exits.pop_front().map(|(_, output)| output)
     }
 
-    /// As [`Air::poll`], with the time at which it happened.
+    /// Same as [`Air::poll`], with the time of the output.
     pub fn poll_due(&mut self) -> Option<(Instant, Output)> {
         let (at, output) = self.exits.pop_front()?;
         Some((Instant::from_nanos(at), output))
@@ -206,23 +207,23 @@ impl<S: Schedule> Air<S> {
         (deadline != NEVER).then(|| (Instant::from_nanos(deadline >> 1), reason))
     }
 
-    /// What a station has done since the start.
+    /// Counters of a station since the start.
     pub fn counters(&self, station: StationId) -> Counters {
         self.stations[station.0 as usize].counters
     }
 
-    /// The mean power at which one station receives another, and that at this moment.
+    /// Mean and current power at which one station receives another.
     pub fn signal(&mut self, from: StationId, to: StationId) -> (Dbm, Dbm) {
         let now = self.ether.power_at(from.0, to.0, self.now);
         (dbm(self.ether.power(from.0, to.0)), dbm(now))
     }
 
-    /// How many packets wait at a station, the one that is being tried included.
+    /// Number of packets queued at a station, including the one being tried.
     pub fn waiting(&self, station: StationId) -> usize {
         self.stations[station.0 as usize].waiting()
     }
 
-    /// Frames of all kinds put on the air since the start.
+    /// Number of frames of all kinds put on the air since the start.
     pub const fn transmissions(&self) -> u64 {
         self.transmissions
     }
@@ -236,7 +237,7 @@ impl<S: Schedule> Air<S> {
         }
     }
 
-    /// From now on a station goes by itself.
+    /// Takes a station out of its clique.
     #[inline]
     pub(super) fn part(&mut self, station: usize) {
         if self.radios[station].in_step {
@@ -244,7 +245,7 @@ impl<S: Schedule> Air<S> {
         }
     }
 
-    /// A station goes on with the others of its clique, if it sees the medium as they do.
+    /// Adds a station to its clique again if it sees the medium as the others do.
     #[inline]
     pub(super) fn join(&mut self, station: usize) {
         if self.cliques.may_take(&self.radios[station]) {
@@ -270,7 +271,7 @@ impl<S: Schedule> Air<S> {
     }
 }
 
-/// What stations are made of, one kind of thing a list.
+/// Components of the stations, one list for each kind.
 #[derive(Default)]
 struct Parts {
     timings: Vec<Timing>,
@@ -284,7 +285,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// A source of noise takes part as a station that never has anything to send.
+    /// Adds a source of noise as a station that never has anything to send.
     fn add_noise(&mut self, seed: u64, config: &NoiseConfig) {
         let station = StationConfig {
             channel: config.channel,
@@ -319,7 +320,7 @@ impl Parts {
     }
 }
 
-/// The place of a value in a short list of different ones; it is added if it is new.
+/// Index of a value in a short list of distinct values. A new value is appended.
 fn place_of<T: PartialEq>(list: &mut Vec<T>, value: T) -> u8 {
     let known = list.iter().position(|other| *other == value);
     known.unwrap_or_else(|| {

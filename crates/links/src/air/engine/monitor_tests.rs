@@ -10,7 +10,7 @@ fn station(name: &str, x_mm: i64) -> StationConfig {
     StationConfig::new(name, Standard::A, Position { x_mm, y_mm: 0 })
 }
 
-/// What a monitor 5 m away hears while station 0 sends these packets, all at once.
+/// Frames that a monitor 5 m away hears when station 0 sends these packets, all at once.
 fn heard(stations: Vec<StationConfig>, packets: &[Packet]) -> Vec<Overheard> {
     heard_under(Rules::default(), stations, packets)
 }
@@ -31,7 +31,7 @@ fn heard_under(rules: Rules, mut stations: Vec<StationConfig>, packets: &[Packet
     core::iter::from_fn(|| air.poll_overheard()).collect()
 }
 
-/// Token, number, and retry bit of the frames with data.
+/// Token, number and retry bit of the data frames.
 fn numbers(heard: &[Overheard]) -> Vec<(u64, u16, bool)> {
     let data = heard.iter().filter_map(|frame| match frame.kind {
         FrameKind::Data {
@@ -81,7 +81,7 @@ fn frames_of_802_11n_are_numbered_by_receiver_and_class() {
         (4, 2, false),
     ];
     assert_eq!(seen, expected);
-    // Those to station 1 in class 0 go together.
+    // The packets to station 1 in class 0 form one aggregate.
     let together = heard.iter().filter(|frame| frame.aggregate.is_some());
     assert_eq!(together.count(), 3);
     let all_three = FrameKind::BlockAck {
@@ -102,7 +102,7 @@ fn repeats_have_the_retry_bit_and_the_same_number() {
     assert!(seen[1..].iter().all(|&frame| frame == (5, 0, true)), "{seen:?}");
 }
 
-/// AARF goes down after two failures: 54, 54, 48, 48, 36, 36, 24 Mb/s.
+/// AARF lowers the rate after two failures: 54, 54, 48, 48, 36, 36, 24 Mb/s.
 #[test]
 fn the_retry_bit_may_be_missing_where_the_rate_has_changed() {
     for no_retry_bit_on_rate_change in [false, true] {
@@ -162,7 +162,7 @@ fn what_802_11n_does_not_have_is_refused_with_a_remedy() {
     assert!(refused(|ht| ht.bytes = 70_000).contains("1 to 65,535"));
 }
 
-/// What is said of a station with 40 MHz on this channel, and of another with 20 MHz on that one.
+/// Checks a plan with a 40 MHz station on this channel and a 20 MHz station on the other one.
 fn forty_beside_twenty(standard: Standard, channel: u8, other: u8) -> Result<(), String> {
     let place = Position::default();
     let on = |name: &str, channel, width| StationConfig {

@@ -1,9 +1,10 @@
-//! Stations that move and radios that turn to other channels: who hears whom is worked out anew.
+//! Moving stations and changing channels: recomputes who hears whom.
 //!
 //! # Where we differ, and why
-//! 1. A station that is sending, waits for an answer, or is about to answer moves and turns when that is over, as drivers do: the world asks,
-//!    and the change happens within milliseconds.
-//! 2. What arrives at a channel in the middle of a frame missed its preamble, and senses it by energy only.
+//! 1. A station that is sending, waits for an answer or is about to answer moves and changes channel when
+//!    that is over, as drivers do. The change happens within milliseconds of the request.
+//! 2. A radio that arrives on a channel in the middle of a frame has missed the preamble and senses that
+//!    frame by energy only.
 //!
 //! # Checked by
 //! `moves_tests`.
@@ -20,17 +21,17 @@ use crate::air::sense::radio::Phase;
 use crate::air::transmission::flight::NONE;
 use units::Db;
 
-/// On no channel.
+/// Channel index of a radio that is on no channel.
 pub(super) const AWAY: u8 = u8::MAX;
 
-/// What decides whether a station hears another.
+/// Properties that decide whether a station hears another.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::air) struct Receiver {
-    /// The channels that it can be on, one bit for each of the air's list.
+    /// Channels that it can use, one bit for each entry of the air's list.
     pub(in crate::air) channels: u128,
     pub(in crate::air) energy: f64,
     pub(in crate::air) preamble: f64,
-    /// It is no radio, but a source of noise.
+    /// True for a source of noise, which is not a radio.
     pub(super) is_noise: bool,
 }
 
@@ -45,7 +46,7 @@ impl Receiver {
     }
 }
 
-/// How one station hears another that arrives with this power: noise has no preamble that could be found.
+/// How one station hears another that arrives with this power. Noise has no preamble to detect.
 pub(in crate::air) fn strength(from: &Receiver, to: &Receiver, power: f64) -> Strength {
     if to.is_noise || from.channels & to.channels == 0 {
         Strength::Unheard
@@ -59,7 +60,7 @@ pub(in crate::air) fn strength(from: &Receiver, to: &Receiver, power: f64) -> St
 }
 
 impl<S: Schedule> Air<S> {
-    /// A station stands there now.
+    /// Moves a station to a position.
     pub(super) fn move_to(&mut self, station: StationId, position: Position) {
         let place = station.0 as usize;
         let changes = self.stations[place].changes.get_or_insert_default();
@@ -67,7 +68,7 @@ impl<S: Schedule> Air<S> {
         self.change_if_idle(place);
     }
 
-    /// So much less arrives between two stations: as if the first one had moved.
+    /// Attenuates the path between two stations, as if the first one had moved.
     pub(in crate::air) fn attenuate(&mut self, station: StationId, other: StationId, loss: Db) {
         self.ether.attenuate(station.0, other.0, loss);
         let place = station.0 as usize;
@@ -77,10 +78,10 @@ impl<S: Schedule> Air<S> {
         self.change_if_idle(place);
     }
 
-    /// A radio turns to a channel, or away from all.
+    /// Tunes a radio to a channel, or away from all channels.
     ///
     /// # Panics
-    /// If the plan does not say that it may be on that channel.
+    /// If the station's plan does not include that channel.
     pub(in crate::air) fn tune(&mut self, station: StationId, channel: Option<u8>) {
         let place = station.0 as usize;
         let channel = channel.map_or(AWAY, |number| {
@@ -101,7 +102,7 @@ impl<S: Schedule> Air<S> {
         }
     }
 
-    /// Carries out what has waited for the end of an exchange.
+    /// Applies changes that waited for the end of an exchange.
     pub(in crate::air) fn change(&mut self, place: usize) {
         let Some(changes) = self.stations[place].changes.take() else {
             return;
@@ -118,7 +119,7 @@ impl<S: Schedule> Air<S> {
         self.sense_anew(place);
     }
 
-    /// Who hears this station, and whom it hears.
+    /// Recomputes who hears this station, and whom it hears.
     fn hear_anew(&mut self, place: usize) {
         self.dissolve_cliques();
         let number = place as u32;
@@ -134,7 +135,7 @@ impl<S: Schedule> Air<S> {
         }
     }
 
-    /// From now on every station goes by itself.
+    /// Dissolves all cliques.
     pub(in crate::air) fn dissolve_cliques(&mut self) {
         if self.ears().0.dissolve() {
             for audience in &mut self.audiences {
@@ -143,13 +144,13 @@ impl<S: Schedule> Air<S> {
         }
     }
 
-    /// Where those stand who hear a station.
+    /// Circle around the stations that hear a station.
     fn circle(&self, from: usize, audience: &Audience) -> Circle {
         let place = |station: u32| self.ether.sites[station as usize].position;
         Circle::around(place(from as u32), audience.all().map(place))
     }
 
-    /// Who hears a station.
+    /// Stations that hear a station.
     pub(in crate::air) fn audience(&self, from: u32) -> Audience {
         let own = &self.receivers[from as usize];
         let mut audience = Audience::collect(self.receivers.len(), |to| {
@@ -164,7 +165,8 @@ impl<S: Schedule> Air<S> {
         audience
     }
 
-    /// What is on the air where the radio is now: its energy counts, its preambles are missed; a frame that is still heard is still followed.
+    /// Recomputes what the radio senses where it is now. Frames on the air count by their energy, since their
+    /// preambles were missed. A frame that the radio was receiving and still hears stays locked.
     fn sense_anew(&mut self, place: usize) {
         let (number, held) = (place as u32, self.radios[place].lock);
         let (mut loud, mut follows) = (0, false);
@@ -178,7 +180,7 @@ impl<S: Schedule> Air<S> {
         }
         let now = self.now;
         let radio = &mut self.radios[place];
-        // Away from all channels, the medium is as good as busy.
+        // A radio away from all channels treats the medium as busy.
         radio.loud = loud + u16::from(channel == AWAY);
         if !follows {
             radio.lock = NONE;

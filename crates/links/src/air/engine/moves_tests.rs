@@ -67,7 +67,7 @@ fn a_radio_hears_only_the_channel_that_it_is_on() {
     tune(&mut air, 100, 0, Some(40));
     send(&mut air, 101, 1);
     assert_eq!(received(&mut air, 200), [101]);
-    // What is queued while the radio is away waits for its return.
+    // Packets queued while the radio is away wait for its return.
     tune(&mut air, 200, 0, None);
     send(&mut air, 201, 1);
     assert!(received(&mut air, 300).is_empty());
@@ -111,7 +111,7 @@ fn changes_in_the_middle_of_frames_leave_nothing_hanging() {
         air.handle(now, input);
         while air.poll().is_some() {}
     }
-    // All together again, they go on as if nothing had been.
+    // All together again, the stations continue as if nothing had happened.
     let end = Instant::from_secs(3);
     for number in 0..3 {
         air.handle(end, Input::Tune(StationId(number), Some(36)));

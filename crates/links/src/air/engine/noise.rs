@@ -1,8 +1,11 @@
-//! What is on a channel and is not 802.11: it makes the medium busy where it is strong, and disturbs reception everywhere.
+//! Sources on a channel other than 802.11. They make the medium busy where they are strong, and disturb
+//! reception everywhere.
 //!
 //! # Sources
-//! - IEEE 802.11-2020 §17.3.10.6 (clear channel assessment: energy 20 dB above the weakest preamble makes the medium busy).
-//! - ITU-R SM.2210 and Taher et al. 2008 ("Microwave oven signal modelling"): ovens radiate in half of each period of the mains.
+//! - IEEE 802.11-2020 §17.3.10.6 (clear channel assessment: energy 20 dB above the weakest preamble makes the
+//!   medium busy).
+//! - ITU-R SM.2210 and Taher et al. 2008 ("Microwave oven signal modelling"): ovens radiate in half of each
+//!   mains period.
 //!
 //! # Checked by
 //! `disturbance_tests`.
@@ -20,7 +23,7 @@ use crate::air::sense::radio::Phase;
 use crate::config::NoiseConfig;
 use units::wifi::Standard;
 
-/// When one source is on.
+/// On and off times of one source, in ns.
 #[derive(Debug)]
 pub(in crate::air) struct Noise {
     on: u64,
@@ -49,7 +52,7 @@ impl Noise {
 }
 
 impl<S: Schedule> Air<S> {
-    /// The run begins in the middle of a pause of every source.
+    /// Schedules the first noise of every source. The run begins in the middle of a pause.
     pub(super) fn start_noises(&mut self) {
         for number in 0..self.noises.len() {
             let pause = self.noises[number].off;
@@ -60,7 +63,7 @@ impl<S: Schedule> Air<S> {
         }
     }
 
-    /// A source's pause is over; nothing happens at a station.
+    /// Ends a source's pause. Does nothing for a station.
     pub(super) fn begin_noise(&mut self, place: usize) {
         let Some(number) = place.checked_sub(self.first_noise) else {
             return;
@@ -80,7 +83,7 @@ impl<S: Schedule> Air<S> {
         self.launch(place, frame);
     }
 
-    /// A source falls silent.
+    /// Starts a source's pause.
     pub(super) fn end_noise(&mut self, place: usize) {
         self.radios[place].phase = Phase::Listening;
         let number = place - self.first_noise;

@@ -1,8 +1,8 @@
-//! What stations make of the frames that they receive, and what they answer after SIFS.
+//! How stations process received frames, and what they answer after SIFS.
 //!
 //! # Sources
-//! - IEEE 802.11-2020 §10.3.2.11 (acknowledgement), §10.25.6 (block acknowledgement), §10.3.2.6 (clear to send: only if the NAV says that the
-//!   medium is idle), §10.3.2.14 (duplicates).
+//! - IEEE 802.11-2020 §10.3.2.11 (acknowledgement), §10.25.6 (block acknowledgement), §10.3.2.6 (CTS: only if
+//!   the NAV says that the medium is idle), §10.3.2.14 (duplicates).
 
 use units::wifi::ACK_BYTES;
 use units::wifi::ht::BLOCK_ACK_BYTES;
@@ -19,7 +19,7 @@ use crate::air::sense::radio::Phase;
 use crate::air::transmission::flight::Flight;
 
 impl<S: Schedule> Air<S> {
-    /// What stations make of the frame that has just ended.
+    /// Processes the frame that has just ended at all stations that heard it.
     pub(in crate::air) fn react(&mut self, flight: &Flight) {
         while let Some((station, heard)) = self.heard.pop() {
             let place = station as usize;
@@ -35,7 +35,7 @@ impl<S: Schedule> Air<S> {
         }
     }
 
-    /// A data frame has arrived, or those frames of an aggregate.
+    /// Receives a data frame, or the frames of an aggregate that arrived.
     fn receive(&mut self, place: usize, flight: &Flight, got: u64) {
         let sender = flight.from as usize;
         if flight.to.is_none() {
@@ -67,7 +67,7 @@ impl<S: Schedule> Air<S> {
         self.deliver(sender);
     }
 
-    /// Somebody asks for leave to send.
+    /// Receives an RTS.
     fn requested(&mut self, place: usize, flight: &Flight) {
         if self.radios[place].phase == Phase::Awaiting {
             self.fail(place);
@@ -91,7 +91,7 @@ impl<S: Schedule> Air<S> {
         self.schedule.set(place, starting(self.now + sifs));
     }
 
-    /// SIFS after a frame is over: the answer goes out.
+    /// Sends the answer, SIFS after the frame.
     pub(in crate::air) fn answer(&mut self, place: usize) {
         match self.stations[place].answer.take() {
             Some(Answer::Ack { to, mode, got }) => self.send_ack(place, to, mode, got),

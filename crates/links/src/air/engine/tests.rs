@@ -34,9 +34,9 @@ fn run(air: &mut Air, to_us: u64) -> Vec<(u64, Output)> {
         .collect()
 }
 
-/// 1,536 bytes at 54 Mb/s.
+/// Airtime of 1,536 bytes at 54 Mb/s.
 const DATA_US: u64 = 20 + 4 * 57;
-/// 14 bytes at 24 Mb/s.
+/// Airtime of 14 bytes at 24 Mb/s.
 const ACK_US: u64 = 28;
 
 #[test]
@@ -81,7 +81,8 @@ fn a_frame_to_nobody_is_given_up_after_seven_attempts() {
     assert_eq!(counters.airtime, Duration::from_micros(7 * DATA_US));
 }
 
-/// How often a frame to somebody out of reach is on the air, or a request for it, before it is given up; `None`: within 2 s it is not.
+/// Number of data frames and RTSs sent to an unreachable station before the packet is given up. `None`: not
+/// within 2 s.
 fn attempts_in_vain(seed: u64, control: RateControl, ht: Option<Ht>, attempts: Option<u32>) -> Option<u64> {
     let stations = [("a", 0), ("far", 10_000_000)].map(|(name, x_mm)| StationConfig {
         control,
@@ -115,9 +116,10 @@ fn the_limit_of_attempts_is_the_plans_where_no_chain_has_one_of_its_own() {
     }
 }
 
-/// A fresh Minstrel knows of no mode that delivers: best, second, likeliest and lowest are all 6 Mb/s. A frame of 1,200 bytes takes 1.72 ms there, so
-/// that with backoffs three tries fit into a stage's 6 ms: 12. Where a tenth of the frames look around, one try of a faster mode takes the place of the
-/// first stage's three: 10.
+/// A fresh Minstrel knows no mode that delivers: best, second, likeliest and lowest are all 6 Mb/s. A frame
+/// of 1,200 bytes takes 1.72 ms there. With backoffs, three tries fit into a stage's 6 ms, which makes 12. A
+/// tenth of the frames sample: for them, one try of a faster mode replaces the first stage's three, which
+/// makes 10.
 #[test]
 fn minstrels_chain_limits_attempts_whatever_the_plan_says() {
     for limit in [None, Some(2), Some(7)] {
@@ -171,12 +173,13 @@ fn a_packet_that_finds_the_medium_busy_waits_for_its_end_difs_and_a_backoff() {
     assert!(slots.len() > 12 && slots[slots.len() - 1] <= 15, "{slots:?}");
 }
 
-/// When the sender of one packet is done with it: its acknowledgement is over.
+/// When the sender of one packet is done with it: at the end of the acknowledgement.
 const DONE_US: u64 = 1_000 + DATA_US + 16 + ACK_US;
-/// DIFS after that, when its backoff begins.
+/// When its backoff begins: DIFS after the acknowledgement.
 const FREE_US: u64 = DONE_US + 34;
 
-/// When a second packet goes out that is offered so long after the first one's acknowledgement, on an idle medium.
+/// When a second packet is sent that is offered `after_us` after the first one's acknowledgement, on an idle
+/// medium.
 fn second_start(seed: u64, after_us: u64) -> u64 {
     let stations = vec![station("a", 0), station("b", 5_000)];
     let mut air = Air::new(seed, &AirConfig::new(Standard::A, stations)).unwrap();
@@ -188,7 +191,8 @@ fn second_start(seed: u64, after_us: u64) -> u64 {
 
 #[test]
 fn a_backoff_follows_a_success_even_if_nothing_waits_then() {
-    // With 64 seeds one of 16 slots is missing in every fourth set of them; with 256 in one of a million.
+    // With 64 seeds, one of the 16 slots is missing in every fourth set of seeds. With 256, in one of a
+    // million.
     let mut seen = [0; 16];
     for seed in 0..256 {
         let start = second_start(seed, 1);
@@ -203,7 +207,7 @@ fn that_backoff_runs_down_while_nothing_waits() {
     let (mut at_once, mut later) = (0, 0);
     for seed in 0..64 {
         let (drawn, offered) = (second_start(seed, 1), FREE_US + 7 * 9);
-        // Offered in the middle: what is left of the same draw is waited for, or nothing.
+        // Offered during the countdown, the packet waits for the rest of the same draw, if any.
         assert_eq!(
             second_start(seed, offered - DONE_US),
             drawn.max(offered),
@@ -264,9 +268,11 @@ fn advancing_stops_at_the_first_output_and_tells_the_same_as_ticking() {
     assert_eq!(ticked, advanced);
 }
 
-/// When somebody begins to send who has waited for the end of another's frame, in µs after that end, with 64 seeds. Every frame is sent once.
+/// Delay from the end of a frame until a waiting station starts to send, in µs, for 64 seeds. Every frame is
+/// sent once.
 ///
-/// Who waits is so far away from the other, whose frame is for a station in that place; `together`: a second frame begins with the first.
+/// The waiting station is `waiting_mm` away from the sender. The frame is for a station at `receiver_mm`. If
+/// `together`, a second frame begins with the first.
 fn begins_after(waiting_mm: i64, receiver_mm: i64, eifs: Eifs, together: bool) -> Vec<u64> {
     let start = |seed| {
         let stations = vec![
@@ -283,7 +289,7 @@ fn begins_after(waiting_mm: i64, receiver_mm: i64, eifs: Eifs, together: bool) -
             ..Rules::default()
         };
         let mut air = Air::new(seed, &config).unwrap();
-        // Both wait for DIFS.
+        // Both senders wait for DIFS.
         send(&mut air, 0, 0, packet(1, 1));
         if together {
             send(&mut air, 0, 4, packet(1, 2));
@@ -304,7 +310,7 @@ fn begins_after(waiting_mm: i64, receiver_mm: i64, eifs: Eifs, together: bool) -
     (0..64).map(start).collect()
 }
 
-/// Out of everybody's reach.
+/// A place out of range of every station.
 const NOWHERE: i64 = 10_000_000;
 
 #[test]
@@ -323,13 +329,14 @@ fn how_long_a_station_waits_depends_on_what_it_could_read() {
             assert!(slots.len() > 12 && slots[slots.len() - 1] <= 15, "{slots:?}");
         }
     };
-    // All of it: SIFS and the acknowledgement are reserved, whether it comes or not, and DIFS follows.
+    // It reads the whole frame: SIFS and the acknowledgement are reserved, whether it comes or not, and DIFS
+    // follows.
     spaces(5_000, NOWHERE, false, [16 + ACK_US + 34; 2]);
-    // 54 Mb/s cannot be read there, the header can: EIFS, which is 16 + 44 + 34.
+    // At this distance it reads the header but not 54 Mb/s: EIFS, which is 16 + 44 + 34.
     spaces(40_000, NOWHERE, false, [94; 2]);
-    // An acknowledgement that can be read ends it.
+    // A readable acknowledgement ends the EIFS.
     spaces(25_000, 5_000, false, [16 + ACK_US + 34; 2]);
-    // Of two frames at once not even a header: DIFS, or EIFS where the plan says so.
+    // Two simultaneous frames leave not even a header readable: DIFS, or EIFS if the plan says so.
     spaces(5_000, NOWHERE, true, [34, 94]);
 }
 

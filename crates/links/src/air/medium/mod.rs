@@ -1,6 +1,7 @@
-//! What every medium can do, however finely it is modelled: the contract of [`Air`] and of [`Wfq`](super::Wfq).
+//! The interface of every medium, whatever its level of detail: the contract of [`Air`] and of
+//! [`Wfq`](super::Wfq).
 //!
-//! A world that should run on another model of the air needs only an implementation of [`Medium`].
+//! A world that runs on another model of the air needs only an implementation of [`Medium`].
 
 pub(super) mod wfq;
 
@@ -10,21 +11,21 @@ use super::engine::Air;
 use super::io::{Counters, Input, Output, StationId};
 use super::schedule::Schedule;
 
-/// Something that stations share: told the time, doing no I/O.
+/// A medium that stations share. It is told the time and does no I/O.
 pub trait Medium {
-    /// Takes in one input that happens at `now`, after everything that was due until then.
+    /// Processes one input that happens at `now`, after everything that was due until then.
     fn handle(&mut self, now: Instant, input: Input);
 
-    /// Lets time pass up to `limit`, or to the first output, whichever comes first; says when that is.
+    /// Advances time to `limit` or to the first output, whichever comes first, and returns that time.
     fn advance(&mut self, limit: Instant) -> Instant;
 
-    /// The next thing that happened, and when.
+    /// Next output, with its time.
     fn poll_due(&mut self) -> Option<(Instant, Output)>;
 
     /// When something is due next, and what. `None`: nothing happens without a new input.
     fn wake_at(&mut self) -> Option<(Instant, &'static str)>;
 
-    /// What a station has done since the start.
+    /// Counters of a station since the start.
     fn counters(&self, station: StationId) -> Counters;
 }
 

@@ -1,13 +1,16 @@
-//! A coarse medium: packets of different stations take different times, and a weighted fair queue decides whose is next.
+//! A coarse medium: packets of different stations take different times, and a weighted fair queue chooses the
+//! next one.
 //!
 //! # Sources
-//! - Croitoru, Niculescu and Raiciu 2015, §6.2.1: "different senders' packets take different time for transmission on the medium, and when
-//!   multiple senders have packets ready, packets are chosen according to a weighted fair-queueing algorithm, with predefined weights".
-//! - Golestani 1994 ("A self-clocked fair queueing scheme for broadband applications"): virtual time is the tag of the packet in service.
+//! - Croitoru, Niculescu and Raiciu 2015, §6.2.1: "different senders' packets take different time for
+//!   transmission on the medium, and when multiple senders have packets ready, packets are chosen according
+//!   to a weighted fair-queueing algorithm, with predefined weights".
+//! - Golestani 1994 ("A self-clocked fair queueing scheme for broadband applications"): virtual time is the
+//!   tag of the packet in service.
 //!
 //! # Where we differ, and why
-//! 1. A weight is how often a station wins, as in the paper's "AP1 wins contention four times more often": every packet costs 1/weight,
-//!    whatever its length.
+//! 1. A weight is how often a station wins, as in the paper's "AP1 wins contention four times more often".
+//!    Every packet costs 1/weight, whatever its length.
 //!
 //! # Checked by
 //! `tests`.
@@ -25,27 +28,27 @@ use crate::air::io::{Counters, Destination, Fate, Input, Output, Packet, Station
 pub struct WfqStation {
     /// Its name.
     pub name: String,
-    /// What one packet of it takes, whatever its length.
+    /// Time that one of its packets takes, whatever its length.
     pub time: Duration,
     /// How often it wins against a station of weight 1.
     pub weight: u32,
-    /// Packets that wait at most.
+    /// Most packets that may wait.
     pub queue: usize,
 }
 
-/// Why a coarse medium cannot be.
+/// Why a coarse medium is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum WfqError {
     /// Stations are told apart by their names.
     #[error("two stations are called `{0}`; give each a name of its own")]
     DuplicateName(String),
-    /// It would never win.
+    /// A station of weight 0 would never win.
     #[error("`{0}` has weight 0 and would never send; give it at least 1")]
     Weight(String),
-    /// It would send for ever at one moment.
+    /// A station whose packets take no time would send for ever at one moment.
     #[error("packets of `{0}` take no time; give them some")]
     Time(String),
-    /// It would never transmit.
+    /// A station without room for a packet would never transmit.
     #[error("`{0}` has room for no packet; give its queue at least one place")]
     NoQueue(String),
 }
@@ -57,7 +60,7 @@ pub struct Wfq {
     stations: Vec<Station>,
     /// Virtual time: the tag of the packet in service.
     virtual_time: u64,
-    /// Whose packet is in service, and until when.
+    /// End of service and station of the packet in service.
     busy: Option<(u64, usize)>,
     exits: VecDeque<(u64, Output)>,
 }
@@ -69,12 +72,12 @@ struct Station {
     step: u64,
     room: usize,
     packets: VecDeque<Packet>,
-    /// The tag of its first packet.
+    /// Tag of its first packet.
     tag: u64,
     counters: Counters,
 }
 
-/// A packet of weight 1 in virtual time: divisible by many weights.
+/// Virtual time of a packet of weight 1: divisible by many weights.
 const UNIT: u64 = 1 << 20;
 
 impl Wfq {
@@ -145,7 +148,7 @@ impl Wfq {
         });
     }
 
-    /// Takes the packet with the least tag into service, the one of the lower station if tags are equal.
+    /// Takes the packet with the lowest tag into service. If tags are equal, the one of the lower station.
     fn serve(&mut self) {
         if self.busy.is_some() {
             return;
@@ -210,7 +213,7 @@ impl Station {
 }
 
 impl crate::air::Medium for Wfq {
-    /// Where stations stand and what they are tuned to is nothing that this medium knows: such inputs change nothing.
+    /// This medium has no places and no channels: inputs about them change nothing.
     fn handle(&mut self, now: Instant, input: Input) {
         self.advance_to(now);
         match input {
@@ -276,7 +279,7 @@ mod tests {
         }
     }
 
-    /// Packets that each of two saturated access points gets through in a second, to station 2.
+    /// Packets that each of two saturated access points delivers to station 2 in 1 s.
     fn shares(stations: &[WfqStation]) -> [u64; 2] {
         let mut medium = Wfq::new(stations).unwrap();
         let packet = Packet::new(Destination::Station(StationId(2)), 1_500, 0);

@@ -1,11 +1,12 @@
-//! What management frames say: of networks, rates, channels and 802.11n.
+//! Bodies of management frames: networks, rates, channels and 802.11n.
 //!
 //! # Sources
-//! - IEEE 802.11-2020 §9.3.3 (which fields and elements a frame has), §9.4.1 (fields), §9.4.2 (elements: SSID, rates, DSSS parameter set, TIM, HT
-//!   capabilities, HT operation, vendor-specific).
+//! - IEEE 802.11-2020 §9.3.3 (fields and elements of each frame), §9.4.1 (fields), §9.4.2 (elements: SSID,
+//!   rates, DSSS parameter set, TIM, HT capabilities, HT operation, vendor-specific).
 //!
 //! # Where we differ, and why
-//! 1. The elements are those that a listener looks for. What a frame is longer on the air, RSN and WMM in real ones, is a vendor-specific element.
+//! 1. Only the elements that a listener looks for are written. A vendor-specific element fills the rest of a
+//!    frame's length, where real frames have RSN and WMM.
 //!
 //! # Checked by
 //! `frames_tests`; `lab`'s `monitor`: tshark finds no fault.
@@ -20,13 +21,13 @@ use super::tim::{Aid, Tim};
 use crate::air::io::Subtype;
 use crate::config::{Ht, StationConfig};
 
-/// Time units, 1,024 µs, are what intervals are given in.
+/// Time unit of intervals: 1,024 µs.
 const TIME_UNIT: Duration = Duration::from_micros(1_024);
-/// This is an access point.
+/// Capability bit: the sender is an access point.
 const ESS: u16 = 0x0001;
-/// Beacons between two for which a client wakes.
+/// Listen interval of a client, in beacons.
 const LISTEN_INTERVAL: u16 = 1;
-/// Deauthenticated because the sender leaves (table 9-49).
+/// Reason code: deauthenticated because the sender leaves (table 9-49).
 const LEAVING: u16 = 3;
 
 const SSID: u8 = 0;
@@ -35,16 +36,16 @@ const DSSS_PARAMETER: u8 = 3;
 const HT_CAPABILITIES: u8 = 45;
 const HT_OPERATION: u8 = 61;
 const VENDOR: u8 = 221;
-/// The beginning of the addresses that are given here.
+/// First octets of the addresses assigned here.
 const OURS: [u8; 3] = [0x02, 0x5b, 0x00];
-/// An element, its length, and whose it is.
+/// Smallest vendor-specific element: its identifier, its length, and the vendor.
 const VENDOR_LEAST: usize = 5;
-/// No SSID is longer.
+/// Longest SSID, in bytes.
 const LONGEST_SSID: usize = 32;
-/// Everybody in the network has to know this rate.
+/// Flag of a rate that every station of the network must support.
 const BASIC: u8 = 0x80;
 
-/// What a station says of itself.
+/// Description of a station for the frames that it sends.
 #[derive(Debug, Clone)]
 pub(super) struct Speaker {
     pub(in crate::air) access_point: bool,
@@ -65,12 +66,12 @@ impl Speaker {
         }
     }
 
-    /// One for each stream.
+    /// Number of antennas: one for each stream.
     pub(in crate::air) fn antennas(&self) -> u8 {
         self.ht.map_or(1, |ht| ht.streams)
     }
 
-    /// Appends the body of a management frame, which ends at `end`; of other frames there is none.
+    /// Appends the body of a management frame, which ends at `end`. Other frames have no body.
     pub(in crate::air) fn say(
         &self,
         subtype: Subtype,
@@ -103,7 +104,7 @@ impl Speaker {
                 self.rates(out);
                 self.capabilities(out);
             }
-            // Open system; the client's is the first of the two; no error.
+            // Open system; the client's frame is the first of the two; no error.
             Subtype::Authentication => return words(&[0, 1 + u16::from(self.access_point), 0], out),
             Subtype::Deauthentication => return words(&[LEAVING], out),
             Subtype::Data | Subtype::Null | Subtype::PsPoll => return,
@@ -160,7 +161,7 @@ impl Speaker {
     }
 }
 
-/// For whom a beacon says that packets are held.
+/// Traffic indication map of a beacon.
 fn held(frame: &Overheard) -> &Tim {
     match &frame.says {
         Says::Held(map) => map,
@@ -168,7 +169,7 @@ fn held(frame: &Overheard) -> &Tim {
     }
 }
 
-/// The association that a frame is about; the first one where nobody says.
+/// Association that a frame is about. The first one if the frame does not say.
 pub(in crate::air) const fn association(frame: &Overheard) -> Aid {
     match frame.says {
         Says::Association(aid) => aid,
@@ -186,7 +187,7 @@ fn element(id: u8, contents: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(contents);
 }
 
-/// Whatever else a frame of that length has.
+/// Fills a frame up to its length.
 fn fill(end: usize, out: &mut Vec<u8>) {
     let rest = end.saturating_sub(out.len());
     if (VENDOR_LEAST..=257).contains(&rest) {

@@ -1,17 +1,21 @@
-//! Frames as bytes: what a monitor interface on a station's radio hands over, radiotap first.
+//! Frames as bytes, as a monitor interface on a station's radio delivers them: radiotap first.
 //!
 //! # Sources
-//! - IEEE 802.11-2020 §9.2.4.2 (the duration field, in whole µs, rounded up), table 9-30 (which address is whose), §9.3.1 (control frames).
+//! - IEEE 802.11-2020 §9.2.4.2 (the duration field, in whole µs, rounded up), table 9-30 (meaning of the
+//!   addresses), §9.3.1 (control frames).
 //!
 //! # Where we differ, and why
-//! 1. Payloads are the world's: of data, headers are written, and how long the rest is.
-//! 2. The third address of data is the access point's own: nobody beyond it has one.
-//! 3. A block acknowledgement's bitmap begins with the first frame that its receiver, not its sender, is not done with; the standard lets it begin
-//!    earlier (§10.25.6.5).
-//! 4. Every antenna of a receiver, one for each stream it has, hears what the whole receiver does: fading is one for all of them.
+//! 1. Payloads are the caller's: of a data frame, only the headers are written, and the length of the rest is
+//!    returned.
+//! 2. The third address of a data frame is the access point's own, because nobody beyond it has an address.
+//! 3. A block acknowledgement's bitmap begins with the first frame that its receiver, not its sender, is not
+//!    done with. The standard lets it begin earlier (§10.25.6.5).
+//! 4. Every antenna of a receiver, one for each stream, reports the signal of the whole receiver: all
+//!    antennas share one fading process.
 //!
 //! # Checked by
-//! `frames_tests`; `sim`'s `tests/capture.rs` and `lab`'s `monitor`: read by `linux`'s own capture code, and by tshark.
+//! `frames_tests`; `sim`'s `tests/capture.rs` and `lab`'s `monitor`: read by `linux`'s own capture code and
+//! by tshark.
 
 use alloc::vec::Vec;
 use units::MacAddr;
@@ -24,17 +28,18 @@ use super::overheard::{FrameKind, Overheard};
 use crate::air::io::{StationId, Subtype};
 use crate::config::AirConfig;
 
-/// Who is who on the air, for addresses and for what frames say of their senders.
+/// Roles and properties of all stations, for addresses and for the bodies of their frames.
 #[derive(Debug, Clone)]
 pub struct Addresses {
     speakers: Vec<Speaker>,
 }
 
-/// Type of a compressed block acknowledgement in its control field, whose upper four bits are the traffic class (§9.3.1.8).
+/// Type of a compressed block acknowledgement in its control field. The upper four bits of that field are the
+/// traffic class (§9.3.1.8).
 const COMPRESSED: u16 = 0x0004;
 
 impl Addresses {
-    /// Of the stations of an air; `access_points` says which of them are.
+    /// Takes the stations of an air; `access_points` says for each one whether it is an access point.
     pub fn of(air: &AirConfig, access_points: Vec<bool>) -> Self {
         let mut roles = access_points.into_iter();
         let speaker = |station| Speaker::new(station, roles.next().unwrap_or(false));
@@ -60,9 +65,10 @@ impl Addresses {
         self.speakers[station.0 as usize].channel
     }
 
-    /// Appends a frame; returns how many bytes of a packet (with LLC, without the check sum) come after what is appended.
+    /// Appends a frame. Returns how many bytes of a packet (with LLC, without the check sum) follow the
+    /// appended ones.
     ///
-    /// Frames without a packet are whole and end with their check sum, as radiotap says of them.
+    /// Frames without a packet are complete and end with their check sum, as their radiotap header says.
     pub fn write(&self, frame: &Overheard, out: &mut Vec<u8>) -> usize {
         self.radiotap(frame).write(out);
         let start = out.len();
@@ -89,7 +95,7 @@ impl Addresses {
         0
     }
 
-    /// What a management frame says: `end` is where its check sum begins.
+    /// Appends the body of a management frame; `end` is where its check sum begins.
     fn body(&self, frame: &Overheard, subtype: Subtype, end: usize, out: &mut Vec<u8>) {
         let place = |station: StationId| &self.speakers[station.0 as usize];
         place(frame.from).say(subtype, frame, frame.to.map(place), end, out);
@@ -140,7 +146,7 @@ impl Addresses {
         }
     }
 
-    /// The access point at either end; everybody's, of those who ask who is there.
+    /// Address of the access point at either end. For a broadcast probe request, the broadcast address.
     fn network(&self, frame: &Overheard) -> MacAddr {
         let mut ends = [Some(frame.from), frame.to].into_iter().flatten();
         let ap = ends.find(|&station| self.is_access_point(station));
@@ -156,7 +162,7 @@ impl Addresses {
         }
     }
 
-    /// What the radio says of it. Frames of its own did not arrive at any antenna.
+    /// Radiotap header of a frame. The monitor's own frames did not arrive at any antenna.
     pub fn radiotap(&self, frame: &Overheard) -> Radiotap {
         let own = frame.from == frame.monitor;
         Radiotap {
@@ -183,7 +189,7 @@ impl Addresses {
     }
 }
 
-/// Of all but packets, everything is shown.
+/// Whether a frame is shown completely: all but packets are.
 const fn is_whole(frame: &Overheard) -> bool {
     !matches!(
         frame.kind,

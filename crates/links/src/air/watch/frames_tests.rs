@@ -5,7 +5,7 @@ use crate::air::{Destination, Ht, Input, Packet, StationConfig};
 use units::wifi::Standard;
 use units::{Dbm, Instant};
 
-/// An access point, a client that listens, and what the first says to the second.
+/// A frame of this kind from an access point to a listening client: its bytes and the length of the rest.
 fn said(subtype: Subtype, bytes: u32, everyone: bool) -> (Vec<u8>, usize) {
     let station = |name, x_mm| StationConfig {
         ht: Some(Ht::new(2, ht::Width::Mhz20, ht::Guard::Short)),
@@ -59,7 +59,7 @@ fn a_beacon_is_whole() {
     assert_eq!(fcs(contents), sum);
     let header = Header::parse(frame).unwrap();
     assert_eq!((header.kind, header.third), (Kind::BEACON, header.transmitter));
-    // Behind the header: timestamp, interval, capabilities.
+    // After the header: timestamp, interval, capabilities.
     let fixed = &contents[24..36];
     assert_eq!(fixed[8..], [100, 0, 1, 0]);
     let found = elements(&contents[36..]);

@@ -1,7 +1,8 @@
 //! What a monitor interface shows: the frames that a station overhears, as values and as bytes.
 //!
-//! [`overheard`] has the values, [`frames`] writes headers and radiotap, `bodies` what management frames say, and [`tim`]
-//! the traffic indication map. Which frames a monitor captures is decided in `engine`.
+//! [`overheard`] has the values. [`frames`] writes headers and radiotap. `bodies` writes the bodies of
+//! management frames. [`tim`] has the traffic indication map. `engine` decides which frames a monitor
+//! captures.
 
 mod bodies;
 pub(super) mod frames;

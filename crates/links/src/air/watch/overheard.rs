@@ -7,48 +7,49 @@ use super::tim::{Aid, Tim};
 use crate::air::io::{StationId, Subtype};
 use crate::air::phy::mode::Mode;
 
-/// A frame as a monitor interface shows it; of an aggregate, each frame of it.
+/// A frame as a monitor interface shows it. Of an aggregate, each frame is shown separately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overheard {
-    /// Who listens.
+    /// The station that listens.
     pub monitor: StationId,
-    /// Who sent it; equal to `monitor`: it is the listener's own.
+    /// The sender. If equal to `monitor`, the frame is the listener's own.
     pub from: StationId,
-    /// For whom; `None`: for everybody.
+    /// The receiver. `None`: a broadcast frame.
     pub to: Option<StationId>,
-    /// What it is.
+    /// Kind of frame.
     pub kind: FrameKind,
     /// When its preamble began.
     pub start: Instant,
-    /// When it ended, or the aggregate that it is part of.
+    /// When it ended, or when the aggregate that contains it ended.
     pub end: Instant,
     /// How long it reserves the medium after its end: the duration field.
     pub reserves: Duration,
-    /// How it was modulated.
+    /// Its modulation.
     pub mode: Mode,
     /// Length of the MPDU, check sum included.
     pub bytes: u32,
-    /// The power at which it arrived; the transmit power of a frame of one's own.
+    /// Received power; for the listener's own frame, the transmit power.
     pub signal: Dbm,
-    /// The aggregate that it is part of, the same number for all of one.
+    /// Number of the aggregate that contains it, the same for all its frames.
     pub aggregate: Option<u32>,
-    /// What else it says: the air does not know, those who manage networks by it do ([`crate::air::wlan`]).
+    /// Other contents. The air does not know them; whoever manages networks over it does
+    /// ([`crate::air::wlan`]).
     pub says: Says,
 }
 
-/// What a frame says that not every frame of its kind says.
+/// Contents that not every frame of a kind has.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Says {
     /// Nothing more.
     #[default]
     Nothing,
-    /// An association's identifier: the answer that lets somebody in, and a PS-Poll.
+    /// Association identifier: in an association response and in a PS-Poll.
     Association(Aid),
-    /// For whom packets are held: a beacon.
+    /// Traffic indication map: in a beacon.
     Held(Arc<Tim>),
 }
 
-/// What a frame is.
+/// Kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameKind {
     /// A packet, or another frame out of a queue.
@@ -57,11 +58,12 @@ pub enum FrameKind {
         number: SeqNum,
         /// Whether it was sent before.
         retry: bool,
-        /// The world's name for the packet.
+        /// The caller's token of the packet.
         token: u64,
-        /// What kind of frame it is.
+        /// Its subtype.
         subtype: Subtype,
-        /// The traffic class of QoS data, whose numbers are those of its receiver and class; others share their sender's.
+        /// Traffic class of QoS data. QoS data has sequence numbers for each receiver and class; other frames
+        /// share their sender's.
         tid: Option<u8>,
         /// The power-management bit.
         asleep: bool,
@@ -74,13 +76,13 @@ pub enum FrameKind {
     BlockAck {
         /// Its traffic class.
         tid: u8,
-        /// The frame that the first bit is about.
+        /// Sequence number of the frame that the first bit stands for.
         start: SeqNum,
-        /// Which frames from there on its sender has, the first in the lowest bit.
+        /// Which frames from `start` on its sender has received, the first in the lowest bit.
         bitmap: u64,
     },
     /// A request to send.
     Rts,
-    /// Leave to send.
+    /// A CTS.
     Cts,
 }

@@ -1,11 +1,14 @@
-//! For whom an access point holds packets, as its beacons say it: association identifiers and the traffic indication map.
+//! Which clients an access point buffers packets for, as its beacons announce it: association identifiers and
+//! the traffic indication map.
 //!
 //! # Sources
-//! - IEEE 802.11-2016 §9.4.1.8 (identifiers: 1 to 2007, with the two top bits set where a frame carries one), §9.4.2.6 (the TIM element: DTIM count
-//!   and period, bitmap control, the partial virtual bitmap from octet N1, which is even, to octet N2).
+//! - IEEE 802.11-2016 §9.4.1.8 (identifiers: 1 to 2007, with the two top bits set where a frame carries one),
+//!   §9.4.2.6 (the TIM element: DTIM count and period, bitmap control, the partial virtual bitmap from octet
+//!   N1, which is even, to octet N2).
 //!
 //! # Where we differ, and why
-//! 1. Every beacon is one with a DTIM, and the bit for frames to everybody is never set: none are held.
+//! 1. Every beacon is one with a DTIM, and the bit for broadcast frames is never set, because none are
+//!    buffered.
 //!
 //! # Checked by
 //! `tests`; in `sim`: `tests/capture.rs`, where tshark reads it.
@@ -17,12 +20,12 @@ use alloc::vec::Vec;
 pub struct Aid(u16);
 
 impl Aid {
-    /// The first that is given away.
+    /// Lowest identifier.
     pub const FIRST: Self = Self(1);
-    /// There are no more of them.
+    /// Highest identifier.
     pub const LAST: Self = Self(2_007);
 
-    /// `None`: there is no such identifier.
+    /// The identifier with this number. `None`: there is no such identifier.
     pub const fn new(number: u16) -> Option<Self> {
         if number >= Self::FIRST.0 && number <= Self::LAST.0 {
             Some(Self(number))
@@ -36,12 +39,12 @@ impl Aid {
         self.0
     }
 
-    /// As frames carry it.
+    /// The identifier as frames carry it.
     pub const fn field(self) -> u16 {
         0xc000 | self.0
     }
 
-    /// The least that none of these has; `None`: all are given away.
+    /// Lowest identifier that is not among these. `None`: all are assigned.
     pub fn free(mut taken: Vec<Self>) -> Option<Self> {
         taken.sort_unstable();
         let first = (1_u16..).zip(&taken).find(|(number, aid)| *number != aid.0);
@@ -55,15 +58,15 @@ const OCTETS: usize = 251;
 const DTIM_COUNT: u8 = 0;
 const DTIM_PERIOD: u8 = 1;
 
-/// Whose packets an access point held when it made a beacon.
+/// Traffic indication map: the clients that an access point buffered packets for when it made a beacon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tim([u8; OCTETS]);
 
 impl Tim {
-    /// For nobody.
+    /// A map that announces nobody.
     pub const EMPTY: Self = Self([0; OCTETS]);
 
-    /// For these.
+    /// A map that announces these clients.
     pub fn of(held: impl IntoIterator<Item = Aid>) -> Self {
         let mut map = Self::EMPTY;
         for aid in held {
@@ -72,12 +75,13 @@ impl Tim {
         map
     }
 
-    /// Whether it says so of this one.
+    /// Whether the map announces packets for this client.
     pub const fn holds(&self, aid: Aid) -> bool {
         self.0[(aid.0 / 8) as usize] >> (aid.0 % 8) & 1 == 1
     }
 
-    /// The part of the bitmap that is sent, and its first octet: an even one before which there is nothing, up to the last with anything.
+    /// The part of the bitmap that is sent, and the number of its first octet. That octet is even and no
+    /// earlier one has a bit set. The part ends with the last octet that has a bit set.
     fn partial(&self) -> (usize, &[u8]) {
         let has = |octet: &u8| *octet != 0;
         let (Some(first), Some(last)) = (self.0.iter().position(has), self.0.iter().rposition(has)) else {
@@ -87,7 +91,7 @@ impl Tim {
         (first, &self.0[first..=last])
     }
 
-    /// Octets more than those of a map of one octet.
+    /// Number of octets beyond those of a map of one octet.
     pub(in crate::air) fn more_bytes(&self) -> u32 {
         self.partial().1.len() as u32 - 1
     }
@@ -141,7 +145,7 @@ mod tests {
         assert_eq!(aid(1).field(), 0xc001);
     }
 
-    /// A receiver's reading of §9.4.2.6.
+    /// Decodes an element as a receiver does (§9.4.2.6).
     fn read(element: &[u8]) -> BTreeSet<u16> {
         let [5, length, 0, 1, control, octets @ ..] = element else {
             panic!("{element:?}")

@@ -1,4 +1,5 @@
-//! An access point: its beacons, its answers to those who join, and what it holds for those who sleep.
+//! An access point: its beacons, its answers to joining clients, and the packets that it buffers for sleeping
+//! clients.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
@@ -19,23 +20,23 @@ pub(super) struct AccessPoint {
     pub(super) station: StationId,
     pub(super) channel: u8,
     pub(super) beacon: Duration,
-    /// When the last one was due; before, when the first one is.
+    /// When the latest beacon was due. Until the first one: when that is due.
     pub(super) last_beacon: Instant,
-    /// How many there were.
+    /// Number of beacons so far.
     pub(super) beacons: u64,
-    /// The wire behind it, if it has one of its own.
+    /// The wire behind it, if it has its own.
     pub(super) wire: Option<LinkId>,
-    /// How long joining it takes, if not what the client says.
+    /// How long joining takes here. `None`: as the client says.
     pub(super) join: Option<Join>,
-    /// Switched on.
+    /// True while it is switched on.
     alive: bool,
-    /// Its DHCP server does not answer.
+    /// True while its DHCP server does not answer.
     silent: bool,
     room: usize,
-    /// Those who are associated, by interface.
+    /// Associated clients, by interface.
     members: BTreeMap<usize, Member>,
     patience: Option<Patience>,
-    /// What beacons say that are not over yet, and the one before them: their numbers and maps.
+    /// Numbers and maps of the beacons that are not over yet, and of the one before them.
     maps: VecDeque<(u64, Arc<Tim>)>,
 }
 
@@ -43,10 +44,10 @@ pub(super) struct AccessPoint {
 struct Member {
     aid: Aid,
     asleep: bool,
-    /// Frames given up since the last acknowledgement, and when that was.
+    /// Frames given up since the last acknowledgement; `answered` is when that came.
     lost: u32,
     answered: Instant,
-    /// What waits for it to wake, with the tokens of frames.
+    /// Packets that wait for it to wake, with the tokens of frames.
     held: VecDeque<Load>,
 }
 
@@ -71,7 +72,7 @@ impl AccessPoint {
         }
     }
 
-    /// Takes in a client; the identifier that it goes by from now on. `None`: all are given away.
+    /// Admits a client and returns its association identifier. `None`: all are assigned.
     pub(super) fn admit(&mut self, now: Instant, interface: usize) -> Option<Aid> {
         let known = self.members.get(&interface).map(|member| member.aid);
         let aid = known.or_else(|| Aid::free(self.members.values().map(|member| member.aid).collect()))?;
@@ -86,26 +87,26 @@ impl AccessPoint {
         Some(aid)
     }
 
-    /// For whom it holds packets now.
+    /// The clients that it buffers packets for now.
     fn map_of_now(&self) -> Tim {
         let waits = self.members.values().filter(|member| !member.held.is_empty());
         Tim::of(waits.map(|member| member.aid))
     }
 
-    /// What a beacon says.
+    /// Traffic indication map of a beacon.
     pub(super) fn map(&self, beacon: u64) -> Option<&Arc<Tim>> {
         let map = self.maps.iter().find(|(number, _)| *number == beacon);
         map.map(|(_, map)| map)
     }
 
-    /// A beacon is over: who still asks what it said, asks now.
+    /// Forgets the maps of earlier beacons at the end of a beacon. Its receivers read its map at that time.
     fn forget_maps_before(&mut self, beacon: u64) {
         self.maps.retain(|(number, _)| *number >= beacon);
     }
 }
 
 impl Wlan {
-    /// Access points do not agree about when to send beacons: each begins at a moment of its own.
+    /// Schedules the first beacons. Access points are not synchronised: each starts at its own moment.
     pub(super) fn start_beacons(&mut self) {
         for (number, ap) in self.access_points.iter().enumerate() {
             self.timers.insert((ap.last_beacon, Timer::Beacon(number as u16)));
@@ -132,7 +133,7 @@ impl Wlan {
         self.say(now, station, Destination::Everyone, tag, frame);
     }
 
-    /// An access point has received a frame.
+    /// Handles a frame that an access point has received.
     pub(super) fn ap_receives(&mut self, now: Instant, ap: usize, from: StationId, tag: Tag, packet: Packet) {
         let place = tag.interface;
         if !self.is_of(from, place) {
@@ -145,7 +146,7 @@ impl Wlan {
             return;
         }
         if tag.message == Message::Authenticate {
-            // It begins anew: whatever was held or queued for it is for who it was.
+            // It joins anew: packets held or queued for the old association are dropped.
             self.forget(now, place);
         }
         self.note_power(now, place, packet.asleep);
@@ -172,7 +173,7 @@ impl Wlan {
         }
     }
 
-    /// Whoever asks everybody is answered, whether it will join or not.
+    /// Answers a broadcast probe request, whether the client will join or not.
     fn answer_probe(&mut self, now: Instant, ap: usize, from: StationId, place: usize) {
         let frame = Frame {
             bytes: Message::ProbeResponse.bytes(),
@@ -184,7 +185,8 @@ impl Wlan {
         self.say(now, station, Destination::Station(from), tag, frame);
     }
 
-    /// A frame of an access point's is done with: perhaps its receiver has not answered for too long.
+    /// Handles the fate of an access point's frame. Throws the client out if it has not acknowledged for too
+    /// long.
     pub(super) fn note_answer(&mut self, now: Instant, ap: usize, tag: Tag, fate: Fate) {
         if tag.message == Message::Beacon {
             return self.access_points[ap].forget_maps_before(tag.token);
@@ -231,7 +233,7 @@ impl Wlan {
         }
     }
 
-    /// Every frame of a client says whether it sleeps after it.
+    /// Notes from a frame of a client whether the client sleeps after it.
     fn note_power(&mut self, now: Instant, place: usize, asleep: bool) {
         let Some(member) = self.member(place) else {
             return;
@@ -250,14 +252,14 @@ impl Wlan {
         }
     }
 
-    /// Radio of the access point and of the client.
+    /// Stations of the access point and of the client.
     fn ends(&self, place: usize) -> (StationId, StationId) {
         let of = &self.interfaces[place];
         let client = self.clients[of.client].station;
         (of.ap.map_or(client, |ap| self.access_points[ap].station), client)
     }
 
-    /// A packet for a client has come out of the wire.
+    /// Sends a packet that has left the wire to its client.
     pub(super) fn send_down(&mut self, now: Instant, place: usize, load: Load) {
         match self.member(place) {
             None => {
@@ -270,7 +272,7 @@ impl Wlan {
         }
     }
 
-    /// A packet whose receiver sleeps.
+    /// Buffers a packet for a sleeping client.
     pub(super) fn keep_for_later(&mut self, now: Instant, place: usize, load: Load) {
         let room = self.interfaces[place]
             .ap
@@ -302,7 +304,7 @@ impl Wlan {
         self.say(now, station, Destination::Station(client), tag, frame);
     }
 
-    /// A client that sleeps has asked for one packet.
+    /// Sends one buffered packet to a sleeping client that has polled for it.
     fn give_one(&mut self, now: Instant, place: usize) {
         let Some(member) = self.member(place) else {
             return;
@@ -329,7 +331,8 @@ impl Wlan {
         self.say(now, station, Destination::Station(client), tag, frame);
     }
 
-    /// Joining has two exchanges with the access point and two with the DHCP server behind it; each takes half of their time.
+    /// Schedules an answer. Joining has two exchanges with the access point and two with the DHCP server
+    /// behind it. Each exchange takes half of their time.
     fn answer_later(&mut self, now: Instant, place: usize, message: Message) {
         let join = &self.interfaces[place].join;
         let time = match message {
@@ -355,7 +358,7 @@ impl Wlan {
         }
     }
 
-    /// An access point goes on the air, or off it.
+    /// Switches an access point on or off.
     pub(super) fn switch(&mut self, now: Instant, station: StationId, on: bool) {
         let Some(place) = self.access_point_at(station) else {
             return;
@@ -388,7 +391,7 @@ impl Wlan {
         }
     }
 
-    /// A client is no member any more: what is held and queued for it is lost.
+    /// Removes a client: the packets held and queued for it are lost.
     fn forget(&mut self, now: Instant, place: usize) {
         let (station, client) = self.ends(place);
         let Some(ap) = self.interfaces[place].ap else {

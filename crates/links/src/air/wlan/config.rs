@@ -1,4 +1,4 @@
-//! What a plan says about access points and clients, what goes in and what comes out.
+//! Plan, inputs and outputs of access points and clients.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,32 +16,33 @@ use crate::{CableConfig, ConfigError, Direction, DropReason, LinkId, LinkState, 
 /// A place with access points and clients.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WlanConfig {
-    /// All stations, also those that are neither.
+    /// All stations, including those that are neither.
     pub air: AirConfig,
-    /// Which of them are access points.
+    /// The access points among them.
     pub access_points: Vec<AccessPointConfig>,
-    /// Which of them are clients.
+    /// The clients among them.
     pub clients: Vec<ClientConfig>,
 }
 
 /// One access point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AccessPointConfig {
-    /// Its place in the plan of the air.
+    /// Its index in the plan of the air.
     pub station: StationId,
-    /// From one beacon to the next.
+    /// Time between two beacons.
     pub beacon: Duration,
-    /// Packets that it holds at most for each client that sleeps.
+    /// Most packets that it buffers for each sleeping client.
     pub held: usize,
-    /// The wired segment behind it; `None`: what lies there is the world's, and packets enter and leave at the access point itself.
+    /// The wired segment behind it. `None`: the caller models it, and packets enter and leave at the access
+    /// point itself.
     pub wire: Option<CableConfig>,
-    /// How long joining it takes, if not what the client says.
+    /// How long joining takes here. `None`: as the client says.
     pub join: Option<Join>,
-    /// When it throws out a client that does not answer any more; `None`: never.
+    /// When it throws out a client that does not answer. `None`: never.
     pub patience: Option<Patience>,
 }
 
-/// How long an access point goes on sending to a client that does not acknowledge anything.
+/// How long an access point continues to send to a client that acknowledges nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
     /// Frames given up in a row.
@@ -51,8 +52,8 @@ pub struct Patience {
 }
 
 impl Default for Patience {
-    /// 50 frames and a second: `STA_LOST_PKT_THRESHOLD` and `STA_LOST_PKT_TIME` of Linux's mac80211, upon which hostapd throws a client out
-    /// (`disassoc_low_ack`).
+    /// 50 frames and 1 s: `STA_LOST_PKT_THRESHOLD` and `STA_LOST_PKT_TIME` of Linux's mac80211. At these,
+    /// hostapd throws a client out (`disassoc_low_ack`).
     fn default() -> Self {
         Self {
             frames: 50,
@@ -62,8 +63,8 @@ impl Default for Patience {
 }
 
 impl AccessPointConfig {
-    /// Beacons every 102.4 ms, 128 packets held (Linux mac80211's `STA_MAX_TX_BUFFER` is 64 for each of four classes), 1 Gb/s without delay
-    /// behind it. It throws nobody out.
+    /// Beacons every 102.4 ms, 128 packets buffered for a client, 1 Gb/s without delay behind it. It throws
+    /// nobody out. Linux mac80211's `STA_MAX_TX_BUFFER` is 64 for each of four access categories.
     pub fn new(station: StationId, name: &str) -> Self {
         Self {
             station,
@@ -83,22 +84,22 @@ impl AccessPointConfig {
 /// One client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClientConfig {
-    /// Its place in the plan of the air.
+    /// Its index in the plan of the air.
     pub station: StationId,
-    /// How many associations its radio can have at a time.
+    /// Most associations that its radio can have at a time.
     pub interfaces: u16,
     /// How long joining takes.
     pub join: Join,
-    /// What it costs to turn to another channel.
+    /// Time to switch to another channel.
     pub switch: Duration,
-    /// Whether it turns to other channels than its own at all; if not, access points there are none of its business.
+    /// Whether it switches to other channels than its own. If not, it ignores access points there.
     pub roams: bool,
-    /// How it looks for access points; `None`: it knows on which channel the one is that it is to join.
+    /// How it scans for access points. `None`: it knows the channel of the access point to join.
     pub scan: Option<Scan>,
 }
 
 impl ClientConfig {
-    /// One association; 5 ms to turn to another channel (Croitoru, Niculescu and Raiciu 2015, §7).
+    /// One association; 5 ms to switch to another channel (Croitoru, Niculescu and Raiciu 2015, §7).
     pub fn new(station: StationId) -> Self {
         Self {
             station,
@@ -111,36 +112,38 @@ impl ClientConfig {
     }
 }
 
-/// How a radio looks for access points: one channel after the other.
+/// How a radio scans for access points, one channel after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scan {
     /// The channels, in this order.
     pub channels: Vec<u8>,
-    /// What it does on each.
+    /// How it scans each of them.
     pub way: ScanWay,
 }
 
-/// What a radio that scans does on a channel.
+/// How a radio scans a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScanWay {
     /// It listens for beacons.
     Passive {
-        /// For so long.
+        /// Time on the channel.
         dwell: Duration,
     },
-    /// It asks who is there.
+    /// It sends a probe request.
     Active {
-        /// It listens for so long before it asks, not to disturb what it cannot have heard yet.
+        /// Time that it listens before the probe request, in order not to disturb frames that it cannot have
+        /// heard yet.
         delay: Duration,
-        /// So much later it turns away if it has heard nobody by then.
+        /// Time after the probe request at which it leaves the channel if it has heard nobody.
         least: Duration,
-        /// And so much later, counted from the question too, if it has.
+        /// Time after the probe request at which it leaves the channel if it has heard somebody.
         most: Duration,
     },
 }
 
 impl Scan {
-    /// 111 ms on each channel: `IEEE80211_PASSIVE_CHANNEL_TIME` of Linux's mac80211, longer than the usual 102.4 ms from beacon to beacon.
+    /// 111 ms on each channel: `IEEE80211_PASSIVE_CHANNEL_TIME` of Linux's mac80211, longer than the usual
+    /// 102.4 ms from beacon to beacon.
     pub const fn passive(channels: Vec<u8>) -> Self {
         let dwell = Duration::from_millis(111);
         Self {
@@ -149,8 +152,8 @@ impl Scan {
         }
     }
 
-    /// 30 ms before the question, 30 ms after it, whether somebody answers or not: mac80211's `IEEE80211_PROBE_DELAY` and
-    /// `IEEE80211_CHANNEL_TIME`.
+    /// 30 ms before the probe request and 30 ms after it, whether somebody answers or not: mac80211's
+    /// `IEEE80211_PROBE_DELAY` and `IEEE80211_CHANNEL_TIME`.
     pub const fn active(channels: Vec<u8>) -> Self {
         let time = Duration::from_millis(30);
         Self {
@@ -164,7 +167,7 @@ impl Scan {
     }
 }
 
-/// One association of a client: numbered through all clients, in their order.
+/// One association of a client. Numbers run through all clients, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InterfaceId(pub usize);
 
@@ -173,23 +176,23 @@ pub struct InterfaceId(pub usize);
 pub struct Slot {
     /// Channel number.
     pub channel: u8,
-    /// How long.
+    /// Length of the slot.
     pub time: Duration,
 }
 
-/// A packet of the world's.
+/// A packet of the caller's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
     /// Length of the IP packet.
     pub bytes: u32,
     /// Its flow, for queues that keep flows apart.
     pub flow: u32,
-    /// The world's name for it (40 bits).
+    /// The caller's token for it (40 bits).
     pub token: u64,
 }
 
 impl Load {
-    /// Of the first flow.
+    /// A packet of the first flow.
     pub const fn new(bytes: u32, token: u64) -> Self {
         Self {
             bytes,
@@ -199,10 +202,11 @@ impl Load {
     }
 }
 
-/// Something that happens to access points and clients.
+/// An input to access points and clients.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WlanInput {
-    /// A packet for a client enters the wire of its access point, or the access point where there is no wire.
+    /// A packet for a client enters the wire of its access point, or the access point itself if there is no
+    /// wire.
     Down(InterfaceId, Load),
     /// A packet leaves a client.
     Up(InterfaceId, Load),
@@ -212,77 +216,78 @@ pub enum WlanInput {
     Leave(InterfaceId),
     /// An access point throws a client out.
     Deauthenticate(InterfaceId),
-    /// A radio takes turns on these channels from now on; an empty plan: it stays where it is.
+    /// A radio takes turns on these channels from now on. An empty plan lets it stay where it is.
     Slots(StationId, Vec<Slot>),
-    /// A radio looks for access points on all channels of its plan, unless it does already, or takes turns on channels anyway.
+    /// A radio scans all channels of its plan, unless it scans already or takes turns on channels.
     Scan(StationId),
-    /// A radio sleeps between beacons, or no longer.
+    /// A radio starts or stops sleeping between beacons.
     PowerSave(StationId, bool),
-    /// A station stands there now.
+    /// A station moves to a position.
     Move(StationId, Position),
-    /// So much less arrives between two stations, both ways, than their places let arrive.
+    /// Extra attenuation between two stations, both ways.
     Attenuate(StationId, StationId, Db),
-    /// The rate of data from one station to another, where nothing else decides about it.
+    /// Data rate from one station to another, if no rate control decides it.
     Rate(StationId, StationId, Bitrate),
-    /// An access point is switched on, or off: then its clients notice at once, as a driver's that is told.
+    /// An access point is switched on or off. When it goes off, its clients notice at once, as if their
+    /// drivers were told.
     Switch(StationId, bool),
-    /// No DHCP server answers behind an access point any more, or one does again.
+    /// The DHCP server behind an access point stops or resumes answering.
     Silence(StationId, bool),
-    /// A packet of a station that is neither (its token has 60 bits).
+    /// A packet of a station that is neither access point nor client (its token has 60 bits).
     Send(StationId, Packet),
 }
 
-/// Something that happened.
+/// An output of access points and clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WlanOutput {
     /// A packet arrived at its other end.
     Delivered {
-        /// Whose.
+        /// Its association.
         interface: InterfaceId,
-        /// Which way.
+        /// Its direction.
         direction: Direction,
-        /// The world's name for it.
+        /// The caller's token for it.
         token: u64,
     },
-    /// A packet is lost.
+    /// A packet was lost.
     Dropped {
-        /// Whose.
+        /// Its association.
         interface: InterfaceId,
-        /// The world's name for it.
+        /// The caller's token for it.
         token: u64,
         /// Why.
         reason: DropReason,
     },
-    /// A client's packet is over the air, at its access point.
+    /// A client's packet has crossed the air and is at its access point.
     Passed {
-        /// Whose.
+        /// Its association.
         interface: InterfaceId,
-        /// The world's name for it.
+        /// The caller's token for it.
         token: u64,
     },
-    /// An association has changed.
+    /// The state of an association has changed.
     State(InterfaceId, LinkState),
     /// A client heard a beacon.
     Beacon {
-        /// Who heard it.
+        /// The client.
         client: StationId,
-        /// Whose.
+        /// The access point.
         from: StationId,
     },
-    /// A radio that scans has found an access point; each is told once in a scan.
+    /// A scanning radio has found an access point. Each one is reported once in a scan.
     Found {
-        /// Who has.
+        /// The client.
         client: StationId,
-        /// Whom.
+        /// The access point.
         from: StationId,
     },
-    /// A scan is over, and the radio back on its channel.
+    /// A scan is over, and the radio is back on its channel.
     Scanned(StationId),
-    /// What came of a packet of a station that is neither.
+    /// Output of the air about a packet of a station that is neither access point nor client.
     Air(Output),
 }
 
-/// Why a plan cannot be.
+/// Why a plan is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum WlanError {
     /// The air.
@@ -296,13 +301,13 @@ pub enum WlanError {
         "station {0} is given a role twice, or is not in the plan of the air; give each station one role at most"
     )]
     Role(u32),
-    /// A client with nothing to join by.
+    /// A client without an interface.
     #[error("client {0} has no interface; give it at least one")]
     NoInterface(String),
-    /// A client that no access point could serve.
+    /// A client without any access point to join.
     #[error("client {0} has no access point to join; add one")]
     NoAccessPoint(String),
-    /// A scan of nothing.
+    /// A scan without channels or without time.
     #[error(
         "client {0} is to scan and has no channel, or no time for it; say which channels, and how long on each"
     )]
@@ -348,7 +353,7 @@ impl WlanConfig {
         silent.map_or(Ok(()), |ap| Err(WlanError::Beacon(name(ap.station))))
     }
 
-    /// Clients may turn to the channels of all access points, and to those that they scan.
+    /// Lets clients use the channels of all access points, and those that they scan.
     pub(super) fn channels(&self, air: &mut AirConfig) {
         let mut channels: Vec<u8> = self
             .access_points

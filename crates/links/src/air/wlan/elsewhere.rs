@@ -1,10 +1,13 @@
-//! What a client would send while its radio is on another channel: it waits at the client until the radio is back.
+//! Packets that a client would send while its radio is on another channel. They wait at the client until the
+//! radio is back.
 //!
 //! # Sources
-//! - Linux `net/mac80211/offchannel.c`, `ieee80211_offchannel_stop_vifs`: queues are stopped before a radio turns away, and woken on its return.
+//! - Linux `net/mac80211/offchannel.c`, `ieee80211_offchannel_stop_vifs`: queues stop before a radio leaves
+//!   its channel and wake on its return.
 //!
 //! # Where we differ, and why
-//! 1. As many packets wait as the radio's queue holds, beside those in it; what comes on top is dropped at the tail.
+//! 1. The limit is the size of the radio's queue, in addition to the packets in it. Packets beyond it are
+//!    dropped at the tail.
 //!
 //! # Checked by
 //! `tests`, `scan_tests`.
@@ -35,7 +38,7 @@ impl Kept {
 }
 
 impl Wlan {
-    /// Whether what an interface sends now would go out on the wrong channel.
+    /// Whether a packet that an interface sends now would go out on the wrong channel.
     pub(super) fn is_elsewhere(&self, place: usize) -> bool {
         let of = &self.interfaces[place];
         let client = &self.clients[of.client];
@@ -43,7 +46,7 @@ impl Wlan {
         client.is_under_way() || channel.is_some_and(|channel| channel != client.channel)
     }
 
-    /// A packet waits for the radio.
+    /// Queues a packet until the radio is back.
     pub(super) fn keep_up(&mut self, now: Instant, tag: Tag, load: Load) {
         let kept = &mut self.clients[self.interfaces[tag.interface].client].kept;
         if kept.packets.len() < kept.room {
@@ -54,8 +57,8 @@ impl Wlan {
         }
     }
 
-    /// What stands in the radio's queue for the access points of the channel that it turns away from, waits with the rest. Who falls asleep
-    /// stays on its channel.
+    /// Moves packets from the radio's queue to the waiting ones: those for the access points of the channel
+    /// that the radio leaves. A radio that falls asleep stays on its channel and keeps its queue.
     pub(super) fn take_back(&mut self, now: Instant, client: usize) {
         if self.clients[client].state == State::Dozing {
             return;
@@ -69,7 +72,7 @@ impl Wlan {
         }
     }
 
-    /// The radio is on a channel: what waits for it is sent.
+    /// Sends the packets that waited for the radio to be on a channel.
     pub(super) fn send_kept(&mut self, now: Instant, client: usize) {
         let waiting = core::mem::take(&mut self.clients[client].kept.packets);
         for (tag, load) in waiting {
@@ -92,7 +95,7 @@ impl Wlan {
         }
     }
 
-    /// An association is over: what waits for it is lost.
+    /// Drops the packets that wait for an association that is over.
     pub(super) fn drop_held_of(&mut self, now: Instant, place: usize) {
         let client = self.interfaces[place].client;
         let waiting = core::mem::take(&mut self.clients[client].kept.packets);

@@ -1,4 +1,4 @@
-//! What beacons say of who sleeps, who is let in under which number, and who is thrown out.
+//! Which sleeping clients beacons announce, which identifiers joining clients get, and who is thrown out.
 
 use super::tests::ms;
 use super::*;
@@ -9,10 +9,10 @@ use units::Duration;
 use units::wifi::Standard;
 
 const AP: StationId = StationId(0);
-/// So many that the map of the last ones does not begin with the first octet.
+/// Enough clients that the map of the last ones does not begin with the first octet.
 const CLIENTS: u32 = 20;
 
-/// An access point with clients around it, each associated since before the start, and one station that only listens.
+/// An access point with clients around it, all associated from the start, and one station that only listens.
 fn wlan() -> Wlan {
     let place = |number: u32| Position {
         x_mm: 3_000,
@@ -49,7 +49,7 @@ fn subtype(frame: &Overheard) -> Option<Subtype> {
     }
 }
 
-/// The numbers that beacons announce, beacon by beacon.
+/// Identifiers that each beacon announces.
 fn announced(frames: &[Overheard]) -> Vec<Vec<u16>> {
     let maps = frames.iter().filter_map(|frame| match &frame.says {
         Says::Held(map) => Some(
@@ -69,7 +69,7 @@ fn beacons_say_for_whom_packets_are_held_and_polls_who_asks() {
         wlan.handle(ms(0), WlanInput::PowerSave(StationId(1 + number), true));
     }
     heard(&mut wlan, ms(500));
-    // Numbers are given from 1 on: these have 3, 18 and 20.
+    // Identifiers are assigned from 1 on: these clients have 3, 18 and 20.
     for place in [2, 17, 19] {
         wlan.handle(ms(500), WlanInput::Down(InterfaceId(place), Load::new(500, 7)));
     }
@@ -100,7 +100,7 @@ fn what_comes_after_a_beacon_was_made_is_announced_by_the_next_one() {
     let mut wlan = wlan();
     wlan.handle(ms(0), WlanInput::PowerSave(StationId(1), true));
     heard(&mut wlan, ms(300));
-    // At the very moment at which a beacon is due, and after it was made.
+    // At the moment a beacon is due, after it was made.
     let due = core::iter::from_fn(|| {
         let before = wlan.beacons(AP);
         let at = wlan.wake_at()?.0;
@@ -151,14 +151,15 @@ fn who_does_not_answer_any_more_is_thrown_out() {
         .iter()
         .filter(to_it)
         .find(|frame| subtype(frame) == Some(Subtype::Deauthentication));
-    // A packet in 10 ms: the fiftieth was given up after half a second, but it is the second that counts.
+    // One packet every 10 ms: the fiftieth was given up after half a second, but the limit of one second
+    // decides.
     let at = ends.unwrap().start;
     assert!((ms(1_290)..ms(1_340)).contains(&at), "{at:?}");
     let later = frames.iter().filter(to_it).filter(|frame| {
         subtype(frame) == Some(Subtype::Data) && frame.start > at + Duration::from_millis(20)
     });
     assert_eq!(later.count(), 0, "nothing is sent to who is gone");
-    // The others are where they were.
+    // The other clients stay associated.
     wlan.handle(ms(2_400), WlanInput::Down(InterfaceId(1), Load::new(500, 1)));
     assert!(
         heard(&mut wlan, ms(2_410))
@@ -171,7 +172,7 @@ fn who_does_not_answer_any_more_is_thrown_out() {
 fn who_sends_without_being_associated_is_told() {
     let mut wlan = wlan();
     heard(&mut wlan, ms(300));
-    // The access point throws it out while it cannot hear it.
+    // The access point throws the client out while the client is out of reach.
     let [beyond, back] = [900_000, 3_000].map(|x_mm| Position { x_mm, y_mm: 0 });
     wlan.handle(ms(300), WlanInput::Move(StationId(1), beyond));
     wlan.handle(ms(300), WlanInput::Deauthenticate(InterfaceId(0)));
@@ -188,7 +189,7 @@ fn one_more_access_point_does_not_move_the_others_beacons() {
     let beacons = |names: &[&str]| {
         let station =
             |(name, x_mm): (&&str, i64)| StationConfig::new(name, Standard::A, Position { x_mm, y_mm: 0 });
-        // Out of each other's hearing.
+        // Out of range of each other.
         let stations: Vec<StationConfig> = names.iter().zip((0..).step_by(9_000_000)).map(station).collect();
         let all =
             (0..stations.len() as u32).map(|ap| AccessPointConfig::new(StationId(ap), &format!("wire-{ap}")));

@@ -1,4 +1,4 @@
-//! One association: scanning, authentication, association, an address, and how its end is noticed.
+//! One association: scanning, authentication, association, an address, and how its loss is detected.
 
 use units::{Duration, Instant};
 
@@ -8,29 +8,29 @@ use super::{Aid, Frame, InterfaceId, Load, Timer, Wlan, WlanOutput};
 use crate::wifi::Join;
 use crate::{Direction, DropReason, LinkState};
 
-/// Beacons that may be missed in a row before the access point is asked.
+/// Number of beacons missed in a row before the client probes its access point.
 const MISSED: u32 = 7;
-/// The frame that asks is given so long to be answered.
+/// How long the client waits for an answer to that probe.
 const PROBE_WAIT: Duration = Duration::from_millis(100);
-/// A radio that is on another channel, or sleeps, is asked again after this time whether it is back.
+/// Interval between checks whether a radio that sleeps or is on another channel is back.
 const ABSENT: Duration = Duration::from_millis(20);
-/// DHCP's repetitions double up to so many times the first.
+/// Cap of the doubling DHCP retry interval, as a multiple of the first one.
 const PATIENCE: u32 = 16;
 
 #[derive(Debug)]
 pub(super) struct Interface {
     pub(super) client: usize,
-    /// How long its client's joining takes where the access point says nothing else.
+    /// How long joining takes if the access point says nothing else.
     own: Join,
     pub(super) join: Join,
-    /// The access point that it belongs to or wants to join, as its place among them.
+    /// Index of the access point that it belongs to or wants to join.
     pub(super) ap: Option<usize>,
-    /// What the access point calls it.
+    /// Its association identifier at the access point.
     pub(super) aid: Option<Aid>,
     phase: Phase,
-    /// When its wait is over.
+    /// When its current wait ends.
     until: Option<Instant>,
-    /// It has heard the access point since it began to scan.
+    /// Whether it has heard the access point since it began to scan.
     pub(super) heard: bool,
 }
 
@@ -99,7 +99,7 @@ impl Wlan {
         self.enter_phase(now, place, Phase::Scanning { tries: 1 });
     }
 
-    /// An association that was made before the start: nothing of it is on the air.
+    /// Sets up an association that existed before the start, without frames on the air.
     pub fn admit(&mut self, interface: InterfaceId, ap: StationId) {
         let (place, now) = (interface.0, Instant::ZERO);
         let Some(ap) = self.access_point_at(ap) else {
@@ -115,7 +115,7 @@ impl Wlan {
         self.keep(now, place);
     }
 
-    /// Whether it finds its access point by looking on all channels of its plan.
+    /// Whether it finds its access point by scanning all channels of its plan.
     fn looks_around(&self, place: usize) -> bool {
         let client = &self.clients[self.interfaces[place].client];
         client.scan.is_some() && client.has_no_plan()
@@ -128,7 +128,7 @@ impl Wlan {
         self.enter_phase(now, interface.0, Phase::Out);
     }
 
-    /// The access point is gone, and the driver was told.
+    /// Ends an association whose access point is gone, after the driver was told.
     pub(super) fn lose_association(&mut self, now: Instant, place: usize) {
         self.enter_phase(now, place, Phase::Out);
     }
@@ -169,7 +169,8 @@ impl Wlan {
         }
     }
 
-    /// Asks an access point whether it is there: a frame without contents, which it acknowledges if it is. Who sleeps sleeps on.
+    /// Probes an access point with a null frame, which it acknowledges if it is there. A sleeping client
+    /// continues to sleep.
     fn ask(&mut self, now: Instant, place: usize) {
         let client = self.interfaces[place].client;
         let asleep = self.clients[client].dozes();
@@ -184,14 +185,15 @@ impl Wlan {
         }
     }
 
-    /// An answer is overdue, or too many beacons were missed.
+    /// Handles an overdue answer, or too many missed beacons.
     pub(super) fn wait_is_over(&mut self, now: Instant, place: usize) {
         let of = &self.interfaces[place];
         if of.until.is_none_or(|until| until > now) {
             return;
         }
         if of.is_scanning() && self.looks_around(place) {
-            // What it looks for is told when the scan is over; it has not begun if the radio could not turn away.
+            // The end of the scan gives the result. If the radio could not leave its channel, the scan has
+            // not begun: try again.
             let client = of.client;
             self.wait_until(place, Some(now + ABSENT));
             return self.start_scan(now, client);
@@ -221,7 +223,8 @@ impl Wlan {
         self.enter_phase(now, place, phase);
     }
 
-    /// A radio has looked on all channels: who has been found is joined, on its channel; otherwise another time, or not at all.
+    /// Handles the end of a scan. If the access point was found, joins it on its channel. Otherwise scans
+    /// again, or stops after the last attempt.
     pub(super) fn scan_is_over(&mut self, now: Instant, place: usize) {
         let of = &self.interfaces[place];
         let (most, heard) = (of.join.attempts, of.heard);
@@ -237,7 +240,7 @@ impl Wlan {
         self.enter_phase(now, place, phase);
     }
 
-    /// A client's radio has received a frame.
+    /// Handles a frame that a client's radio has received.
     pub(super) fn client_receives(
         &mut self,
         now: Instant,
@@ -288,7 +291,7 @@ impl Wlan {
             },
             (Message::DhcpAck, Phase::Addressing { offered: true, .. }) => Phase::In { asked: false },
             (Message::Deauthentication, _) => Phase::Out,
-            // What comes from an access point that has not noticed yet that it is gone.
+            // From an access point that has not noticed yet that this client is gone.
             (Message::Data, _) if !of.is_associated() => return self.lose(now, tag, DropReason::Detached),
             (Message::Data, _) => {
                 self.deliver(now, tag, Direction::Down);
@@ -314,7 +317,7 @@ impl Wlan {
         self.wake_for_traffic(now, client, ap, beacon);
     }
 
-    /// The access point is there: count its beacons anew.
+    /// Confirms that the access point is there: restarts the count of missed beacons.
     fn keep(&mut self, now: Instant, place: usize) {
         let of = &mut self.interfaces[place];
         of.phase = Phase::In { asked: false };
@@ -322,7 +325,7 @@ impl Wlan {
         self.wait_until(place, wait.map(|wait| now + wait));
     }
 
-    /// A frame without contents is done with: an access point that was asked has answered, or is gone.
+    /// Handles the fate of a null frame: a probed access point has answered, or is gone.
     pub(super) fn null_is_done(&mut self, now: Instant, place: usize, asleep: bool, lost: bool) {
         let asked = matches!(self.interfaces[place].phase, Phase::In { asked: true });
         if asked && !lost {
@@ -331,7 +334,7 @@ impl Wlan {
         self.farewell_is_said(now, self.interfaces[place].client, asleep);
     }
 
-    /// A packet leaves a client.
+    /// Sends a packet of a client.
     pub(super) fn send_up(&mut self, now: Instant, interface: InterfaceId, load: Load) {
         let tag = Tag::new(Message::Data, interface.0, load.token);
         let of = &self.interfaces[interface.0];
@@ -354,7 +357,8 @@ impl Wlan {
         }
     }
 
-    /// A frame from a client to its access point; before all data, unless it is data itself, or the frame after which it sleeps.
+    /// Sends a frame from a client to its access point. It goes before all data, unless it is data itself, or
+    /// the frame after which the client sleeps.
     pub(super) fn say_up(&mut self, now: Instant, place: usize, message: Message, asleep: bool) {
         let of = &self.interfaces[place];
         let Some(ap) = of.ap else {
@@ -382,7 +386,8 @@ impl Wlan {
         self.say(now, from, to, Tag::new(message, place, says.into()), frame);
     }
 
-    /// An interface's client turns to the channel of the access point that it wants to join, unless a plan says where it is.
+    /// Tunes an interface's client to the channel of the access point to join, unless a slot plan decides the
+    /// channel.
     fn turn_to_channel_of(&mut self, now: Instant, place: usize) {
         let of = &self.interfaces[place];
         let (Some(ap), client) = (of.ap, &self.clients[of.client]) else {

@@ -1,8 +1,8 @@
-//! What frames mean, and how that is written into the token that travels with them.
+//! Meaning of frames, and its encoding in the token that travels with them.
 
 use super::super::io::Subtype;
 
-/// What a frame says.
+/// Meaning of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Message {
     Data,
@@ -16,7 +16,7 @@ pub(super) enum Message {
     Deauthentication,
     Null,
     PsPoll,
-    /// DHCP's messages from the client: whether it is the second one, and its answer.
+    /// DHCP's four messages, in order.
     DhcpDiscover,
     DhcpRequest,
     DhcpOffer,
@@ -59,7 +59,7 @@ impl Message {
         }
     }
 
-    /// Whether only those send it who are associated (classes of frames, 802.11-2020 §11.3.3).
+    /// Whether only associated stations may send it (frame classes, 802.11-2020 §11.3.3).
     pub(super) const fn needs_association(self) -> bool {
         matches!(
             self,
@@ -72,12 +72,13 @@ impl Message {
         matches!(self.subtype(), Subtype::Data)
     }
 
-    /// Whether it goes before data: management, and what power saving says (mac80211: access category VO).
+    /// Whether it goes before data, as management and power-saving frames do (mac80211: access category VO).
     pub(super) const fn goes_first(self) -> bool {
         !self.is_data()
     }
 
-    /// Length of the frame, of data that of the IP packet: typical ones, with the elements of a plain 802.11g or n cell.
+    /// Length of the frame, in bytes; of data, the length of the IP packet. Typical lengths, with the
+    /// elements of a plain 802.11g or n cell.
     pub(super) const fn bytes(self) -> u32 {
         match self {
             Self::Beacon | Self::ProbeResponse => 250,
@@ -94,10 +95,11 @@ impl Message {
     }
 }
 
-/// Bits of a token that are the world's own.
+/// Bits of a token that are the caller's own.
 const OWN: u32 = 40;
 
-/// What a token says: the top four bits are the message (15: somebody else's packet), the next twenty the interface.
+/// Contents of a token: the top four bits are the message (15: a packet that is not ours), the next twenty
+/// the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tag {
     pub(super) message: Message,
@@ -133,7 +135,7 @@ impl Tag {
         0xf << 60 | token
     }
 
-    /// The world's own name for what this token travels with; `None`: it is nothing of the world's.
+    /// The caller's token inside this token. `None`: the frame carries nothing of the caller's.
     pub(super) fn worlds(token: u64) -> Option<u64> {
         match Self::read(token) {
             None => Some(token & !(0xf << 60)),

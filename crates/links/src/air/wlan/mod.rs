@@ -1,20 +1,30 @@
-//! Access points and their clients on the exact medium: beacons, joining, power saving, radios that take turns on several channels.
+//! Access points and their clients on the exact medium: beacons, joining, power saving, radios that take
+//! turns on several channels.
 //!
-//! [`Wlan`] keeps the contract of the whole crate: `handle` what happens, `poll` until nothing is left, sleep until `wake_at`, `tick`.
-//! Everything that access points and clients say to each other is a frame on the air and may be lost there.
+//! [`Wlan`] keeps the contract of the whole crate: `handle` each input, `poll` until nothing is left, sleep
+//! until `wake_at`, then `tick`. Every message between access points and clients is a frame on the air and
+//! may be lost there.
 //!
 //! # Sources
-//! - IEEE 802.11-2020 §11.1 (beacons, scanning), §11.3 (authentication, association, deauthentication, also of those who send without being
-//!   associated), §11.2.3 (power saving: the power-management bit, held frames, the traffic indication map, PS-Poll); RFC 2131 §3.1 (DHCP's four
-//!   messages).
-//! - Linux `net/mac80211/mlme.c`: seven missed beacons, then a frame without contents as a probe, then deauthentication; `net/mac80211/status.c`,
-//!   `ieee80211_lost_packet`, and hostapd's `disassoc_low_ack`: who does not acknowledge anything any more is thrown out.
+//! - IEEE 802.11-2020 §11.1 (beacons, scanning), §11.3 (authentication, association, deauthentication, also
+//!   of stations that send without being associated).
+//! - IEEE 802.11-2020 §11.2.3 (power saving: the power-management bit, buffered frames, the traffic
+//!   indication map, PS-Poll).
+//! - RFC 2131 §3.1 (DHCP's four messages).
+//! - Linux `net/mac80211/mlme.c`: after seven missed beacons the client probes with a null frame, then
+//!   deauthenticates.
+//! - Linux `net/mac80211/status.c`, `ieee80211_lost_packet`, and hostapd's `disassoc_low_ack`: the access
+//!   point deauthenticates a client that acknowledges nothing any more.
 //!
 //! # Where we differ, and why
-//! 1. A client without a plan of scanning knows on which channel the access point is that it is told to join: it asks on that one.
-//! 2. Associations of one radio share its address; each belongs to another access point, which is how frames are told apart.
-//! 3. Frames to everybody are not held for a beacon that announces them (§11.2.3.4): who sleeps misses them.
-//! 4. Who comes when all 2,007 identifiers are given away is not answered; the standard has a status for it.
+//! 1. A client without a scan plan knows the channel of the access point that it is to join, and probes only
+//!    there.
+//! 2. The associations of one radio share its address. Each belongs to a different access point, which tells
+//!    their frames apart.
+//! 3. Broadcast frames are not buffered until a beacon announces them (§11.2.3.4): sleeping clients miss
+//!    them.
+//! 4. If all 2,007 identifiers are assigned, an access point does not answer further clients. The standard
+//!    has a status code for it.
 //!
 //! # Checked by
 //! `tests`, `scan_tests`, `held_tests`.
@@ -59,12 +69,12 @@ use radio::Client;
 #[derive(Debug)]
 pub struct Wlan {
     air: Air,
-    /// What lies behind each access point.
+    /// Wired segments behind the access points.
     wires: Cables,
     access_points: Vec<AccessPoint>,
     clients: Vec<Client>,
     interfaces: Vec<Interface>,
-    /// What each station is.
+    /// Role of each station.
     roles: Vec<Role>,
     timers: BTreeSet<(Instant, Timer)>,
     outputs: VecDeque<(Instant, WlanOutput)>,
@@ -73,14 +83,14 @@ pub struct Wlan {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// Its place among them.
+    /// Index among the access points.
     AccessPoint(usize),
-    /// Its place among them.
+    /// Index among the clients.
     Client(usize),
     Neither,
 }
 
-/// Who asked to be woken.
+/// What a timer is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
     Beacon(u16),
@@ -90,8 +100,8 @@ enum Timer {
 }
 
 impl Wlan {
-    /// Builds everything at its start, [`Instant::ZERO`]: nobody is associated yet, and access points begin to send beacons, each at a moment
-    /// of its first interval that is drawn for it.
+    /// Builds everything at its start, [`Instant::ZERO`]. Nobody is associated yet. Each access point sends
+    /// its first beacon at a random moment of its first interval.
     pub fn new(seed: u64, config: &WlanConfig) -> Result<Self, WlanError> {
         config.check()?;
         let mut air = config.air.clone();
@@ -119,10 +129,10 @@ impl Wlan {
         Ok(wlan)
     }
 
-    /// Takes in one input that happens at `now`, after everything that was due until then.
+    /// Processes one input that happens at `now`, after everything that was due until then.
     ///
     /// # Panics
-    /// If there is no such interface or station, as all methods that take one do.
+    /// If there is no such interface or station. The same holds for all methods that take one.
     pub fn handle(&mut self, now: Instant, input: WlanInput) {
         self.tick(now);
         match input {
@@ -150,7 +160,7 @@ impl Wlan {
         self.settle(now);
     }
 
-    /// Lets time pass up to and including `now`.
+    /// Advances time up to and including `now`.
     pub fn tick(&mut self, now: Instant) {
         while let Some((at, _)) = self.wake_at().filter(|(at, _)| *at <= now) {
             self.air.tick(at);
@@ -165,12 +175,12 @@ impl Wlan {
         self.settle(now);
     }
 
-    /// The next thing that happened, and when.
+    /// Next output, with its time.
     pub fn poll(&mut self) -> Option<(Instant, WlanOutput)> {
         self.outputs.pop_front()
     }
 
-    /// Whether the world was told of everything.
+    /// Whether all outputs have been polled.
     pub fn is_settled(&self) -> bool {
         self.outputs.is_empty()
     }
@@ -182,36 +192,36 @@ impl Wlan {
         wakes.into_iter().flatten().min_by_key(|&(at, _)| at)
     }
 
-    /// The air, to ask it what happened there.
+    /// The air, for its counters.
     pub const fn air(&self) -> &Air {
         &self.air
     }
 
-    /// The mean power at which one station receives another, and that at this moment.
+    /// Mean and current power at which one station receives another.
     pub fn signal(&mut self, from: StationId, to: StationId) -> (Dbm, Dbm) {
         self.air.signal(from, to)
     }
 
-    /// Beacons that an access point has queued since the start.
+    /// Number of beacons that an access point has queued since the start.
     pub fn beacons(&self, ap: StationId) -> u64 {
         self.access_point_at(ap)
             .map_or(0, |ap| self.access_points[ap].beacons)
     }
 
-    /// From now on [`Wlan::poll_overheard`] tells what a monitor interface of this station would show.
+    /// Makes [`Wlan::poll_overheard`] report from now on what a monitor interface of this station would show.
     pub fn monitor(&mut self, station: StationId) {
         self.air.monitor(station);
     }
 
-    /// The next frame that a monitor has heard, with the world's own name for the packet in it, or [`Wlan::OURS`].
+    /// Next frame that a monitor has heard, with the caller's token of the packet in it, or [`Wlan::OURS`].
     pub fn poll_overheard(&mut self) -> Option<Overheard> {
         self.overheard.pop_front()
     }
 
-    /// The token of frames that the world has no name for: those that access points and clients manage themselves by.
+    /// Token of frames that are not the caller's: the management frames of access points and clients.
     pub const OURS: u64 = u64::MAX;
 
-    /// How an association stands.
+    /// State of an association.
     pub fn state(&self, interface: InterfaceId) -> LinkState {
         self.interfaces[interface.0].state()
     }
@@ -231,7 +241,7 @@ impl Wlan {
         }
     }
 
-    /// Takes in what monitors have heard, while what it says is known.
+    /// Collects the frames that monitors have heard, while their contents are still known.
     fn overhear(&mut self) {
         while let Some(mut frame) = self.air.poll_overheard() {
             if let FrameKind::Data { token, .. } = &mut frame.kind {
@@ -258,7 +268,7 @@ impl Wlan {
         }
     }
 
-    /// Takes in what the air and the wires have done.
+    /// Processes the outputs of the air and the wires.
     fn settle(&mut self, now: Instant) {
         self.overhear();
         loop {
@@ -295,14 +305,14 @@ impl Wlan {
         }
     }
 
-    /// Something has become of a packet of somebody else.
+    /// Reports an output about a packet that belongs to no access point or client.
     fn tell_of_another(&mut self, now: Instant, mut output: Output) {
         let (Output::Received { packet, .. } | Output::Done { packet, .. }) = &mut output;
         packet.token = Tag::worlds(packet.token).unwrap_or(Self::OURS);
         self.tell(now, WlanOutput::Air(output));
     }
 
-    /// A sender is done with a frame of ours.
+    /// Handles the fate of one of our frames.
     fn done(&mut self, now: Instant, station: StationId, tag: Tag, packet: Packet, fate: Fate) {
         let lost = !matches!(fate, Fate::Acknowledged | Fate::Unknown);
         let ap = self.access_point_at(station);
@@ -337,7 +347,7 @@ impl Wlan {
         self.tell(now, dropped);
     }
 
-    /// A packet comes out of the wire, at the access point or beyond it.
+    /// Handles a packet that leaves the wire, at the access point or at the far end.
     fn arrive(&mut self, now: Instant, output: crate::Output) {
         match output {
             crate::Output::Delivered { packet, .. } => {
@@ -368,7 +378,7 @@ impl Wlan {
         }
     }
 
-    /// A packet enters the wire of the access point that an interface belongs to.
+    /// Puts a packet into the wire of the interface's access point.
     fn enter(&mut self, now: Instant, interface: InterfaceId, direction: Direction, load: Load) {
         let tag = Tag::new(Message::Data, interface.0, load.token);
         let load = Load {
@@ -441,7 +451,7 @@ impl Wlan {
     }
 }
 
-/// A frame that is about to be queued.
+/// A frame about to be queued.
 #[derive(Debug, Clone, Copy, Default)]
 struct Frame {
     bytes: u32,
@@ -462,7 +472,7 @@ impl Timer {
     }
 }
 
-/// What a packet of ours carried, under the name that it had on the air.
+/// Payload of one of our packets, with the token that it had on the air.
 const fn load_of(packet: &Packet) -> Load {
     Load {
         bytes: packet.bytes,

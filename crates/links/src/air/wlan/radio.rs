@@ -1,17 +1,20 @@
 //! A client's radio: slots on several channels, and sleep between beacons.
 //!
 //! # Sources
-//! - Croitoru, Niculescu and Raiciu 2015, §7; Nicholson, Wolchok and Noble 2010 (Juggler), §3.3: before it turns away, a client tells the access
-//!   points of the channel that it sleeps; on its return, that it is awake.
-//! - Linux `net/mac80211/mlme.c`, `ieee80211_dynamic_ps_enable_work`: what is queued is sent before the frame that says that the client sleeps; a frame
-//!   without that bit after it would say that it is awake.
-//! - IEEE 802.11-2020 §11.2.3.6 (a client that sleeps wakes for beacons; if the map says so, it polls frame by frame).
+//! - Croitoru, Niculescu and Raiciu 2015, §7; Nicholson, Wolchok and Noble 2010 (Juggler), §3.3: before a
+//!   client leaves a channel, it tells the access points there that it sleeps. On its return it tells them
+//!   that it is awake.
+//! - Linux `net/mac80211/mlme.c`, `ieee80211_dynamic_ps_enable_work`: queued frames go out before the frame
+//!   that announces sleep. A later frame without that bit would say that the client is awake.
+//! - IEEE 802.11-2020 §11.2.3.6 (a sleeping client wakes for beacons; if the map announces packets, it polls
+//!   frame by frame).
 //!
 //! # Where we differ, and why
-//! 1. A radio that sleeps wakes for every beacon of the access point that it joined first.
-//! 2. Those who are told by one beacon that packets are held ask as soon as the medium is idle, so that two of them collide at first; the standard
-//!    has each wait for a random time.
-//! 3. A packet that is being tried when a radio has to turn away is finished or given up, as drivers' flushing of queues ends it.
+//! 1. A sleeping radio wakes for every beacon of the access point that it joined first.
+//! 2. Clients that learn from one beacon that packets are buffered poll as soon as the medium is idle, so
+//!    that two of them collide at first. The standard has each wait for a random time.
+//! 3. A packet that is being tried when a radio has to leave its channel is finished or given up, as when
+//!    drivers flush their queues.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -23,11 +26,11 @@ use super::message::Message;
 use super::scan::Search;
 use super::{AirConfig, ClientConfig, Scan, Slot, Timer, Wlan};
 
-/// A farewell that is not acknowledged by then is not waited for.
+/// Longest wait for the acknowledgement of a null frame that announces sleep.
 const FAREWELL: Duration = Duration::from_millis(10);
-/// A radio wakes so long before a beacon.
+/// How long before a beacon a radio wakes.
 const EARLY: Duration = Duration::from_millis(2);
-/// A radio goes back to sleep if no beacon comes for so long.
+/// How long after the beacon was due a radio goes back to sleep if none comes.
 const LATE: Duration = Duration::from_millis(10);
 
 #[derive(Debug)]
@@ -39,39 +42,39 @@ pub(super) struct Client {
     pub(super) switch: Duration,
     slots: Vec<Slot>,
     pub(super) state: State,
-    /// When its wait is over.
+    /// When its current wait ends.
     until: Option<Instant>,
-    /// Farewells that are not acknowledged yet.
+    /// Null frames announcing sleep that are not acknowledged yet.
     farewells: u32,
     pub(super) scan: Option<Scan>,
     pub(super) search: Search,
-    /// What it would send if it were there.
+    /// Packets that wait until the radio is back on its channel.
     pub(super) kept: Kept,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// It stays on a channel.
+    /// Stays on a channel.
     Still,
-    /// It is in a slot.
+    /// Is in a slot.
     Dwelling(usize),
-    /// It tells access points that it will be away.
+    /// Announces sleep to the access points before it turns to the channel of a slot.
     Leaving(usize),
-    /// It turns to the channel of a slot.
+    /// Switches to the channel of a slot.
     Turning(usize),
-    /// It tells access points that it will be away, to look for others.
+    /// Announces sleep to the access points before it scans.
     Parting,
-    /// It turns to a channel of its scan; behind the last one, back to its own.
+    /// Switches to a channel of its scan; after the last one, back to its own.
     Hopping(usize),
-    /// It listens there before it asks who is there.
+    /// Listens on the channel before it sends the probe request.
     Hushed(usize),
-    /// It listens there, for the first time or for as long as it takes.
+    /// Listens on the channel: until the minimum time, or until the full time if it `stays`.
     Searching { leg: usize, stays: bool },
-    /// It tells access points that it will sleep.
+    /// Announces to the access points that it will sleep.
     Yawning,
-    /// It sleeps.
+    /// Sleeps.
     Dozing,
-    /// It listens for a beacon, or for what it has asked for.
+    /// Listens for a beacon, or for packets that it has polled for.
     Listening,
 }
 
@@ -94,7 +97,7 @@ impl Client {
         }
     }
 
-    /// Whether it can be on that channel.
+    /// Whether it can use that channel.
     pub(super) const fn reaches(&self, channel: u8) -> bool {
         self.roams || self.channel == channel
     }
@@ -103,12 +106,12 @@ impl Client {
         self.slots.is_empty()
     }
 
-    /// It saves power: what it sends says that it sleeps afterwards.
+    /// Whether it saves power: its frames say that it sleeps afterwards.
     pub(super) const fn dozes(&self) -> bool {
         matches!(self.state, State::Yawning | State::Dozing | State::Listening)
     }
 
-    /// It looks for access points.
+    /// Whether it scans for access points.
     pub(super) const fn searches(&self) -> bool {
         matches!(
             self.state,
@@ -116,19 +119,20 @@ impl Client {
         )
     }
 
-    /// It is on its way to another channel, or on one that is not its own.
+    /// Whether it is switching to another channel, or is on one that is not its own.
     pub(super) const fn is_under_way(&self) -> bool {
         self.searches() || matches!(self.state, State::Leaving(_) | State::Turning(_))
     }
 
-    /// It is about to sleep, when all that it has to send is sent: the last frame says so.
+    /// Whether it is about to sleep once its queue is empty. The last frame announces it.
     pub(super) const fn is_going_to_sleep(&self) -> bool {
         matches!(self.state, State::Yawning)
     }
 }
 
 impl Wlan {
-    /// Whether a radio misses the beacons on the channel of an interface: for those it wakes when it sleeps.
+    /// Whether a radio misses the beacons on an interface's channel. A sleeping radio does not: it wakes for
+    /// them.
     pub(super) fn is_away(&self, place: usize) -> bool {
         let of = &self.interfaces[place];
         let client = &self.clients[of.client];
@@ -138,7 +142,7 @@ impl Wlan {
         !here || client.is_under_way()
     }
 
-    /// A radio takes turns on channels from now on.
+    /// Makes a radio take turns on channels from now on.
     pub(super) fn plan(&mut self, now: Instant, station: StationId, slots: Vec<Slot>) {
         let Some(client) = self.client_at(station) else {
             return;
@@ -150,7 +154,7 @@ impl Wlan {
         }
     }
 
-    /// A radio sleeps between beacons, or no longer.
+    /// Makes a radio start or stop sleeping between beacons.
     pub(super) fn save_power(&mut self, now: Instant, station: StationId, on: bool) {
         let Some(client) = self.client_at(station) else {
             return;
@@ -181,7 +185,7 @@ impl Wlan {
         self.air.handle(now, Input::Tune(station, channel));
     }
 
-    /// The associations whose access points are on the radio's channel.
+    /// Associations whose access points are on the radio's channel.
     pub(super) fn members_here(&self, client: usize) -> Vec<usize> {
         let of = &self.clients[client];
         let here = |&place: &usize| {
@@ -192,7 +196,8 @@ impl Wlan {
         of.interfaces.clone().filter(here).collect()
     }
 
-    /// Tells all access points of the channel that the radio will sleep; what follows waits for their acknowledgements, but not for ever.
+    /// Tells all access points on the channel that the radio will sleep. The next step waits for their
+    /// acknowledgements, at most for `FAREWELL`.
     pub(super) fn say_farewell(&mut self, now: Instant, client: usize, state: State) {
         let members = self.members_here(client);
         self.clients[client].farewells = members.len() as u32;
@@ -205,7 +210,7 @@ impl Wlan {
         }
     }
 
-    /// A frame without contents is done with: perhaps the last farewell.
+    /// Handles the fate of a null frame: perhaps the last one that announces sleep.
     pub(super) fn farewell_is_said(&mut self, now: Instant, client: usize, asleep: bool) {
         let of = &mut self.clients[client];
         if !asleep || !matches!(of.state, State::Leaving(_) | State::Parting | State::Yawning) {
@@ -217,7 +222,7 @@ impl Wlan {
         }
     }
 
-    /// All farewells are said: turns away, or falls asleep.
+    /// Leaves the channel or falls asleep, after all access points were told.
     pub(super) fn go(&mut self, now: Instant, client: usize) {
         let of = &self.clients[client];
         let (state, until) = match of.state {
@@ -230,7 +235,7 @@ impl Wlan {
         self.take_back(now, client);
     }
 
-    /// When to listen for the next beacon.
+    /// When to wake for the next beacon.
     fn next_beacon(&self, now: Instant, client: usize) -> Instant {
         let mut interfaces = self.clients[client].interfaces.clone();
         let ap = interfaces.find_map(|place| self.interfaces[place].ap);
@@ -244,7 +249,7 @@ impl Wlan {
         Instant::from_nanos(next.as_nanos() - EARLY.as_nanos() as u64)
     }
 
-    /// Tells all access points of the channel that the radio is awake.
+    /// Tells all access points on the channel that the radio is awake.
     pub(super) fn greet(&mut self, now: Instant, client: usize) {
         for place in self.members_here(client) {
             self.say_up(now, place, Message::Null, false);
@@ -294,14 +299,14 @@ impl Wlan {
         self.enter_state(client, State::Listening, Some(now + EARLY + LATE));
     }
 
-    /// A client that sleeps has something to send: it need not wait for a beacon.
+    /// Wakes a sleeping client that has something to send. It need not wait for a beacon.
     pub(super) fn wake_to_send(&mut self, now: Instant, client: usize) {
         if self.clients[client].state == State::Dozing {
             self.listen(now, client);
         }
     }
 
-    /// A beacon has arrived: what it says is held is asked for.
+    /// Polls for the packets that a beacon announces.
     pub(super) fn wake_for_traffic(&mut self, now: Instant, client: usize, ap: Option<usize>, beacon: u64) {
         if self.clients[client].state != State::Listening {
             return;
@@ -326,7 +331,7 @@ impl Wlan {
         self.say_up(now, place, Message::PsPoll, true);
     }
 
-    /// A packet that was asked for has arrived.
+    /// Handles the arrival of a packet that was polled for.
     pub(super) fn polled(&mut self, now: Instant, place: usize, more: bool) {
         let client = self.interfaces[place].client;
         if self.clients[client].state != State::Listening {

@@ -1,16 +1,22 @@
-//! Looking for access points: a radio turns to one channel after the other, listens, or asks who is there.
+//! Scanning for access points: a radio turns to one channel after the other and listens, or sends a probe
+//! request.
 //!
 //! # Sources
-//! - IEEE 802.11-2020 §11.1.4.2.1 (passive scanning: each channel is listened to for at most a maximum time), §11.1.4.3.2 (active scanning: a delay,
-//!   a probe request, on to the next channel if nothing is heard within the minimum time, otherwise at the maximum time).
-//! - Linux `net/mac80211/scan.c`: dwell times; the access points of the radio's own channel are told that it sleeps, so that they hold what comes.
-//! - Nicholson, Wolchok and Noble 2010 (Juggler), §3.3: the same, and what turning to a channel costs; Mishra, Shin and Arbaugh 2003: probing is most
-//!   of what a hand-off takes.
+//! - IEEE 802.11-2020 §11.1.4.2.1 (passive scanning: the radio listens to each channel for at most a maximum
+//!   time).
+//! - IEEE 802.11-2020 §11.1.4.3.2 (active scanning: a delay, then a probe request; on to the next channel
+//!   after the minimum time if nothing is heard, otherwise after the maximum time).
+//! - Linux `net/mac80211/scan.c`: dwell times. The radio tells the access points of its own channel that it
+//!   sleeps, so that they buffer its packets.
+//! - Nicholson, Wolchok and Noble 2010 (Juggler), §3.3: the same, and the cost of a channel switch.
+//! - Mishra, Shin and Arbaugh 2003: probing takes most of a hand-off.
 //!
 //! # Where we differ, and why
-//! 1. A channel counts as empty if no beacon and no answer to a question was heard; the standard goes by whether the medium was busy at all.
-//! 2. Times count from when the question is queued: on a busy channel it may be asked later, or on the next channel.
-//! 3. Whoever scans on behalf of several associations does it once for all of them.
+//! 1. A channel counts as empty if no beacon and no probe response was heard. The standard goes by whether
+//!    the medium was busy at all.
+//! 2. Times count from when the probe request is queued. On a busy channel it may go out later, or on the
+//!    next channel.
+//! 3. A radio with several associations scans once for all of them.
 //!
 //! # Checked by
 //! `scan_tests`.
@@ -24,14 +30,14 @@ use super::message::{Message, Tag};
 use super::radio::State;
 use super::{Frame, Wlan, WlanOutput};
 
-/// What a radio that scans remembers.
+/// State of a scan.
 #[derive(Debug)]
 pub(super) struct Search {
-    /// The channel that it comes back to.
+    /// Channel to return to.
     home: u8,
-    /// It sleeps when it is back.
+    /// Whether it sleeps once it is back.
     pub(super) sleeps: bool,
-    /// Somebody was heard on this channel.
+    /// Whether an access point was heard on this channel.
     heard: bool,
     found: Vec<StationId>,
 }
@@ -54,7 +60,7 @@ impl Wlan {
         }
     }
 
-    /// Begins a scan, unless the radio is on its way anyway.
+    /// Begins a scan, unless the radio is busy with another channel.
     pub(super) fn start_scan(&mut self, now: Instant, client: usize) {
         let of = &mut self.clients[client];
         let sleeps = matches!(of.state, State::Dozing | State::Listening);
@@ -66,21 +72,21 @@ impl Wlan {
             ..Search::new(of.channel)
         };
         if sleeps {
-            // Its access points know.
+            // Its access points know already that it sleeps.
             self.hop(now, client, 0);
         } else {
             self.say_farewell(now, client, State::Parting);
         }
     }
 
-    /// The channel of a step; behind the last one, the radio's own.
+    /// Channel of a step; after the last one, the radio's own.
     fn channel_of_leg(&self, client: usize, leg: usize) -> u8 {
         let of = &self.clients[client];
         let channels = of.scan.as_ref().map_or(&[][..], |scan| &scan.channels);
         channels.get(leg).copied().unwrap_or(of.search.home)
     }
 
-    /// Turns to the channel of a step, which takes no time if the radio is there already.
+    /// Switches to the channel of a step. This takes no time if the radio is there already.
     pub(super) fn hop(&mut self, now: Instant, client: usize, leg: usize) {
         let of = &self.clients[client];
         let stays = self.channel_of_leg(client, leg) == of.channel;
@@ -92,7 +98,7 @@ impl Wlan {
         }
     }
 
-    /// The radio is on the channel of a step.
+    /// Starts a step once the radio is on its channel.
     pub(super) fn land(&mut self, now: Instant, client: usize, leg: usize) {
         let channel = self.channel_of_leg(client, leg);
         self.tune(now, client, Some(channel));
@@ -112,7 +118,7 @@ impl Wlan {
         }
     }
 
-    /// Asks everybody on the channel who is there.
+    /// Broadcasts a probe request on the channel.
     pub(super) fn ask_around(&mut self, now: Instant, client: usize, leg: usize) {
         let of = &self.clients[client];
         let Some(ScanWay::Active { least, .. }) = of.scan.as_ref().map(|scan| scan.way) else {
@@ -129,7 +135,7 @@ impl Wlan {
         self.say(now, station, Destination::Everyone, tag, frame);
     }
 
-    /// Its time on a channel is over, unless somebody was heard there and more may follow.
+    /// Leaves the channel at the end of its time, unless somebody was heard there and more may follow.
     pub(super) fn search_is_over(&mut self, now: Instant, client: usize, leg: usize, stayed: bool) {
         let of = &self.clients[client];
         let more = match of.scan.as_ref().map(|scan| scan.way) {
@@ -146,7 +152,8 @@ impl Wlan {
         }
     }
 
-    /// A radio has heard an access point: those look out for it who want to join it.
+    /// Notes that a radio has heard an access point, for the scan and for the interfaces that want to join
+    /// it.
     pub(super) fn find(&mut self, now: Instant, client: usize, from: StationId) {
         let ap = self.access_point_at(from);
         for place in self.clients[client].interfaces.clone() {
@@ -165,12 +172,12 @@ impl Wlan {
         }
     }
 
-    /// The radio is back on its own channel.
+    /// Ends the scan once the radio is back on its own channel.
     fn come_home(&mut self, now: Instant, client: usize) {
         let of = &self.clients[client];
         let (station, places) = (of.station, of.interfaces.clone());
         if of.search.sleeps {
-            // Its access points believe that it does.
+            // Its access points assume that it sleeps.
             self.enter_state(client, State::Yawning, None);
             self.go(now, client);
             self.send_kept(now, client);

@@ -1,4 +1,4 @@
-//! A radio that looks for access points.
+//! Scans for access points.
 
 use super::tests::{ms, station, until};
 use super::*;
@@ -10,11 +10,11 @@ const CLIENT: StationId = StationId(2);
 const FIRST: InterfaceId = InterfaceId(0);
 const HOME: StationId = StationId(0);
 const OTHER: StationId = StationId(1);
-/// On the second of these is nobody.
+/// The channels of the scan. The second one is empty.
 const CHANNELS: [u8; 3] = [36, 40, 48];
 const TURN: Duration = Duration::from_millis(5);
 
-/// Access points on channels 36 and 48; a client between them, on channel 36 until it turns to another.
+/// Access points on channels 36 and 48, and a client between them, which starts on channel 36.
 fn config(scan: Scan) -> WlanConfig {
     let stations = Vec::from([
         station("home", 0, 36),
@@ -35,7 +35,7 @@ fn config(scan: Scan) -> WlanConfig {
     }
 }
 
-/// Whom a scan that begins at `start` finds, and when it is over.
+/// Access points that a scan started at `start` finds, and when it ends.
 fn scanned(scan: Scan, seed: u64, start: Instant) -> (Vec<(Instant, StationId)>, Instant) {
     let mut wlan = Wlan::new(seed, &config(scan)).unwrap();
     wlan.handle(start, WlanInput::Scan(CLIENT));
@@ -58,9 +58,9 @@ fn a_passive_scan_listens_to_each_channel_for_as_long_as_it_is_told() {
     for seed in 0..10 {
         let (found, end) = scanned(Scan::passive(CHANNELS.into()), seed, ms(300));
         let who: Vec<StationId> = found.iter().map(|&(_, from)| from).collect();
-        // 111 ms are longer than from beacon to beacon: nobody who is there is missed.
+        // 111 ms are longer than from beacon to beacon: the scan misses no access point.
         assert_eq!(who, [HOME, OTHER]);
-        // The first channel is where it is; then it turns twice, and back.
+        // The radio starts on the first channel. Then it switches twice, and back.
         assert_eq!(end, ms(300 + 3 * 111) + TURN * 3);
         assert!(found[0].0 < ms(300 + 111) && found[1].0 >= ms(300 + 2 * 111) + TURN * 2);
     }
@@ -73,7 +73,7 @@ fn who_listens_for_a_quarter_of_the_interval_hears_a_quarter_of_the_beacons() {
     let channels = Vec::from([48]);
     let starts = 0..40_u32;
     let hits = starts.filter(|&start| {
-        // Each begins a fortieth of an interval later.
+        // Each scan begins a fortieth of an interval later.
         let start = ms(500) + BEACON_INTERVAL * start / 40;
         let channels = channels.clone();
         let (found, _) = scanned(Scan { channels, way }, 1, start);
@@ -94,12 +94,13 @@ fn an_active_scan_leaves_an_empty_channel_early_and_asks_where_it_stays() {
     let (found, end) = scanned(Scan { channels, way }, 1, ms(300));
     let who: Vec<StationId> = found.iter().map(|&(_, from)| from).collect();
     assert_eq!(who, [HOME, OTHER]);
-    // 4 + 20 ms where somebody answers, 4 + 7 where nobody does.
+    // 4 + 20 ms on a channel with an answer, 4 + 7 on one without.
     assert_eq!(end, ms(300 + 24 + 11 + 24) + TURN * 3);
-    // 250 bytes at 6 Mb/s, after the question and its own access to the medium: in less than two milliseconds, unless a beacon came before.
+    // 250 bytes at 6 Mb/s, after the probe request and their own medium access: less than 2 ms, unless a
+    // beacon came first.
     let asked = ms(300 + 24 + 11 + 4) + TURN * 2;
     assert!(found[1].0 < asked + Duration::from_millis(2), "{found:?}");
-    // Linux's own times: as long on an empty channel.
+    // Linux's own times: an empty channel takes as long.
     let (found, end) = scanned(Scan::active(CHANNELS.into()), 1, ms(300));
     assert_eq!((found.len(), end), (2, ms(300 + 3 * 60) + TURN * 3));
 }
@@ -113,7 +114,7 @@ fn at_home(scan: Scan) -> Wlan {
     wlan
 }
 
-/// When packets arrived, each way, by their numbers.
+/// Arrival times of packets in one direction, by their tokens.
 fn arrivals(outputs: &[(Instant, WlanOutput)], way: Direction) -> Vec<(u64, Instant)> {
     let arrivals = outputs.iter().filter_map(|&(at, output)| match output {
         WlanOutput::Delivered { direction, token, .. } if direction == way => Some((token, at)),
@@ -124,7 +125,7 @@ fn arrivals(outputs: &[(Instant, WlanOutput)], way: Direction) -> Vec<(u64, Inst
 
 #[test]
 fn a_radio_that_scans_does_not_hear_its_own_channel_and_loses_nothing_that_is_held() {
-    // It is away from its channel for 2 × 111 ms and three turns.
+    // The radio is away from its channel for 2 × 111 ms and three switches.
     let mut wlan = at_home(Scan::passive(Vec::from([40, 48])));
     let end = ms(300 + 2 * 111) + TURN * 3;
     wlan.handle(ms(300), WlanInput::Scan(CLIENT));
@@ -133,19 +134,19 @@ fn a_radio_that_scans_does_not_hear_its_own_channel_and_loses_nothing_that_is_he
         let now = ms(300 + 10 * step);
         outputs.extend(until(&mut wlan, now));
         if now < end {
-            // The access point knows that nobody listens, and nothing is said on the wrong channel.
+            // The access point knows that the client is away, and nothing is sent on the wrong channel.
             let failures = [HOME, CLIENT].map(|station| wlan.air().counters(station).failures);
             assert_eq!(failures, [0, 0]);
         }
         wlan.handle(now, WlanInput::Down(FIRST, Load::new(500, step)));
         wlan.handle(now, WlanInput::Up(FIRST, Load::new(500, step)));
     }
-    // Back at 537 ms, both send, and may collide.
+    // When the radio is back at 537 ms, both sides send, and may collide.
     outputs.extend(until(&mut wlan, ms(700)));
     let over = outputs
         .iter()
         .find(|(_, output)| *output == WlanOutput::Scanned(CLIENT));
-    // Its farewell is on the air for less than a millisecond.
+    // The frame that announces sleep is on the air for less than 1 ms.
     let over = over.unwrap().0;
     assert!((end..end + Duration::from_millis(1)).contains(&over), "{over:?}");
     for way in [Direction::Down, Direction::Up] {
@@ -173,7 +174,7 @@ fn who_looks_on_all_channels_joins_where_the_access_point_is() {
     let states: Vec<(LinkState, Instant)> = states.collect();
     let names: Vec<LinkState> = states.iter().map(|&(state, _)| state).collect();
     assert_eq!(names, [LinkState::Joining, LinkState::Carrier, LinkState::Up]);
-    // Three channels of 60 ms, three turns, 10 ms of association and its frames.
+    // Three channels of 60 ms, three switches, and 10 ms of association with its frames.
     let carrier = ms(300 + 3 * 60 + 10) + TURN * 3;
     let late = Duration::from_millis(5);
     assert!((carrier..carrier + late).contains(&states[1].1), "{states:?}");

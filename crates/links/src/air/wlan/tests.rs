@@ -11,7 +11,7 @@ pub(super) fn station(name: &str, x_mm: i64, channel: u8) -> StationConfig {
     }
 }
 
-/// Two access points on different channels and a client with two interfaces between them.
+/// Two access points on different channels, and a client with two interfaces between them.
 fn config() -> WlanConfig {
     let stations = Vec::from([
         station("ap-1", 0, 36),
@@ -81,7 +81,7 @@ fn joining_takes_a_scan_four_frames_and_an_address() {
     let states = states(&outputs, FIRST);
     let names: Vec<_> = states.iter().map(|&(_, state)| state).collect();
     assert_eq!(names, [LinkState::Joining, LinkState::Carrier, LinkState::Up]);
-    // 30 ms of scan, 10 of association with its frames; then 1 s for DHCP.
+    // 30 ms of scan and 10 ms of association, with their frames; then 1 s for DHCP.
     assert!((45..50).contains(&states[1].0), "{states:?}");
     assert!(
         (1_000..1_020).contains(&(states[2].0 - states[1].0)),
@@ -129,7 +129,7 @@ fn beacons_come_every_hundred_time_units() {
         })
         .collect();
     assert!((98..=101).contains(&beacons.len()), "{}", beacons.len());
-    // The other one is on another channel.
+    // The other access point is on another channel.
     assert!(!outputs.iter().any(|(_, output)| {
         matches!(
             output,
@@ -151,7 +151,7 @@ fn an_access_point_out_of_reach_is_given_up() {
     assert_eq!(states.last().map(|&(_, state)| state), Some(LinkState::Down));
 }
 
-/// The client is out of reach from then on, and knows it so many milliseconds later.
+/// Moves the client out of reach, and checks that it notices this many milliseconds later.
 fn assert_notices_within(wlan: &mut Wlan, from: Instant, after_ms: core::ops::Range<u64>) {
     let away = Position {
         x_mm: 800_000,
@@ -167,7 +167,7 @@ fn assert_notices_within(wlan: &mut Wlan, from: Instant, after_ms: core::ops::Ra
 #[test]
 fn who_walks_away_notices_by_missing_beacons() {
     let mut wlan = joined();
-    // Seven beacons and the frame that asks.
+    // Seven beacons and the probe.
     assert_notices_within(&mut wlan, ms(2_000), 600..950);
 }
 
@@ -207,7 +207,7 @@ fn one_radio_keeps_two_associations_in_slots_and_loses_nothing() {
         LinkState::Up,
         "missing beacons while away is no reason to leave"
     );
-    // One packet every 5 ms to each interface: access points hold what comes while the radio is away.
+    // One packet every 5 ms to each interface. Access points buffer packets while the radio is away.
     let mut outputs = Vec::new();
     for step in 0..400_u64 {
         let now = ms(12_000 + 5 * step);
@@ -263,7 +263,8 @@ fn what_a_radio_in_slots_sends_waits_for_the_channel_of_its_access_point() {
     );
 }
 
-/// What a radio in slots does: when it turned away from a channel, as its farewell was acknowledged, and when it said on its return that it is awake.
+/// Times in slots: when the radio left a channel (its sleep was acknowledged), and when it announced on its
+/// return that it is awake.
 fn turns(switch: Duration) -> Vec<(Instant, Instant)> {
     let mut wlan = in_slots(switch);
     wlan.monitor(CLIENT);
@@ -288,7 +289,8 @@ fn turns(switch: Duration) -> Vec<(Instant, Instant)> {
     turns
 }
 
-/// Joined at the first access point, and from 2 s on half of the time on the other one's channel, without an association there.
+/// Joined at the first access point. From 2 s on, half of the time on the other one's channel, without an
+/// association there.
 fn in_slots(switch: Duration) -> Wlan {
     let mut config = config();
     config.clients[0].switch = switch;
@@ -309,11 +311,13 @@ const SLOT: Duration = Duration::from_millis(100);
 fn a_radio_is_away_for_as_long_as_turning_costs() {
     for switch in [0, 2_000, 20_000].map(Duration::from_micros) {
         let turns = turns(switch);
-        // The first slot is on the channel where it was; then it is away for a slot, and turns twice.
+        // The first slot is on the radio's own channel. Then the radio is away for a slot, and switches
+        // twice.
         let away: Vec<_> = turns.iter().map(|&(away, back)| back.since(away)).collect();
         let (first, others) = away.split_first().unwrap();
         assert!(others.len() >= 7, "{turns:?}");
-        // The medium may be busy with a beacon on its return, and what is left of a backoff is waited for.
+        // On its return the medium may be busy with a beacon, and the radio waits for the rest of its
+        // backoff.
         let late = Duration::from_micros(34 + 15 * 9 + 500);
         assert!((switch..switch + late).contains(first), "{switch:?}: {first:?}");
         for away in others {
@@ -323,7 +327,7 @@ fn a_radio_is_away_for_as_long_as_turning_costs() {
     }
 }
 
-/// Datagrams that arrive in 10 s, of more than there is room for.
+/// Datagrams that arrive in 10 s, when more are offered than fit.
 fn delivered_in_slots(switch: Duration) -> usize {
     let mut wlan = in_slots(switch);
     let mut count = 0;
@@ -341,7 +345,7 @@ fn what_turning_costs_is_missing_from_the_goodput() {
     let free = delivered_in_slots(Duration::ZERO) as f64;
     for switch_ms in [5, 20] {
         let kept = delivered_in_slots(Duration::from_millis(switch_ms)) as f64 / free;
-        // One slot of 100 ms in a round of two and two turns.
+        // One slot of 100 ms in a round of two slots and two switches.
         let expected = 200.0 / (200.0 + 2.0 * switch_ms as f64);
         assert!(
             (kept / expected - 1.0).abs() < 0.01,
@@ -363,9 +367,9 @@ fn a_sleeping_client_polls_what_is_held_for_it() {
     let first = outputs
         .iter()
         .find(|(_, output)| matches!(output, WlanOutput::Delivered { .. }));
-    // After the next beacon, at most an interval later.
+    // After the next beacon, which comes at most an interval later.
     assert!(first.unwrap().0 <= ms(3_110), "{first:?}");
-    // Awake again, a packet comes at once.
+    // If the client is awake again, a packet arrives at once.
     wlan.handle(ms(4_000), WlanInput::PowerSave(CLIENT, false));
     until(&mut wlan, ms(4_010));
     wlan.handle(ms(4_010), WlanInput::Down(FIRST, Load::new(500, 9)));
@@ -414,7 +418,7 @@ fn what_is_queued_is_sent_before_a_client_sleeps() {
     wlan.handle(ms(2_000), WlanInput::PowerSave(CLIENT, true));
     wlan.handle(ms(2_000), WlanInput::Up(FIRST, Load::new(500, 3)));
     assert_eq!(delivered(&until(&mut wlan, ms(2_200))), [0, 1, 2, 3]);
-    // The access point knows that it sleeps: nothing is sent to nobody.
+    // The access point knows that it sleeps and sends it nothing.
     for token in 10..20 {
         wlan.handle(ms(2_200), WlanInput::Down(FIRST, Load::new(500, token)));
     }

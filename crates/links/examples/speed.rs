@@ -1,4 +1,5 @@
-//! How many packets per second of one core pass through each kind of link: `cargo run --release -p links --example speed`.
+//! Measures how many packets per second each kind of link handles on one core:
+//! `cargo run --release -p links --example speed`.
 #![expect(
     clippy::disallowed_methods,
     reason = "it drives the room from outside and measures wall time"
@@ -13,7 +14,7 @@ use units::{Bitrate, Duration, Instant};
 /// Packets per measured run.
 const PACKETS: u64 = 2_000_000;
 
-/// A sender that keeps `window` packets in the link, driven as the contract says.
+/// A sender that keeps `window` packets in the link and follows the driver's contract.
 fn pass(network: &mut Network, from: Instant, packets: u64, window: u64) -> Instant {
     let (mut now, mut sent, mut left) = (from, 0, 0);
     while left < packets {
@@ -57,7 +58,7 @@ fn measure(name: &str, config: impl Into<NetworkConfig>, packets: u64, window: u
     println!("{name:32} {:6.2} M packets/s", packets as f64 / best / 1e6);
 }
 
-/// So many access points of one channel, 15 m from each other, the client beside the first one; all say that they are there.
+/// Access points on one channel, 15 m apart, with the client next to the first one. All send beacons.
 fn wireless(aps: i64, medium: Medium) -> NetworkConfig {
     let ap = |n: i64| {
         let x_mm = n * 15_000;
@@ -70,7 +71,7 @@ fn wireless(aps: i64, medium: Medium) -> NetworkConfig {
     }
 }
 
-/// How long it takes to move the client among five access points: the driver waits for it.
+/// Measures how long a move of the client among five access points takes. The driver waits for it.
 fn measure_moves(name: &str, fading: Option<Fading>) {
     let access_point = |n: i64| {
         let mut config = WifiConfig::new(

@@ -1,12 +1,12 @@
-//! What goes into the links and what comes out of them: the contract that `lab` (real time) and `sim` (virtual time) share.
+//! Inputs and outputs of the links: the contract that `lab` (real time) and `sim` (virtual time) share.
 
 use units::{Bitrate, Db, Dbm, Duration, SeqNum};
 
-/// One link between the client and the rest of the world; the index of its description in the plan.
+/// One link between the client and the rest of the world: the index of its configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(pub u16);
 
-/// Which way a packet goes.
+/// Direction of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// From the client.
@@ -15,29 +15,30 @@ pub enum Direction {
     Down,
 }
 
-/// The place of a direction in a pair.
+/// Index of a direction in a pair.
 pub(crate) fn side(direction: Direction) -> usize {
     usize::from(direction == Direction::Down)
 }
 
-/// One IP packet. Its bytes stay in the world; the models see how long it is and hand the token back.
+/// One IP packet. The world keeps its bytes. The models only use its length and return the token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
     /// The link it travels on.
     pub link: LinkId,
-    /// Which way.
+    /// Its direction.
     pub direction: Direction,
     /// Length of the IP packet, in bytes.
     pub bytes: u32,
-    /// Whether its sender understands ECN (ECT(0), ECT(1) or CE): only then may a queue mark instead of drop.
+    /// Whether its sender understands ECN (ECT(0), ECT(1) or CE). Only then may a queue mark it instead of
+    /// dropping it.
     pub ect: bool,
-    /// The world's name for it.
+    /// The world's identifier for it.
     pub token: u64,
-    /// Its flow, for queues that keep flows apart ([`crate::wifi::WifiConfig::fq_codel`]).
+    /// Its flow, for queues that separate flows ([`crate::wifi::WifiConfig::fq_codel`]).
     pub flow: u32,
 }
 
-/// Where something stands, in millimetres on the plan.
+/// A position on the plan, in millimetres.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Position {
     /// East.
@@ -46,31 +47,34 @@ pub struct Position {
     pub y_mm: i64,
 }
 
-/// Something that happens to the links.
+/// An event that the world reports to the links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
     /// A packet enters a link.
     Packet(Packet),
     /// The client's radio moved.
     Moved(Position),
-    /// The client wants to be associated with this access point (no effect on cables and cells, which are always attached).
+    /// The client wants to associate with this access point. No effect on cables and cells, which are always
+    /// attached.
     Associate(LinkId),
-    /// The client leaves this access point on purpose.
+    /// The client leaves this access point deliberately.
     Leave(LinkId),
-    /// Something breaks or is mended.
+    /// A fault begins, changes or ends.
     Fault(LinkId, Fault),
 }
 
-/// What can be done to a link from outside.
+/// Faults that the world can apply to a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// `true`: every packet, also what is queued or in flight, is dropped both ways without a sign; WiFi beacons stop being
-    /// counted as proof, but go on. `false`: ends it.
+    /// Black hole. `true`: drops every packet in both directions silently, including queued and in-flight
+    /// ones. WiFi beacons continue but do not count as a sign of life. `false`: ends the black hole.
     Blackhole(bool),
-    /// `true`: the link is gone and says so at once (carrier lost, access point switched off). `false`: it is back.
+    /// `true`: the link goes down and reports it at once (carrier lost, access point switched off). `false`:
+    /// it is back.
     Down(bool),
-    /// A new rate of the bottleneck (cable and constant cell; for WiFi, of the backhaul) in each direction; zero holds everything. A
-    /// traced cell keeps its trace. Behind a shared bottleneck it is that one's rate.
+    /// A new rate of the bottleneck in each direction. Zero stops delivery. It applies to cables,
+    /// constant-rate cells and the backhaul of WiFi links. A traced cell keeps its trace. Behind a shared
+    /// bottleneck it is the rate of that bottleneck.
     Rate {
         /// From the client.
         up: Bitrate,
@@ -81,14 +85,14 @@ pub enum Fault {
     Attenuation(Db),
 }
 
-/// Something that the world must carry out or may record. Order is the order in which it happened.
+/// An event that the world must carry out or may record. Outputs are in the order of their events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
-    /// The packet leaves the link at its other end now.
+    /// The packet leaves the link at its far end now.
     Delivered {
         /// The packet as it entered.
         packet: Packet,
-        /// The link's queue marked it: the world sets CE before passing it on.
+        /// Whether the link's queue marked it. If so, the world sets CE before it forwards the packet.
         ce: bool,
     },
     /// The packet is lost.
@@ -100,44 +104,46 @@ pub enum Output {
     },
     /// The client heard a beacon of this access point.
     Beacon {
-        /// Whose.
+        /// Its link.
         link: LinkId,
-        /// How strong it was.
+        /// Its signal strength.
         signal: Dbm,
     },
-    /// The client's monitor interface heard a frame of this access point's to the client. Only where one listens.
+    /// The client's monitor interface heard a frame from this access point to the client. Only with a monitor
+    /// interface.
     Heard {
-        /// Whose.
+        /// Its link.
         link: LinkId,
-        /// What it showed.
+        /// The frame.
         frame: Heard,
     },
-    /// A station has received a datagram of the background ([`crate::Background`]): each one that hears it, of those to everyone.
+    /// A station received a datagram of the background traffic ([`crate::Background`]). Broadcasts give one
+    /// output per receiver.
     Background {
-        /// Whose: an index in [`crate::Background::flows`].
+        /// Its flow: an index in [`crate::Background::flows`].
         flow: u32,
         /// Length of the IP packet.
         bytes: u32,
     },
-    /// The link changed its state towards the client.
+    /// The link changed its state as seen by the client.
     State {
-        /// Which.
+        /// The link.
         link: LinkId,
-        /// What it is now.
+        /// Its new state.
         state: LinkState,
     },
 }
 
-/// A frame that was received well, as a monitor interface shows it.
+/// A frame received without errors, as a monitor interface shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Heard {
-    /// Sequence number; access points number what they send to the client by itself, as they do QoS data.
+    /// Sequence number. Access points number their frames to the client separately, as with QoS data.
     pub number: SeqNum,
     /// The retry bit.
     pub retry: bool,
-    /// The rate at which it was sent.
+    /// Its data rate.
     pub rate: Bitrate,
-    /// Length with header and check sum.
+    /// Length with header and FCS.
     pub bytes: u32,
 }
 
@@ -146,7 +152,7 @@ pub struct Heard {
 pub enum DropReason {
     /// The queue was full.
     QueueFull,
-    /// The queue's management chose it.
+    /// The queue's AQM dropped it.
     Aqm,
     /// Random loss of a cable.
     Loss,
@@ -154,11 +160,11 @@ pub enum DropReason {
     Retries,
     /// The link is not attached (not associated, down, or out of coverage).
     Detached,
-    /// A fault swallowed it.
+    /// A fault dropped it.
     Fault,
 }
 
-/// What a link is towards the client: the same for every kind, as a host's link layer would show it.
+/// State of a link as the client's link layer would show it. The same for every kind of link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkState {
     /// No carrier.
@@ -171,24 +177,24 @@ pub enum LinkState {
     Up,
 }
 
-/// What a link has carried since the start; `airtime` is zero for all but WiFi.
+/// Totals of a link since the start. `airtime` is zero except for WiFi.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Packets delivered, both ways.
     pub delivered: u64,
     /// Bytes of those packets.
     pub delivered_bytes: u64,
-    /// Packets dropped, both ways, for whatever reason.
+    /// Packets dropped in both directions, for any reason.
     pub dropped: u64,
-    /// Packets that left with a CE mark of the link's own.
+    /// Packets that this link marked with CE.
     pub ce_marks: u64,
-    /// Transmissions of packets over the air (first attempts and repeats; beacons are not counted).
+    /// Transmissions of packets over the air: first attempts and retransmissions, without beacons.
     pub frames: u64,
-    /// Of these, repeats.
+    /// Of these, retransmissions.
     pub retries: u64,
     /// Of these, attempts in which two stations collided.
     pub collisions: u64,
-    /// Time on the air: frames with their acknowledgements, and beacons, without the contention before them. What collides shares
-    /// its time.
+    /// Airtime of frames with their acknowledgements and of beacons, without the contention before them.
+    /// Colliding stations share the airtime.
     pub airtime: Duration,
 }

@@ -1,11 +1,12 @@
-//! Models of links, told the time and doing no I/O.
+//! Models of links that are told the time and do no I/O.
 //!
-//! One [`Network`] holds all links of a run: cables, cellular links, and WiFi access points whose channels are shared. The
-//! driver's whole duty, in this order:
+//! One [`Network`] holds all links of a run: cables, cellular links, and WiFi access points that share
+//! channels. This is all that the driver must do, in this order:
 //!
-//! 1. [`Network::handle`] one input with the time it happened;
-//! 2. [`Network::poll`] until `None`, carrying out each output;
-//! 3. sleep until [`Network::wake_at`] or the next input, whichever is first; then [`Network::tick`] or `handle`.
+//! 1. call [`Network::handle`] with one input and the time it happened;
+//! 2. call [`Network::poll`] until it returns `None`, and carry out each output;
+//! 3. sleep until [`Network::wake_at`] or the next input, whichever comes first, then call [`Network::tick`]
+//!    or `handle`.
 //!
 //! ```
 //! use links::{CableConfig, Direction, Input, LinkConfig, LinkId, Network, Output, Packet};
@@ -13,7 +14,14 @@
 //!
 //! let cable = CableConfig::symmetric("dsl", Bitrate::from_mbps(12), Duration::from_millis(10));
 //! let mut network = Network::new(7, vec![LinkConfig::Cable(cable)])?;
-//! let packet = Packet { link: LinkId(0), direction: Direction::Down, bytes: 1_500, ect: false, flow: 0, token: 1 };
+//! let packet = Packet {
+//!     link: LinkId(0),
+//!     direction: Direction::Down,
+//!     bytes: 1_500,
+//!     ect: false,
+//!     flow: 0,
+//!     token: 1,
+//! };
 //! network.handle(Instant::ZERO, Input::Packet(packet));
 //! while let Some((at, _reason)) = network.wake_at() {
 //!     network.tick(at);
@@ -26,10 +34,11 @@
 //! # Ok::<(), links::ConfigError>(())
 //! ```
 //!
-//! `now` never goes backwards. A driver that is late loses nothing: what was due happens at the time it was due, and
-//! [`Network::poll_due`] says when that was. The same inputs at the same times with the same seed give the same outputs: `lab` feeds the
-//! wall clock, `sim` its event queue. Every element draws from streams of its own, named after it: adding a link shifts nobody
-//! else's draws. No packet costs an allocation once rings have grown to their size.
+//! `now` never goes backwards. A late driver loses nothing: each event happens at its due time, which
+//! [`Network::poll_due`] returns. The same inputs at the same times with the same seed give the same outputs.
+//! `lab` passes the wall clock, `sim` the time of its event queue. Every element has its own random streams,
+//! named after it, so adding a link does not shift the draws of others. Once the ring buffers have grown, no
+//! packet needs an allocation.
 //!
 //! | room | what it is | uses |
 //! |---|---|---|

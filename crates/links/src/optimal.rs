@@ -1,16 +1,17 @@
-//! What a plan's links could carry at most at one moment: the yardstick `optimal_mbps`.
+//! Upper limit of what a plan's links can carry at one moment: the reference `optimal_mbps`.
 //!
-//! The sum of: for each channel the largest TCP goodput that any one of its access points could carry alone, and what each cell and
-//! each cable could carry. It comes from the description and the client's place, not from a run; its mean over the moments of
-//! a run (every 100 ms) is `optimal_mbps`.
+//! The limit is a sum. For each channel, it has the largest TCP goodput that any one of its access points
+//! could carry alone. It adds what each cell and each cable could carry. It depends on the configuration and
+//! the client's position, not on a run. `optimal_mbps` is its mean over a run, sampled every 100 ms.
 //!
 //! # Where we differ, and why
-//! 1. Shadowing and fading are drawn in a run, so they are not in it.
-//! 2. Both directions of a WiFi link are taken at the ratio of the direction of the data.
-//! 3. Rates are those of the standard before 802.11n, also of access points that have it (`ht`): aggregates carry more than this says.
+//! 1. Shadowing and fading are random in a run, so the limit ignores them.
+//! 2. Both directions of a WiFi link use the SNR of the data direction.
+//! 3. Rates are those before 802.11n, even for access points that have it (`ht`). With aggregation they carry
+//!    more than this limit.
 //!
 //! # Checked by
-//! `optimal_tests`: one of each kind by hand, and their sum.
+//! `optimal_tests`: one link of each kind by hand, and their sum.
 
 use alloc::collections::BTreeMap;
 use units::{Bitrate, Bytes, Db, Duration, Instant};
@@ -21,10 +22,10 @@ use crate::pipe::opportunities::{OPPORTUNITY, Opportunities};
 use crate::wifi::{Radio, WifiConfig, goodput};
 use crate::{Direction, Position};
 
-/// What faults have made of a link at the moment that is asked about. The default is a link without faults.
+/// Faults of a link at the given time. The default is a link without faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Condition {
-    /// It carries nothing: down, or a black hole.
+    /// Carries nothing: down, or a black hole.
     pub gone: bool,
     /// Extra attenuation of a WiFi link.
     pub attenuation: Db,
@@ -32,8 +33,8 @@ pub struct Condition {
     pub rate: Option<Bitrate>,
 }
 
-/// The most TCP goodput that all links together could carry at `at` in `direction`, with the client's radio at `position`.
-/// `conditions` are those of the links, in their order; links beyond its end have no faults.
+/// Largest TCP goodput that all links together could carry at `at` in `direction`, with the client's radio at
+/// `position`. `conditions` has the faults of the links, in their order. Links beyond its end have no faults.
 pub fn optimal(
     config: &NetworkConfig,
     direction: Direction,
@@ -91,7 +92,7 @@ fn pick<T>(direction: Direction, up: T, down: T) -> T {
     }
 }
 
-/// The share of TCP's payload in full packets.
+/// Share of TCP payload in full packets.
 fn payload(rate: Bitrate) -> Bitrate {
     Bitrate::from_bps((u128::from(rate.as_bps()) * 1_448 / 1_500) as u64)
 }
@@ -110,7 +111,7 @@ fn over_the_air(
     goodput(wifi.standard, wifi.rate, snr).min(payload(backhaul))
 }
 
-/// The mean over the second that begins at `at`.
+/// Mean rate over the second that begins at `at`.
 fn over_the_cell(cell: &CellConfig, direction: Direction, at: Instant, condition: Condition) -> Bitrate {
     const SECOND: Duration = Duration::from_secs(1);
     let holes = Holes::new(&cell.holes);

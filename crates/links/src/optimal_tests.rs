@@ -97,7 +97,7 @@ fn a_shared_bottleneck_counts_once() {
 
 #[test]
 fn a_trace_counts_the_second_that_begins() {
-    // Ten opportunities in the first second of each three, none in the second.
+    // Ten opportunities in the first second of every three, none in the second.
     let trace: Vec<_> = (0..10)
         .map(|n| Duration::from_millis(n * 100))
         .chain([Duration::from_millis(3_000)])

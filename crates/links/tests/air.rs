@@ -1,4 +1,4 @@
-//! Access points and the client through the public contract: what comes out of a shared air.
+//! Access points and the client through the public contract: throughput, order and loss on a shared air.
 
 mod common;
 
@@ -20,7 +20,7 @@ fn access_point(name: &str, x_m: i64) -> WifiConfig {
     WifiConfig::new(name, at(x_m))
 }
 
-/// Joins every access point; ready at two seconds.
+/// Joins every access point. All are up at 2 s.
 fn joined(seed: u64, links: Vec<WifiConfig>) -> Driver {
     let count = links.len() as u16;
     let mut driver = Driver::new(seed, links.into_iter().map(LinkConfig::Wifi).collect::<Vec<_>>());
@@ -30,7 +30,7 @@ fn joined(seed: u64, links: Vec<WifiConfig>) -> Driver {
     driver
 }
 
-/// Keeps each of these queues filled from 2 s on, for so long; payload delivered on each of them.
+/// Keeps each of these queues filled for this long from 2 s on. Returns the payload delivered on each.
 fn saturate(
     driver: &mut Driver,
     sources: &[(LinkId, Direction)],
@@ -73,7 +73,7 @@ const SECONDS: Duration = Duration::from_secs(4);
 fn one_saturated_sender_reaches_the_analytic_rate() {
     let mut driver = joined(1, vec![access_point("a", 5)]);
     let rate = saturate(&mut driver, &DOWN[..1], 1_500, SECONDS)[0].as_mbps_f64();
-    // 8·1500 / 393.5 µs, less a beacon of 26 + 4·⌈2022/24⌉ µs and its contention every 102.4 ms.
+    // 8·1500 / 393.5 µs, minus a beacon of 26 + 4·⌈2022/24⌉ µs and its contention every 102.4 ms.
     let expected = 12_000.0 / 393.5 * (1.0 - 0.46 / 102.4);
     assert!((rate / expected - 1.0).abs() < 0.01, "{rate} against {expected}");
 }
@@ -89,7 +89,7 @@ fn two_access_points_of_a_channel_add_up_to_one() {
     )[0];
     let rates = saturate(&mut driver, &DOWN[..2], 1_500, SECONDS);
     let sum = rates[0] + rates[1];
-    // Two contend in each other's backoff: a little less idle time, a few collisions.
+    // Two stations count down in each other's backoff: a little less idle time, a few collisions.
     assert!(
         sum <= alone.percent(103) && sum >= alone.percent(93),
         "{sum} of {alone}"
@@ -112,7 +112,7 @@ fn access_points_on_two_channels_do_not_share() {
 
 #[test]
 fn a_slow_station_slows_the_others_to_its_packets() {
-    // The performance anomaly: packets are shared evenly, not time.
+    // The performance anomaly: stations share packets evenly, not airtime.
     let mut driver = joined(3, vec![access_point("near", 1), access_point("far", 110)]);
     assert!(driver.network.rate(LinkId(1), Direction::Down).unwrap() < Bitrate::from_mbps(24));
     let rates = saturate(&mut driver, &DOWN[..2], 1_500, SECONDS);
@@ -125,7 +125,8 @@ fn a_slow_station_slows_the_others_to_its_packets() {
 
 #[test]
 fn collisions_come_as_often_as_a_slot_by_slot_countdown_says() {
-    // Slot-level Monte Carlo with 7 attempts, W = 16, m = 6: an attempt collides with 0.111 at n = 2 and with 0.266 at n = 5.
+    // Slot-level Monte Carlo with 7 attempts, W = 16, m = 6. An attempt collides with probability 0.111 at n
+    // = 2 and 0.266 at n = 5.
     let points = |count| {
         (0..count)
             .map(|n| access_point(&format!("ap{n}"), 2))
@@ -151,7 +152,7 @@ fn collisions_come_as_often_as_a_slot_by_slot_countdown_says() {
     }
 }
 
-/// A download whose receiver acknowledges every second packet, with this many packets in flight on each link.
+/// A download with this many packets in flight on each link. Its receiver acknowledges every second packet.
 fn tcp_like(driver: &mut Driver, links: &[LinkId], window: usize, time: Duration) -> Bitrate {
     let from = Instant::from_secs(2);
     let (mut token, mut seen, mut arrived) = (0, driver.outputs.len(), vec![0_u64; links.len()]);
@@ -190,8 +191,8 @@ fn tcp_like(driver: &mut Driver, links: &[LinkId], window: usize, time: Duration
 fn tcp_over_one_access_point_comes_out_near_the_formula() {
     let mut driver = joined(5, vec![access_point("a", 5)]);
     let rate = tcp_like(&mut driver, &[LinkId(0)], 80, SECONDS).as_mbps_f64();
-    // 23.9 Mb/s: the formula gives every frame a contention of its own, while the access point and the client really count down
-    // together (less idle air) and sometimes collide.
+    // 23.9 Mb/s: the formula adds separate contention for every frame. In reality, the access point and the
+    // client count down together (less idle air) and sometimes collide.
     let formula = wifi::goodput(Standard::G, None, Db::from_db(50)).as_mbps_f64();
     assert!((rate / formula - 1.0).abs() < 0.05, "{rate} against {formula}");
 }
@@ -251,7 +252,7 @@ fn the_access_point_queues_200_packets() {
     }
     driver.run_until(Instant::from_secs(4));
     let delivered = driver.network.counters(LinkId(0)).delivered;
-    // 52 ms bring 400 packets and take 130 away; 200 wait, one is being sent.
+    // In 52 ms 400 packets arrive and 130 leave. 200 are queued, one is being sent.
     assert!((300..=345).contains(&delivered), "{delivered}");
     assert_eq!(
         driver.count(Fate::Dropped(DropReason::QueueFull)) as u64,
@@ -292,7 +293,7 @@ fn walls_and_distance_lower_the_signal_that_beacons_report() {
         beacons.collect::<Vec<_>>()
     };
     let open = beacons(config.clone());
-    // 10 s hold 97 or 98 beacons, heard although nobody is associated.
+    // 10 s have 97 or 98 beacons, heard even without an association.
     assert!((97..=98).contains(&open.len()), "{}", open.len());
     assert!(open.iter().all(|&mbm| mbm == 2_000 - 3_974 - 3_000), "{open:?}");
     let end = |y_mm| Position { x_mm: 5_000, y_mm };
@@ -361,7 +362,7 @@ fn a_blackhole_swallows_all_but_the_beacons() {
         };
         driver.send(at, packet(LinkId(0), direction, 1_500, token));
     }
-    // At 10 ms some are in the air, at the access point, at the client, on the wire and waiting for it.
+    // At 10 ms, packets are in the air, at the access point, at the client, on the wire and in its queue.
     let fault = at + Duration::from_micros(10_123);
     driver.input(fault, Input::Fault(LinkId(0), Fault::Blackhole(true)));
     driver.send(fault, packet(LinkId(0), Direction::Up, 100, 100));
@@ -452,7 +453,7 @@ fn step() -> impl Strategy<Value = Step> {
     })
 }
 
-/// Plays the steps on access points that the client has joined, and lets everything come to rest.
+/// Runs the steps on access points that the client has joined, then lets the network drain.
 fn play(seed: u64, points: Vec<WifiConfig>, steps: &[Step]) -> Driver {
     let count = points.len() as u16;
     let mut driver = Driver::new(seed, points.into_iter().map(LinkConfig::Wifi).collect::<Vec<_>>());
@@ -530,9 +531,11 @@ fn in_every_window_two_access_points_get_no_more_than_the_air() {
         .flat_map(|&(link, _)| [(link, Direction::Down), (link, Direction::Up)])
         .collect();
     saturate(&mut driver, &sources, 1_500, Duration::from_millis(300));
-    // The least air a full packet takes: DIFS, frame, SIFS, ACK, no backoff. One exchange may just have ended at the beginning.
+    // Least airtime of a full packet: DIFS, frame, SIFS, ACK, no backoff. One exchange may have ended just at
+    // the beginning.
     let least = Standard::G.difs() + wifi::exchange(Standard::G, Bitrate::from_mbps(54), 1_500);
-    // Uplink packets leave by the wires, each 120 µs of a 100 Mb/s backhaul, so only what goes down is timed by the air.
+    // Uplink packets leave over the wires, each 120 µs of a 100 Mb/s backhaul. Only downlink times depend on
+    // the air.
     driver.outputs.retain(|(_, output)| matches!(output, Output::Delivered { packet, .. } if packet.direction == Direction::Down));
     driver.assert_windows(|from, to, bytes| {
         (to - from).as_nanos() >= least.as_nanos() * u128::from(bytes / 1_500)

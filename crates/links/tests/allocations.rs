@@ -1,4 +1,4 @@
-//! After a warm-up no packet costs an allocation, whatever the kind of link.
+//! After a warm-up, no packet on any kind of link needs an allocation.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -14,11 +14,11 @@ thread_local! {
 }
 
 fn count() {
-    // A thread that ends has no cell any more; what it frees is of no interest.
+    // A thread that ends has no cell any more. Its deallocations do not matter.
     let _ = COUNT.try_with(|count| count.set(count.get() + 1));
 }
 
-// SAFETY: every call is passed on to the system's allocator as it came.
+// SAFETY: every call is forwarded unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
@@ -76,7 +76,8 @@ fn every_kind() -> Vec<LinkConfig> {
     ]
 }
 
-/// Offers every link more than it carries, both ways, from `from` for `time`; how many packets left.
+/// Offers every link more than it can carry in both directions, from `from` for `time`. Returns how many
+/// packets left.
 fn offer(network: &mut Network, from: Instant, time: Duration) -> u64 {
     let (mut now, mut left) = (from, 0);
     while now < from + time {

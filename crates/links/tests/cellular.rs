@@ -1,4 +1,4 @@
-//! Cellular links beyond their rate: promotions, tails, local repetitions.
+//! Cellular links beyond their rate: promotions, tails, local retransmissions.
 
 use links::{
     CellConfig, Direction, DropReason, Input, LinkConfig, LinkId, Network, Output, Packet, RadioStates,
@@ -24,7 +24,7 @@ fn send(network: &mut Network, ms: u64, token: u64) {
     network.handle(Instant::from_millis(ms), Input::Packet(packet));
 }
 
-/// Token and delay in ms of what is delivered, and tokens of what is lost.
+/// Token and delay in ms of delivered packets, and tokens of lost ones.
 fn run(network: &mut Network) -> (Vec<(u64, u128)>, Vec<u64>) {
     let (mut delivered, mut lost) = (Vec::new(), Vec::new());
     while let Some((at, _)) = network.wake_at() {
@@ -55,7 +55,8 @@ fn a_radio_that_sleeps_wakes_slowly_and_stays_up_for_its_tail() {
         send(&mut network, ms, ms);
     }
     let (delivered, _) = run(&mut network);
-    // 1 ms of transmission and 20 of propagation; asleep at first, and after more than 11.6 s without a packet.
+    // 1 ms of transmission and 20 ms of propagation. The radio sleeps at first, and after more than 11.6 s
+    // without a packet.
     assert_eq!(
         delivered,
         [(0, 280), (100, 180), (5_000, 21), (16_000, 21), (30_000, 280)]
@@ -96,7 +97,7 @@ fn a_buffer_holds_a_second_of_the_rate() {
             _ => {}
         }
     }
-    // One is being sent, 1,000 wait, a millisecond each: fiftyfold the delay of an empty cell.
+    // One is being sent, 1,000 are queued, 1 ms each: fifty times the delay of an empty cell.
     assert_eq!((delivered.len(), full), (1_001, 499));
     assert_eq!((delivered[0], delivered[1_000]), (21, 1_021));
 }

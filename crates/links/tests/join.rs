@@ -1,4 +1,4 @@
-//! Joining an access point, and losing it.
+//! Joining an access point, and losing one.
 
 mod common;
 
@@ -89,7 +89,7 @@ fn leaving_drops_what_waits() {
     driver.assert_each_packet_left_once();
     assert_eq!(history(&driver).last(), Some(&(2_007, LinkState::Down)));
     assert!(driver.count(Fate::Dropped(DropReason::Detached)) > 80);
-    // It does not come back by itself.
+    // It does not recover by itself.
     driver.run_until(Instant::from_secs(60));
     assert_eq!(driver.network.state(AP), LinkState::Down);
     driver.input(Instant::from_secs(60), Input::Associate(AP));
@@ -104,7 +104,8 @@ fn a_silent_access_point_is_lost_after_seven_beacons_and_a_probe() {
     driver.run_until(Instant::from_secs(5));
     let (lost, state) = *history(&driver).last().unwrap();
     assert_eq!(state, LinkState::Down);
-    // The first beacon is missed within 102.4 ms, the seventh 614.4 ms later, the probe's answer 100 ms after that.
+    // The first beacon is missed within 102.4 ms, the seventh 614.4 ms later. The probe times out 100 ms
+    // after that.
     assert!((2_714..=2_818).contains(&lost), "{lost}");
 }
 
@@ -143,7 +144,7 @@ fn a_signal_that_fails_while_associating_is_tried_again() {
         Input::Fault(AP, Fault::Attenuation(Db::from_db(0))),
     );
     driver.run_until(Instant::from_secs(3));
-    // Failed at 40 ms, again 200 ms later, then an address.
+    // Failed at 40 ms, retried 200 ms later, then an address.
     assert_eq!(
         history(&driver)[1..],
         [(240, LinkState::Carrier), (1_240, LinkState::Up)]
@@ -159,7 +160,7 @@ fn dhcp_gets_no_answer_through_a_blackhole_and_asks_again() {
     assert_eq!(driver.network.state(AP), LinkState::Carrier);
     driver.input(Instant::from_secs(6), Input::Fault(AP, Fault::Blackhole(false)));
     driver.run_until(Instant::from_secs(20));
-    // Asked at 1.04 s, 4 s later, and 8 s after that.
+    // Messages at 1.04 s, 4 s later, and 8 s after that.
     assert_eq!(history(&driver).last(), Some(&(13_040, LinkState::Up)));
 }
 

@@ -42,7 +42,7 @@ fn the_directions_of_a_cable_do_not_disturb_each_other() {
 
 #[test]
 fn a_queue_of_one_product_holds_at_least_thirty_packets() {
-    // 12 Mb/s × 20 ms = 20 packets, so 30 wait while one is in service.
+    // 12 Mb/s × 20 ms = 20 packets, so 30 are queued while one is in service.
     let mut driver = network(LinkConfig::Cable(cable(12, ms(10))));
     for token in 0..40 {
         driver.send(Instant::ZERO, packet(LINK, Direction::Down, 1_500, token));
@@ -103,7 +103,7 @@ fn a_blackhole_swallows_queue_service_and_flight_without_a_sign() {
     for token in 0..20 {
         driver.send(Instant::ZERO, packet(LINK, Direction::Down, 1_500, token));
     }
-    // At 8.5 ms three have arrived, five are in flight, one is in service, eleven wait.
+    // At 8.5 ms three have arrived, five are in flight, one is in service, eleven are queued.
     let at = Instant::from_micros(8_500);
     driver.input(at, Input::Fault(LINK, Fault::Blackhole(true)));
     driver.send(at, packet(LINK, Direction::Down, 1_500, 20));
@@ -153,7 +153,7 @@ fn cables_behind_one_bottleneck_share_its_rate() {
         let link = LinkId((token % 2) as u16);
         driver.send(Instant::ZERO, packet(link, Direction::Down, 1_500, token));
     }
-    // A fault on one of them takes only its own packets out of the shared queue.
+    // A fault on one of them drops only its own packets from the shared queue.
     driver.input(
         Instant::from_micros(100),
         Input::Fault(LinkId(0), Fault::Blackhole(true)),
@@ -211,12 +211,12 @@ fn a_trace_delivers_as_mahimahi_counts() {
     let mut config = traced(&[5, 5, 10, 20]);
     config.down.queue = QueueConfig::tail_drop(QueueLimit::Packets(100));
     let mut driver = network(LinkConfig::Cell(config));
-    // Three small packets and most of a full one share the first opportunity; its rest goes with the second, which also
-    // carries 300 bytes of the next.
+    // Three small packets and most of a full one share the first opportunity. The rest of the full one uses
+    // the second, which also carries 300 bytes of the next.
     for (token, bytes) in [(1, 100), (2, 100), (3, 100), (4, 1_500), (5, 1_500), (6, 1_200)] {
         driver.send(Instant::ZERO, packet(LINK, Direction::Down, bytes, token));
     }
-    // The opportunity at 20 ms serves nobody; the trace begins again at 20 ms.
+    // The opportunity at 20 ms serves nobody. The trace repeats from 20 ms.
     driver.send(Instant::from_millis(22), packet(LINK, Direction::Down, 1_500, 7));
     driver.run_until(Instant::from_secs(1));
     let arrivals: Vec<_> = (1..=7)
@@ -329,7 +329,7 @@ fn wired_link() -> impl Strategy<Value = LinkConfig> {
     prop_oneof![2 => cable, 1 => cell]
 }
 
-/// Plays the steps, then mends everything and lets the network run empty.
+/// Runs the steps, then ends all faults and lets the network drain.
 fn play(driver: &mut Driver, steps: &[Step]) {
     let mut now = Instant::ZERO;
     for (token, step) in steps.iter().enumerate() {
@@ -410,7 +410,7 @@ proptest! {
             driver.send(now, packet(LINK, Direction::Down, bytes, token as u64));
         }
         driver.run_until(now + Duration::from_secs(10));
-        // Between any two arrivals no more than rate × time (the first packet's own bits came before).
+        // Between any two arrivals at most rate × time (the first packet's own bits came before).
         driver.assert_windows(|from, to, bytes| bytes <= (Bitrate::from_mbps(mbps) * (to - from)).get());
     }
 
@@ -430,7 +430,8 @@ proptest! {
         driver.run_until(now + Duration::from_secs(60));
         let upto = |at: Instant| (at.as_millis() / 201) * trace.len() as u64
             + trace.iter().filter(|&&time| time <= at.as_millis() % 201).count() as u64;
-        // The opportunity that ended the earlier packet may carry others too, so those of its millisecond count.
+        // The opportunity that completed the earlier packet may carry others too, so those of its millisecond
+        // count.
         let before = |at: Instant| upto(at - Duration::from_nanos(1));
         driver.assert_windows(|from, to, bytes| bytes <= 1_500 * (upto(to) - before(from)));
     }

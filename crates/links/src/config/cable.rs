@@ -14,13 +14,14 @@ pub struct CableConfig {
     pub up: Wire,
     /// To the client.
     pub down: Wire,
-    /// The shared bottleneck that it lies behind, if any: an index in [`super::NetworkConfig::bottlenecks`]. The rates and queues of
-    /// `up` and `down` are then not used; their delays, jitter and loss are.
+    /// Index in [`super::NetworkConfig::bottlenecks`] of the shared bottleneck in front of this cable, if
+    /// any. It replaces the rates and queues of `up` and `down`. Their delays, jitter and loss still apply.
     pub behind: Option<usize>,
 }
 
 impl CableConfig {
-    /// The same rate and delay (one way) in both directions, no jitter, no loss, queues of one bandwidth-delay product.
+    /// A cable with the same rate and one-way delay in both directions. No jitter, no loss, queues of one
+    /// bandwidth-delay product.
     pub fn symmetric(name: &str, rate: Bitrate, delay: Duration) -> Self {
         let wire = Wire::new(rate, delay);
         Self {
@@ -39,9 +40,9 @@ pub struct Wire {
     pub rate: Bitrate,
     /// Propagation delay, one way.
     pub delay: Duration,
-    /// Extra delay per packet, uniform between zero and this; packets keep their order.
+    /// Extra delay per packet, uniform between zero and this. Packets keep their order.
     pub jitter: Duration,
-    /// Share of the packets that are lost at random after they passed the bottleneck.
+    /// Share of packets lost at random behind the bottleneck.
     pub loss: Ratio,
     /// The queue in front of the bottleneck.
     pub queue: QueueConfig,
@@ -69,6 +70,7 @@ pub struct BottleneckConfig {
     pub up: Bitrate,
     /// Rate to the clients.
     pub down: Bitrate,
-    /// The queue of each direction; a bandwidth-delay product is counted with the longest round trip behind it.
+    /// The queue of each direction. A bandwidth-delay product uses the longest round trip behind the
+    /// bottleneck.
     pub queue: QueueConfig,
 }

@@ -1,4 +1,4 @@
-//! Cellular links: rates, coverage, and what a radio does. Where the constants come from: `pipe::cellular`.
+//! Cellular links: rates, coverage and radio behaviour. `pipe::cellular` has the sources of the constants.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -15,21 +15,24 @@ pub struct CellConfig {
     pub up: CellLane,
     /// To the client.
     pub down: CellLane,
-    /// When there is no coverage: nothing is delivered either way and what is queued waits; the link stays up.
+    /// Times without coverage. Nothing is delivered in either direction and queued packets wait. The link
+    /// stays up.
     pub holes: Holes,
-    /// When its radio sleeps; `None`: never.
+    /// When its radio sleeps. `None`: never.
     pub radio: Option<RadioStates>,
-    /// How it repeats what is lost on the air; `None`: nothing is.
+    /// How the radio retransmits what is lost on the air. `None`: it loses nothing.
     pub repeats: Option<Repeats>,
 }
 
 impl CellConfig {
-    /// The same constant rate and delay (one way) in both directions, with room for one second of it.
+    /// A link with the same constant rate and one-way delay in both directions. Its buffers hold one second
+    /// at that rate.
     pub fn constant(name: &str, rate: Bitrate, delay: Duration) -> Self {
         Self::with_rates(name, CellRate::Constant(rate), CellRate::Constant(rate), delay)
     }
 
-    /// A recorded trace in each direction (see [`CellRate::Trace`]), with room for one second of its mean rate.
+    /// A link with a recorded trace in each direction (see [`CellRate::Trace`]). Its buffers hold one second
+    /// at the mean rate.
     pub fn traced(name: &str, up: Vec<Duration>, down: Vec<Duration>, delay: Duration) -> Self {
         Self::with_rates(name, CellRate::Trace(up), CellRate::Trace(down), delay)
     }
@@ -59,7 +62,7 @@ pub struct CellLane {
     pub rate: CellRate,
     /// Propagation delay, one way.
     pub delay: Duration,
-    /// Extra delay per packet, uniform between zero and this; packets keep their order.
+    /// Extra delay per packet, uniform between zero and this. Packets keep their order.
     pub jitter: Duration,
     /// The base station's (or the modem's) buffer.
     pub queue: QueueConfig,
@@ -68,29 +71,28 @@ pub struct CellLane {
 /// How fast a cellular link delivers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CellRate {
-    /// Always the same.
+    /// A constant rate.
     Constant(Bitrate),
-    /// Delivery opportunities of 1,500 bytes each (a Mahimahi trace): their times since the start of the run, never decreasing. The last
-    /// one is also the period after which the trace begins again.
+    /// A Mahimahi trace: delivery opportunities of 1,500 bytes each, as times since the start of the run.
+    /// Times never decrease. The last one is also the period after which the trace repeats.
     Trace(Vec<Duration>),
 }
 
 /// Times without coverage.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Holes {
-    /// When each begins and how long it lasts, counted from the start of the run (or of each period); in order, not
-    /// overlapping.
+    /// Start and length of each, from the start of the run or of each period. In order, without overlap.
     pub spans: Vec<(Duration, Duration)>,
-    /// After this long the list begins again.
+    /// The list repeats with this period.
     pub period: Option<Duration>,
 }
 
 /// When a radio sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RadioStates {
-    /// From the first packet to the moment at which the radio is up.
+    /// Promotion delay: from the first packet until the radio is up.
     pub promotion: Duration,
-    /// How long it stays up after the last packet.
+    /// Tail: how long it stays up after the last packet.
     pub tail: Duration,
 }
 
@@ -107,19 +109,19 @@ impl RadioStates {
     };
 }
 
-/// How a radio repeats what was lost on the air.
+/// Local retransmissions of a radio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Repeats {
     /// Share of transmissions that are lost.
     pub loss: Ratio,
-    /// From a transmission to its repetition.
+    /// From a transmission to its retransmission.
     pub after: Duration,
-    /// Transmissions of a packet at most; one that is still lost then is lost for good.
+    /// Most transmissions of a packet. If the last one fails, the packet is lost.
     pub most: u32,
 }
 
 impl Repeats {
-    /// LTE's HARQ at its usual target of a tenth of first transmissions lost: four transmissions, 8 ms apart.
+    /// LTE's HARQ with its usual target: a tenth of first transmissions lost, four transmissions, 8 ms apart.
     pub const fn lte() -> Self {
         Self {
             loss: Ratio::from_ppm(100_000),

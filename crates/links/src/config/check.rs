@@ -1,4 +1,4 @@
-//! Refuses networks that cannot be.
+//! Refuses invalid networks.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -31,7 +31,7 @@ pub(crate) fn check(config: &NetworkConfig) -> Result<(), ConfigError> {
     bottlenecks.try_for_each(|shared| moves(&shared.name, &[shared.up, shared.down]))
 }
 
-/// Whether nothing asks for more than exchanges.
+/// Checks that no option needs the exact medium.
 fn coarse_is_enough(config: &NetworkConfig) -> Result<(), ConfigError> {
     let finer = |link: &LinkConfig| match link {
         LinkConfig::Wifi(wifi) => {

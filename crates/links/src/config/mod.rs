@@ -1,7 +1,7 @@
-//! What a network is made of: the numbers that a plan gives for its links.
+//! Configuration of a network and its links.
 //!
-//! Every link has a name of its own: it names the link's random streams, so that adding a link never shifts the draws of the
-//! others.
+//! Every link has a unique name, which names its random streams. Adding a link therefore does not shift the
+//! draws of the others.
 
 mod air;
 mod cable;
@@ -31,60 +31,62 @@ pub use wifi::{Backhaul, Fading, Join, Propagation, Radio, Shadowing, Wall, Wifi
 /// The whole network, as [`crate::Network::new`] takes it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NetworkConfig {
-    /// The links; a [`crate::LinkId`] is an index in this list.
+    /// The links. A [`crate::LinkId`] is an index in this list.
     pub links: Vec<LinkConfig>,
     /// Bottlenecks that several cables share ([`CableConfig::behind`] is an index in this list).
     pub bottlenecks: Vec<BottleneckConfig>,
     /// Walls between access points and the client.
     pub walls: Vec<Wall>,
-    /// The client's radio: where it stands first, and how strong it is.
+    /// The client's radio: its first position and its power.
     pub radio: Radio,
-    /// Whether monitor interfaces of the client's tell every frame that they hear ([`crate::Output::Heard`], and on the exact medium
-    /// [`crate::Network::overheard`]).
+    /// Whether the client's monitor interfaces report every frame they hear ([`crate::Output::Heard`], and on
+    /// the exact medium [`crate::Network::overheard`]).
     pub monitor: bool,
-    /// How finely its access points are modelled.
+    /// How detailed the model of the access points is.
     pub medium: Medium,
-    /// What else is on the air. Only on the exact medium.
+    /// Non-802.11 sources on the channels. Only on the exact medium.
     pub noise: Vec<NoiseConfig>,
-    /// What the standard leaves open, or an experiment changes. Only on the exact medium.
+    /// Choices that the standard leaves open, or that an experiment changes. Only on the exact medium.
     pub rules: Rules,
-    /// What the client's radios sense, and when they ask before they send. Only on the exact medium.
+    /// Sensing thresholds of the client's radios, and when they send RTS. Only on the exact medium.
     pub thresholds: Thresholds,
-    /// Whether the client's radios sleep between beacons while they have an address. Only on the exact medium.
+    /// Whether the client's radios sleep between beacons while they have an address. Only on the exact
+    /// medium.
     pub power_save: bool,
-    /// What others send. Only on the exact medium.
+    /// Background traffic. Only on the exact medium.
     pub background: Background,
 }
 
-/// How finely access points and the air between them and the client are modelled.
+/// How detailed the model of access points and their air is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Medium {
-    /// Exchanges, one at a time in each channel ([`crate::wifi`]).
+    /// Whole frame exchanges, one at a time in each channel ([`crate::wifi`]).
     #[default]
     Exchanges,
-    /// Every frame, and who hears whom ([`crate::air`]).
+    /// Every frame, and which stations hear it ([`crate::air`]).
     Frames,
 }
 
-/// Traffic that is not the world's: that of other stations, and what access points say to everyone. Only on the exact medium.
+/// Background traffic: that of other stations, and broadcasts of access points. Only on the exact medium.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Background {
-    /// Other stations than access points and the client.
+    /// Stations other than access points and the client.
     pub stations: Vec<OtherStation>,
-    /// What is sent; [`crate::Output::Background`] numbers them so.
+    /// The flows. [`crate::Output::Background`] refers to them by index.
     pub flows: Vec<BackgroundFlow>,
 }
 
-/// A radio on the channel of an access point; its standard, rate control and queue are those of the first one there.
+/// Another station on an access point's channel. Its standard, rate control and queue are those of the
+/// channel's first access point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OtherStation {
     /// Its name.
     pub name: String,
-    /// Where it stands.
+    /// Its position.
     pub position: Position,
     /// Transmit power, antenna gain included.
     pub power: Dbm,
-    /// What it senses, and when it asks before it sends.
+    /// Its sensing thresholds, and when it sends RTS.
     pub thresholds: Thresholds,
     /// An access point on its channel.
     pub link: LinkId,
@@ -93,26 +95,26 @@ pub struct OtherStation {
 /// Datagrams from or to an access point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BackgroundFlow {
-    /// Which.
+    /// The access point.
     pub link: LinkId,
-    /// From whom to whom; stations are indices in [`Background::stations`].
+    /// Direction and peer. Stations are indices in [`Background::stations`].
     pub way: BackgroundWay,
     /// Length of the IP packets.
     pub bytes: u32,
-    /// From one to the next; `None`: one more always waits.
+    /// Interval between datagrams. `None`: saturated, the next one always waits.
     pub every: Option<Duration>,
     /// When the first is sent.
     pub start: Duration,
 }
 
-/// From whom to whom.
+/// Direction and peer of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackgroundWay {
     /// From the access point to that station.
     Down(usize),
     /// From that station to the access point.
     Up(usize),
-    /// From the access point to everyone in reach; never acknowledged.
+    /// Broadcast by the access point, never acknowledged.
     Everyone,
 }
 

@@ -1,23 +1,23 @@
-//! Queues and their management.
+//! Queues and their active management (AQM).
 
 use units::{Bytes, Duration};
 
-/// A queue: how much it holds, and who manages it.
+/// A queue: its limit and its AQM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueueConfig {
-    /// How much it holds; what comes on top is dropped at the tail.
+    /// Its limit. Packets beyond it are tail-dropped.
     pub limit: QueueLimit,
-    /// Active management, if any.
+    /// The AQM, if any.
     pub aqm: Option<Codel>,
 }
 
 impl QueueConfig {
-    /// Tail drop at that limit.
+    /// A tail-drop queue with that limit.
     pub const fn tail_drop(limit: QueueLimit) -> Self {
         Self { limit, aqm: None }
     }
 
-    /// CoDel with the RFC's constants and room for a thousand packets (the limit of Linux's `codel`).
+    /// CoDel with the RFC's constants and a limit of 1,000 packets, as in Linux's `codel`.
     pub const fn codel(ecn: bool) -> Self {
         Self {
             limit: QueueLimit::Packets(1_000),
@@ -30,26 +30,27 @@ impl QueueConfig {
     }
 }
 
-/// How much a queue holds, besides the packet in service.
+/// Limit of a queue, without the packet in service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum QueueLimit {
-    /// One bandwidth-delay product of the link's own rate and round trip, in packets of 1,500 bytes, and at least 30 of them.
+    /// One bandwidth-delay product of the link's rate and round trip, in packets of 1,500 bytes, but at least
+    /// 30.
     #[default]
     Bdp,
     /// That many packets.
     Packets(u32),
     /// That many bytes.
     Bytes(Bytes),
-    /// As many bytes as the (mean) rate carries in this time, at least one packet of 1,500.
+    /// As many bytes as the (mean) rate carries in this time, but at least one packet of 1,500 bytes.
     Time(Duration),
 }
 
 /// Parameters of CoDel (RFC 8289).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Codel {
-    /// The sojourn time that is acceptable as a standing queue.
+    /// The acceptable sojourn time of a standing queue (RFC 8289's TARGET).
     pub target: Duration,
-    /// How long the sojourn time must stay above it.
+    /// How long the sojourn time must exceed it.
     pub interval: Duration,
     /// Whether packets of senders that understand ECN are marked instead of dropped.
     pub ecn: bool,

@@ -1,4 +1,4 @@
-//! What a plan says about access points, walls and the client's radio.
+//! Configuration of access points, walls and the client's radio.
 
 use alloc::string::String;
 use units::wifi::Standard;
@@ -13,36 +13,37 @@ use crate::Position;
 pub struct WifiConfig {
     /// Its name.
     pub name: String,
-    /// Where it stands.
+    /// Its position.
     pub position: Position,
-    /// Its channel number: all access points with the same number share one air.
+    /// Its channel number. All access points with the same number share one channel.
     pub channel: u8,
-    /// How it transmits.
+    /// Its 802.11 standard.
     pub standard: Standard,
-    /// The only rate at which data is sent, both ways; `None`: the best one for the signal.
+    /// Fixed data rate in both directions. `None`: the best one for the signal.
     pub rate: Option<Bitrate>,
-    /// Who else decides about the rate, both ways. Only on the exact medium.
+    /// Rate control in both directions, if any. Only on the exact medium.
     pub control: RateControl,
-    /// What it has of 802.11n, and the client towards it. Only on the exact medium.
+    /// 802.11n capabilities of the access point, and of the client towards it. Only on the exact medium.
     pub ht: Option<Ht>,
-    /// What it senses, and when it asks before it sends. Only on the exact medium.
+    /// Its sensing thresholds, and when it sends RTS. Only on the exact medium.
     pub thresholds: Thresholds,
     /// Transmit power, antenna gain included.
     pub power: Dbm,
     /// How the signal falls with distance.
     pub propagation: Propagation,
-    /// The AP's queue towards the client and the client's queue towards this AP, each in front of the air.
+    /// The WiFi queues: the AP's towards the client and the client's towards this AP.
     pub queue: QueueConfig,
-    /// These queues keep flows apart and drop what waits too long (FQ-CoDel, RFC 8290). Only on the exact medium.
+    /// Whether these queues run FQ-CoDel (RFC 8290). Only on the exact medium.
     pub fq_codel: bool,
     /// The wired segment behind it.
     pub backhaul: Backhaul,
-    /// How long it takes to join.
+    /// Durations of the steps of joining.
     pub join: Join,
 }
 
 impl WifiConfig {
-    /// 802.11g on channel 6 at 20 dBm indoors, 100 Mb/s and 5 ms (one way) behind it, 200-packet queues.
+    /// 802.11g on channel 6 at 20 dBm indoors, with 200-packet queues. The wired segment has 100 Mb/s and 5
+    /// ms one way.
     pub fn new(name: &str, position: Position) -> Self {
         Self {
             name: name.into(),
@@ -77,7 +78,8 @@ pub struct Backhaul {
 }
 
 impl Backhaul {
-    /// The same rate and delay (one way) in both directions, queues of one bandwidth-delay product.
+    /// A segment with the same rate and one-way delay in both directions, and queues of one bandwidth-delay
+    /// product.
     pub fn new(rate: Bitrate, delay: Duration) -> Self {
         Self {
             down: rate,
@@ -88,25 +90,26 @@ impl Backhaul {
     }
 }
 
-/// How a signal falls with distance and wavers.
+/// Path loss, shadowing and fading of a signal.
 ///
 /// Loss at distance d ≥ 1 m: `reference + 10·exponent·log10(d / 1 m)`, plus the walls on the straight line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Propagation {
     /// Loss at 1 m.
     pub reference: Db,
-    /// Loss exponent, in hundredths: 300 is an exponent of 3.
+    /// Loss exponent, in hundredths: 300 means an exponent of 3.
     pub exponent_centi: u32,
-    /// What an implementation loses against the error model of an ideal receiver (802.11-2020 §17.3.10.2 assumes 5 dB).
+    /// Loss of a real receiver against the error model of an ideal one (802.11-2020 §17.3.10.2 assumes 5 dB).
     pub implementation_loss: Db,
-    /// Slow variation with the place, if any.
+    /// Shadowing: slow variation with the place, if any.
     pub shadowing: Option<Shadowing>,
-    /// Fast variation with time, if any.
+    /// Fading: fast variation with time, if any.
     pub fading: Option<Fading>,
 }
 
 impl Propagation {
-    /// ITU-R P.1238 for offices: power loss coefficient 30 at 2.4 GHz, 31 at 5 GHz; free space to 1 m; no shadowing, no fading.
+    /// ITU-R P.1238 for offices: power loss coefficient 30 at 2.4 GHz and 31 at 5 GHz, free space to 1 m. No
+    /// shadowing, no fading.
     pub const fn indoor(standard: Standard) -> Self {
         let (reference_centi, exponent_centi) = match standard {
             // 20·log10(2437) − 28 and 20·log10(5200) − 28.
@@ -123,7 +126,7 @@ impl Propagation {
     }
 }
 
-/// Log-normal shadowing that is correlated along the client's way (Gudmundson 1991).
+/// Log-normal shadowing, correlated along the client's path (Gudmundson 1991).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shadowing {
     /// Standard deviation.
@@ -132,33 +135,38 @@ pub struct Shadowing {
     pub distance_mm: u64,
 }
 
-/// Rice fading: a steady path and scattered ones.
+/// Rice fading: a line-of-sight component and scattered ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fading {
-    /// Power of the steady path over that of the scattered ones; `None` is Rayleigh fading (no steady path).
+    /// K factor: power of the line-of-sight component over that of the scattered ones. `None`: Rayleigh
+    /// fading.
     pub k_factor: Option<Db>,
     /// Time over which the correlation of the scattered part falls to 1/e.
     pub coherence: Duration,
 }
 
-/// How long the steps of joining an access point take.
+/// Durations of the steps of joining an access point.
 ///
-/// The defaults: one channel is scanned for 30 ms (Linux mac80211's `IEEE80211_CHANNEL_TIME`; Mishra, Shin and Arbaugh
-/// 2003 measured 40–300 ms for whole scans, and under 10 ms each for authentication and association); DHCP 1 s (the ICMP
-/// check before an offer that RFC 2131 §2.2 recommends takes 1 s in ISC's server; Juggler, table 2, measured 1.8 s).
+/// Sources of the defaults:
+/// - Scan, 30 ms for one channel: Linux mac80211's `IEEE80211_CHANNEL_TIME`. Mishra, Shin and Arbaugh 2003
+///   measured 40–300 ms for whole scans.
+/// - Authentication and association: Mishra, Shin and Arbaugh 2003 measured under 10 ms each.
+/// - DHCP, 1 s: ISC's server spends 1 s on the ICMP check before an offer that RFC 2131 §2.2 recommends.
+///   Juggler, table 2, measured 1.8 s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Join {
-    /// Active scan, all channels that are scanned together.
+    /// Active scan of all scanned channels together.
     pub scan: Duration,
     /// Authentication and association.
     pub associate: Duration,
-    /// From carrier to an address.
+    /// DHCP: from carrier to an address.
     pub dhcp: Duration,
-    /// From a lost frame of authentication or association to its repetition (mac80211's `IEEE80211_AUTH_TIMEOUT`).
+    /// Retransmission timeout of authentication and association frames (mac80211's `IEEE80211_AUTH_TIMEOUT`).
     pub retry: Duration,
-    /// From a lost DHCP message to its repetition, doubled each time up to 16 times this (RFC 2131 §4.1: 4 s to 64 s).
+    /// First retransmission timeout of DHCP messages. It doubles each time, up to 16 times this (RFC 2131
+    /// §4.1: 4 s to 64 s).
     pub dhcp_retry: Duration,
-    /// How often a scan, or authentication and association, are tried before joining is given up.
+    /// Most attempts at a scan, or at authentication and association, before joining fails.
     pub attempts: u32,
 }
 
@@ -175,21 +183,21 @@ impl Default for Join {
     }
 }
 
-/// A wall, seen from above.
+/// A wall in plan view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wall {
     /// One end.
     pub from: Position,
     /// The other end.
     pub to: Position,
-    /// What a signal loses in it (COST 231: 3.4 dB for a light wall, 6.9 dB for a heavy one).
+    /// Attenuation of a signal through it (COST 231: 3.4 dB for a light wall, 6.9 dB for a heavy one).
     pub loss: Db,
 }
 
 /// The client's radio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Radio {
-    /// Where it stands first.
+    /// Its first position.
     pub position: Position,
     /// Transmit power, antenna gain included.
     pub power: Dbm,
@@ -204,7 +212,7 @@ impl Default for Radio {
     }
 }
 
-/// Which channels a standard has, its letter, and the same in words.
+/// The channels of a standard, its letter, and the channels in words.
 pub(crate) fn channels(standard: Standard) -> (fn(u8) -> bool, char, &'static str) {
     match standard {
         Standard::B => (|channel| (1..=14).contains(&channel), 'b', "1 to 14"),

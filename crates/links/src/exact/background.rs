@@ -1,9 +1,9 @@
-//! Traffic on the exact medium that nobody outside brings: other stations' datagrams, and what access points say to everyone.
+//! Background traffic on the exact medium: datagrams of other stations, and broadcasts of access points.
 //!
 //! # Where we differ, and why
-//! 1. Other stations are there from the beginning and associate with nobody: what they send and receive is data.
-//! 2. Their datagrams begin and end at the access point; nothing of them passes the wire behind it.
-//! 3. Who always has one more to send and finds the queue full looks again a millisecond later.
+//! 1. Other stations exist from the start and exchange data without association.
+//! 2. Their datagrams begin and end at the access point. They do not use the wired segment behind it.
+//! 3. If a saturated sender finds the queue full, it tries again 1 ms later.
 //!
 //! # Checked by
 //! `background_tests`; `cli`'s `tests/both_worlds.rs`.
@@ -17,17 +17,17 @@ use crate::air::{Destination, Fate, Packet, StationId};
 use crate::config::{BackgroundFlow, BackgroundWay, NetworkConfig};
 use crate::{ConfigError, LinkId};
 
-/// Datagrams that a sender without 802.11n keeps at its station, if it always has one more.
+/// Datagrams that a saturated sender without 802.11n keeps in its station's queue.
 const AHEAD: usize = 2;
-/// The same of one that aggregates: a window that is being tried, and as many to follow.
+/// The same for a sender that aggregates: one window in flight, and as many to follow.
 const AHEAD_OF_AGGREGATES: usize = 128;
-/// When to look again for room in a queue.
+/// Interval between attempts to enqueue while the queue is full.
 const AGAIN: Duration = Duration::from_millis(1);
 
 #[derive(Debug)]
 pub(super) struct Background {
     flows: Vec<Flow>,
-    /// Who sends next, and when.
+    /// When each flow sends next, with its index.
     due: BTreeSet<(Instant, u32)>,
 }
 
@@ -36,9 +36,9 @@ struct Flow {
     from: StationId,
     to: Destination,
     bytes: u32,
-    /// `None`: one more always waits.
+    /// `None`: saturated.
     every: Option<Duration>,
-    /// What it has to send at once, if it is saturated.
+    /// Datagrams that a saturated flow enqueues at once.
     ahead: usize,
 }
 
@@ -69,12 +69,12 @@ impl Background {
         Ok(background)
     }
 
-    /// When somebody sends next.
+    /// When a flow sends next.
     pub(super) fn due(&self) -> Option<Instant> {
         self.due.first().map(|&(at, _)| at)
     }
 
-    /// The flow that sends until `now`, when it does so, and how many datagrams.
+    /// The next flow due at or before `now`: its time, its index and the number of datagrams.
     pub(super) fn next(&mut self, now: Instant) -> Option<(Instant, u32, usize)> {
         let &(at, number) = self.due.first().filter(|(at, _)| *at <= now)?;
         self.due.remove(&(at, number));
@@ -90,7 +90,7 @@ impl Background {
         Some((at, number, 1))
     }
 
-    /// A datagram of a flow, and who sends it.
+    /// The next datagram of a flow, and its sender.
     pub(super) fn datagram(&self, number: u32) -> (StationId, Packet) {
         let flow = &self.flows[number as usize];
         let packet = Packet {
@@ -100,7 +100,7 @@ impl Background {
         (flow.from, packet)
     }
 
-    /// A sender is done with a datagram; whether it sends another one at once.
+    /// Handles the end of a sender's datagram. Returns whether the sender enqueues another one at once.
     pub(super) fn is_done(&mut self, now: Instant, number: u32, fate: Fate) -> bool {
         let saturated = self.flows[number as usize].every.is_none();
         if saturated && fate == Fate::QueueFull {

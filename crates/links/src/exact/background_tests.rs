@@ -12,7 +12,7 @@ use units::{Bitrate, Dbm, Duration, Instant};
 
 const AP: LinkId = LinkId(0);
 
-/// An access point at 54 Mb/s, the client 3 m from it, and a station that is as near.
+/// An access point at 54 Mb/s. The client is 3 m from it, and so is another station.
 fn config(flows: Vec<BackgroundFlow>) -> NetworkConfig {
     let ap = WifiConfig {
         standard: Standard::A,
@@ -52,7 +52,7 @@ fn flow(way: BackgroundWay, every_ms: Option<u64>) -> BackgroundFlow {
     }
 }
 
-/// Datagrams received of each flow in that time, and packets of the client's, who sends as many as its queue takes.
+/// Datagrams of each flow received in that time, and client packets. The client keeps its queue full.
 fn ran(config: NetworkConfig, client: bool, time: Duration) -> (Vec<u64>, u64) {
     let mut received = vec![0; config.background.flows.len()];
     let mut own = 0;

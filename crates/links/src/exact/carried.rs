@@ -1,7 +1,7 @@
-//! Packets that are on their way through the exact medium: it hands back their names only.
+//! Packets in transit through the exact medium, which only returns their names.
 //!
-//! A packet may come out twice: it arrived, and later its sender, who never heard the acknowledgement, gives it up. Names are of one use, so that the
-//! second time means nothing.
+//! A packet can come out twice: first as delivered, later as given up by a sender that missed the
+//! acknowledgement. Each name is valid once, so the second time has no effect.
 
 use alloc::vec::Vec;
 use units::Bytes;
@@ -9,7 +9,7 @@ use units::Bytes;
 use crate::queue::{Depth, Entry};
 use crate::{Direction, LinkId};
 
-/// Of a name's 40 bits, those that say where the packet is; the others count the uses of that place.
+/// How many of a name's 40 bits are the index of the place. The others count how often that place was used.
 const PLACE_BITS: u32 = 20;
 const PLACES: usize = 1 << PLACE_BITS;
 
@@ -26,7 +26,7 @@ struct Place {
 }
 
 impl Carried {
-    /// Keeps a packet; its name, or the packet if there is no place left.
+    /// Stores a packet and returns its name, or the packet if no place is free.
     pub(crate) fn put(&mut self, entry: Entry) -> Result<u64, Entry> {
         let place = match self.free.pop() {
             Some(place) => place,
@@ -42,7 +42,7 @@ impl Carried {
         Ok(u64::from(kept.uses) << PLACE_BITS | u64::from(place))
     }
 
-    /// The packet of that name, the first time.
+    /// Takes the packet with that name. `None` if it was already taken.
     pub(crate) fn take(&mut self, name: u64) -> Option<Entry> {
         let place = name as u32 & (PLACES as u32 - 1);
         let kept = self.places.get_mut(place as usize)?;
@@ -64,7 +64,7 @@ impl Carried {
         }
     }
 
-    /// What of a link is on its way.
+    /// Packets of a link that are in transit.
     pub(crate) fn depth(&self, link: LinkId, direction: Direction) -> Depth {
         let own = self.places.iter().filter_map(|kept| kept.entry.as_ref());
         let own = own.filter(|entry| (entry.packet.link, entry.packet.direction) == (link, direction));

@@ -1,4 +1,4 @@
-//! From a network's access points and its client to stations of the exact medium.
+//! Maps a network's access points and client to stations of the exact medium.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -10,28 +10,29 @@ use crate::config::{Codel, LinkConfig, Medium, NetworkConfig, QueueLimit};
 use crate::wifi::{Propagation, WifiConfig};
 use crate::{ConfigError, LinkId};
 
-/// Packets that a queue of so many bytes holds: full ones.
+/// Packet size that converts a queue limit in bytes to packets.
 const FULL_PACKET: u64 = 1_500;
-/// Packets of a queue that is left to the link.
+/// Packets of a queue whose limit depends on the link.
 const DEFAULT_QUEUE: usize = 200;
-/// CoDel never finds that anything waits that long: receivers take turns, and nothing else.
+/// A target that no sojourn time reaches, so CoDel never drops. Only FQ-CoDel's round robin among receivers
+/// remains.
 const NEVER: Duration = Duration::from_secs(86_400);
 
-/// Who takes part.
+/// The participants.
 pub(crate) struct Cast<'c> {
     pub(crate) wlan: WlanConfig,
     /// The access points, in the order of their links.
     pub(crate) members: Vec<Member<'c>>,
     /// The client's radios, one for each channel.
     pub(crate) radios: Vec<StationId>,
-    /// Those who have traffic of their own.
+    /// The stations with background traffic.
     pub(crate) others: Vec<StationId>,
 }
 
-/// Who is who on the exact medium, for what monitor interfaces show.
+/// Addresses and roles of the stations on the exact medium, for monitor interfaces.
 #[derive(Debug, Clone)]
 pub struct Stations {
-    /// Addresses, and what stations say of themselves.
+    /// Addresses, and what stations announce about themselves.
     pub addresses: Addresses,
     /// The access point of each WiFi link.
     pub access_points: Vec<(LinkId, StationId)>,
@@ -40,10 +41,10 @@ pub struct Stations {
 }
 
 impl NetworkConfig {
-    /// Who is who on the air; `None` where nothing models frames.
+    /// Addresses and roles of the stations. `None` on a medium without frames.
     ///
     /// # Errors
-    /// What [`crate::Network::new`] refuses about the air.
+    /// As [`crate::Network::new`] for the air.
     pub fn stations(&self) -> Result<Option<Stations>, ConfigError> {
         if self.medium != Medium::Frames {
             return Ok(None);
@@ -65,7 +66,7 @@ impl NetworkConfig {
     }
 }
 
-/// An access point, and the client's radio that hears it.
+/// An access point, and the client's radio on its channel.
 pub(crate) struct Member<'c> {
     pub(crate) link: LinkId,
     pub(crate) config: &'c WifiConfig,
@@ -172,7 +173,7 @@ impl<'c> Cast<'c> {
 }
 
 impl Cast<'_> {
-    /// Those who have traffic of their own.
+    /// Adds the stations with background traffic.
     fn add_others(
         &mut self,
         config: &NetworkConfig,
@@ -242,7 +243,7 @@ pub(crate) fn access_points(config: &NetworkConfig) -> impl Iterator<Item = (Lin
     })
 }
 
-/// How signals fall; what one access point has of its own lies between it and the client.
+/// Propagation of the whole place. Losses of one access point apply between it and the client only.
 fn propagation(all: &[(LinkId, &WifiConfig)]) -> Result<Propagation, ConfigError> {
     let of = |wifi: &WifiConfig| Propagation {
         shadowing: None,

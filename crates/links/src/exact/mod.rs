@@ -1,22 +1,27 @@
-//! Access points and the client on the exact medium: every frame, everything that they say to each other, and the client's place among them.
+//! Access points and the client on the exact medium, which models every frame and management exchange.
 //!
-//! The client has a radio on each channel that has an access point: it hears all of them at once. To each access point it has an association of
-//! its own. What lies behind an access point, its wire, is the network's as with every other link.
+//! The client has a radio on each channel with access points, and hears all channels at once. It has a
+//! separate association with each access point. As for every other link, the network models the wired segment
+//! behind an access point.
 //!
 //! # Sources
-//! - [`air`](crate::air) and [`wlan`](crate::air::wlan) name theirs.
-//! - Linux mac80211, `net/mac80211/tx.c`: packets to different receivers wait in queues of their own and take turns.
+//! - [`air`](crate::air) and [`wlan`](crate::air::wlan) name their sources.
+//! - Linux mac80211, `net/mac80211/tx.c`: packets to different receivers wait in separate queues and take
+//!   turns.
 //!
 //! # Where we differ, and why
-//! 1. Shadowing and attenuation lie between an access point and the client; among access points only distance and walls count.
-//! 2. The best rate follows the mean signal, as `wifi`'s does: `auto` means the same on both media.
-//! 3. A client's radio has the standard and the 802.11n of the first access point on its channel: all there must be alike.
-//! 4. The client's repeats are counted by their retry bit: without those that are not to have one
+//! 1. Shadowing and attenuation apply between an access point and the client. Among access points, only
+//!    distance and walls count.
+//! 2. The best rate follows the mean signal, as in `wifi`, so `auto` means the same on both media.
+//! 3. A client's radio takes its standard and 802.11n capabilities from the first access point on its
+//!    channel. All access points there must be alike.
+//! 4. The client's retransmissions are counted by their retry bit. Those that do not set it are missed
 //!    ([`no_retry_bit_on_rate_change`](crate::air::Rules::no_retry_bit_on_rate_change)).
-//! 5. How fading wavers, and what receivers lose, is one for the whole place.
+//! 5. Fading parameters and implementation loss are the same for the whole place.
 //!
 //! # Checked by
-//! `tests`; `lab`'s `monitor` and `tests/ecn.rs`; `cli`'s `tests/both_worlds.rs`: UDP in the lab carries what it carries in virtual time.
+//! `tests`; `lab`'s `monitor` and `tests/ecn.rs`; `cli`'s `tests/both_worlds.rs`: UDP carries as much in the
+//! lab as in virtual time.
 
 mod background;
 mod carried;
@@ -51,10 +56,10 @@ pub(crate) struct Exact {
     walls: Vec<Wall>,
     propagation: Propagation,
     carried: Carried,
-    /// What came out of the air, until the network takes it.
+    /// Packets that came out of the air, until the network takes them.
     passed: VecDeque<Entry>,
     heard: VecDeque<Overheard>,
-    /// Whether the world wants to know what the client's radios hear.
+    /// Whether to report what the client's radios hear.
     monitor: bool,
     /// Whether the client's radios sleep while they have an address.
     power_save: bool,
@@ -72,18 +77,18 @@ struct Bss {
     radio: StationId,
     interface: InterfaceId,
     signal: Signal,
-    /// How much less arrives than its place alone would let arrive.
+    /// Attenuation on top of the path loss of its position.
     loss: Db,
-    /// Of data, by [`side`].
+    /// Data rates, by [`side`].
     rates: [Option<Bitrate>; 2],
-    /// What the client's frames to it were.
+    /// Counters of the client's frames to it.
     own: Counters,
-    /// The last aggregate of the client's.
+    /// The last aggregate that the client sent.
     aggregate: Option<u32>,
 }
 
 impl Exact {
-    /// Everything at its start: nobody is associated.
+    /// The initial state: no association.
     pub(crate) fn new(seed: u64, config: &NetworkConfig) -> Result<Self, ConfigError> {
         let cast = Cast::of(config)?;
         let propagation = cast.wlan.air.propagation;
@@ -122,7 +127,7 @@ impl Exact {
         Ok(exact)
     }
 
-    /// How many access points there are.
+    /// Number of access points.
     pub(crate) fn count(&self) -> usize {
         self.all.len()
     }
@@ -137,7 +142,7 @@ impl Exact {
         }
     }
 
-    /// Runs what is due; a packet that came out of the air, if one did.
+    /// Runs what is due. Returns a packet that came out of the air, if any.
     pub(crate) fn run(&mut self, now: Instant, exits: &mut Exits) -> Option<Entry> {
         self.now = now;
         while let Some((at, flow, count)) = self.background.next(now) {
@@ -153,12 +158,12 @@ impl Exact {
         self.passed.pop_front()
     }
 
-    /// The next frame that one of the client's radios has heard or sent.
+    /// The next frame that one of the client's radios heard or sent.
     pub(crate) fn overheard(&mut self) -> Option<Overheard> {
         self.heard.pop_front()
     }
 
-    /// A packet comes to the air: at the access point from its wire, or at the client.
+    /// Sends a packet over the air: from the access point (arrived on its wire) or from the client.
     pub(crate) fn push(&mut self, now: Instant, bss: usize, entry: Entry, exits: &mut Exits) {
         let Entry { packet, .. } = entry;
         if self.state(bss) != LinkState::Up {
@@ -195,13 +200,13 @@ impl Exact {
         self.all[bss].signal.mean(direction)
     }
 
-    /// The rate of data where nobody controls it, otherwise what would suit the mean signal best.
+    /// The data rate. With rate control, the best rate for the mean signal.
     pub(crate) fn rate(&self, bss: usize, direction: Direction) -> Bitrate {
         let bss = &self.all[bss];
         bss.rates[side(direction)].unwrap_or_else(|| bss.signal.rate(direction))
     }
 
-    /// What waits for the air or is on it.
+    /// The packets that wait for the air or are on it.
     pub(crate) fn depth(&self, bss: usize, direction: Direction) -> Depth {
         self.carried.depth(self.all[bss].link, direction)
     }
@@ -242,7 +247,7 @@ impl Exact {
         self.follow(bss);
     }
 
-    /// The client's radios moved.
+    /// Moves the client's radios.
     pub(crate) fn moved(&mut self, now: Instant, position: Position) {
         let moved = moved_mm(self.radio.position, position);
         self.radio.position = position;
@@ -259,7 +264,7 @@ impl Exact {
         }
     }
 
-    /// What the air of a link carried, as far as its access point and the client know.
+    /// Adds what the link's access point and client sent over the air.
     pub(crate) fn counted(&self, bss: usize, known: Counters) -> Counters {
         let Bss { station, own, .. } = &self.all[bss];
         let sent = self.wlan.air().counters(*station);
@@ -276,7 +281,7 @@ impl Exact {
         self.wlan.handle(now, input);
     }
 
-    /// The client's radio sleeps between beacons from now on, or no longer, if it ever does.
+    /// Starts or ends the radio's sleep between beacons, if power save is configured.
     fn sleep(&mut self, now: Instant, bss: usize, on: bool) {
         let radio = self.all[bss].radio;
         if self.power_save {
@@ -330,7 +335,7 @@ impl Exact {
         self.wlan.handle(at, WlanInput::Send(from, packet));
     }
 
-    /// What came of a datagram that is not the world's.
+    /// Handles the outcome of a background datagram.
     fn take_of_others(&mut self, at: Instant, output: air::Output, exits: &mut Exits) {
         match output {
             air::Output::Received { packet, .. } => {
@@ -346,7 +351,8 @@ impl Exact {
         }
     }
 
-    /// The rates between other stations and access points, where nobody else decides about them: those that suit the mean signal, for good.
+    /// Sets the rates between other stations and access points, except under rate control. They suit the mean
+    /// signal and never change.
     fn set_rates_of_others(&mut self, config: &NetworkConfig, others: &[StationId]) {
         for (other, &radio) in config.background.stations.iter().zip(others) {
             for bss in 0..self.all.len() {
@@ -372,7 +378,7 @@ impl Exact {
         }
     }
 
-    /// One of the client's radios has heard or sent a frame.
+    /// Handles a frame that one of the client's radios heard or sent.
     fn hear(&mut self, frame: Overheard) {
         if let Some(bss) = self.all.iter_mut().find(|bss| frame.to == Some(bss.station))
             && frame.from == bss.radio
@@ -384,7 +390,7 @@ impl Exact {
         }
     }
 
-    /// The air hears of how an access point and the client hear each other now, and of the rates that suit it.
+    /// Updates the air's attenuation between an access point and the client, and their best rates.
     fn follow(&mut self, bss: usize) {
         let (position, now) = (self.radio.position, self.now);
         let received = self.mean_signal(bss);
@@ -414,7 +420,7 @@ impl Exact {
     }
 }
 
-/// Roles, intervals and wires are right by the way they are made here; what is left is what a plan can have wrong.
+/// Roles, intervals and wires are correct by construction. Only errors of the configuration remain.
 fn refused(error: WlanError) -> ConfigError {
     match error {
         WlanError::Air(error) => ConfigError::Air(error),
@@ -430,7 +436,7 @@ fn refused(error: WlanError) -> ConfigError {
 }
 
 impl Bss {
-    /// A frame of the client's to the access point has begun.
+    /// Counts a frame from the client to the access point.
     fn sent(&mut self, frame: &Overheard) {
         if let FrameKind::Data { retry, .. } = frame.kind {
             self.own.frames += 1;

@@ -1,4 +1,4 @@
-//! Through [`Network`]: the same inputs and outputs as on the coarse medium.
+//! Tests through [`Network`], with the inputs and outputs of the coarse medium.
 
 use crate::air::wlan::Wlan;
 use crate::air::{FrameKind, RateControl, Subtype};
@@ -32,7 +32,7 @@ fn config(aps: &[WifiConfig]) -> NetworkConfig {
     }
 }
 
-/// Two of one channel.
+/// Two access points on one channel.
 fn two() -> NetworkConfig {
     config(&[ap("near", 3_000, 36), ap("far", 12_000, 36)])
 }
@@ -52,7 +52,7 @@ impl Driver {
         }
     }
 
-    /// With these links up.
+    /// A network with these links up.
     fn joined(config: NetworkConfig, links: &[LinkId]) -> Self {
         let mut driver = Self::new(config);
         for &link in links {
@@ -94,7 +94,7 @@ impl Driver {
         }));
     }
 
-    /// How late the packets of a stream came that was sent at this pace from `begun` on, in ms.
+    /// Delays in ms of a stream's packets. The stream was sent at this interval from `begun` on.
     fn late(&self, begun: Instant, every_ms: u64, count: u64) -> Vec<f64> {
         let late = self.outputs.iter().filter_map(|(at, output)| match output {
             Output::Delivered { packet, .. } if packet.token < count => {
@@ -177,7 +177,7 @@ fn joining_succeeds_at_any_moment_and_on_a_busy_channel() {
         let mut driver = Driver::joined(two(), &[NEAR]);
         driver.run_for(13 * round);
         driver.input(Input::Associate(FAR));
-        // As fast as the air takes them: the queue at the access point is never empty.
+        // The air is the bottleneck: the access point's queue is never empty.
         for token in 0..4_000 {
             driver.send(NEAR, Direction::Down, token);
             if token % 4 == 3 {
@@ -306,7 +306,7 @@ fn a_signal_that_sinks_slows_frames_down_and_ends_the_association() {
     driver.input(Input::Fault(NEAR, Fault::Attenuation(Db::from_db(90))));
     let at = driver.now.as_millis();
     driver.run_for(1_500);
-    // Seven beacons and the frame that asks.
+    // Seven beacons and the probe.
     let [(lost_at, LinkState::Down)] = driver.states(NEAR)[..] else {
         panic!("{:?}", driver.states(NEAR))
     };
@@ -388,7 +388,7 @@ fn flows_that_are_kept_apart_do_not_wait_for_each_other() {
         let mut driver = Driver::joined(config(&[near]), &[NEAR]);
         let begun = driver.now;
         for token in 0..200 {
-            // 12 Mb/s of one flow, and a small packet of another.
+            // One flow of 12 Mb/s, and a small packet of another.
             (0..10).for_each(|more| driver.send_down(1_500, 1, 1_000 + token * 10 + more));
             driver.send_down(100, 2, token);
             driver.run_for(10);
@@ -397,7 +397,7 @@ fn flows_that_are_kept_apart_do_not_wait_for_each_other() {
         driver.late(begun, 10, 200)
     };
     let (shared, apart) = (wait(false), wait(true));
-    // 5 ms of wire, and a frame or two of the other flow; shared, all 200 packets in the queue.
+    // 5 ms of wire, and a frame or two of the other flow. In a shared queue, all 200 queued packets.
     assert_eq!(apart.len(), 200, "none is lost");
     assert!(mean(&apart) < 20.0, "{}", mean(&apart));
     assert!(
@@ -438,7 +438,7 @@ fn a_client_that_saves_power_has_its_packets_after_a_beacon() {
     let (awake, asleep) = (wait(false), wait(true));
     assert_eq!((awake.len(), asleep.len()), (100, 100));
     assert!(mean(&awake) < 7.0, "{}", mean(&awake));
-    // Half a beacon interval of 102.4 ms more.
+    // Half a beacon interval (102.4 ms) on top.
     assert!((45.0..70.0).contains(&mean(&asleep)), "{}", mean(&asleep));
     assert!(asleep.iter().all(|&late| late < 125.0), "{asleep:?}");
 }

@@ -1,4 +1,4 @@
-//! All links of a run behind one contract: it dispatches, the parts do the work.
+//! All links of a run behind one contract. The network dispatches, its parts do the work.
 //!
 //! The wired segments of links are in `pipe`; [`wireless`] chooses between the two models of the air.
 
@@ -16,7 +16,7 @@ use crate::queue::exits::Exits;
 use crate::queue::{Depth, Entry};
 use crate::{ConfigError, Counters, Direction, DropReason, Fault, Input, LinkId, LinkState, Output, Packet};
 
-/// All links of a run. The contract is in the crate's own documentation.
+/// All links of a run. The crate documentation has the contract.
 #[derive(Debug)]
 pub struct Network {
     now: Instant,
@@ -24,27 +24,27 @@ pub struct Network {
     links: Vec<Link>,
     wires: Wires,
     air: Wireless,
-    /// Those of the air's channels, then those of its access points.
+    /// Due times of the air's channels, then of its access points.
     timers: Timers,
 }
 
-/// What the network knows about a link of any kind, besides its wires.
+/// State of any kind of link, besides its wires.
 #[derive(Debug)]
 struct Link {
     kind: Kind,
     blackhole: bool,
 }
 
-/// What a link is made of besides its wires.
+/// Kind of a link, besides its wires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Nothing: cables and cells are always attached, unless a fault took them down.
+    /// A cable or a cell: always attached, unless a fault took it down.
     Wired { down: bool },
     /// An access point: its index in the air.
     Wifi(usize),
 }
 
-/// What is due next.
+/// The part that is due next.
 #[derive(Debug, Clone, Copy)]
 enum Part {
     /// One of the wires' parts.
@@ -71,7 +71,8 @@ fn links(config: &NetworkConfig) -> Vec<Link> {
 }
 
 impl Network {
-    /// Builds the network of a run at its start, [`Instant::ZERO`]: cables and cells are up, access points are not joined.
+    /// Builds the network at the start of a run, [`Instant::ZERO`]. Cables and cells are up, access points
+    /// are not joined.
     pub fn new(seed: u64, config: impl Into<NetworkConfig>) -> Result<Self, ConfigError> {
         let config = config.into();
         check::check(&config)?;
@@ -90,7 +91,7 @@ impl Network {
         Ok(network)
     }
 
-    /// Takes in one input that happens at `now`, after everything that was due until then.
+    /// Handles one input that happens at `now`, after everything due until then.
     pub fn handle(&mut self, now: Instant, input: Input) {
         self.tick(now);
         match input {
@@ -105,7 +106,7 @@ impl Network {
         }
     }
 
-    /// Lets time pass up to and including `now`.
+    /// Advances time up to and including `now`.
     pub fn tick(&mut self, now: Instant) {
         debug_assert!(now >= self.now, "time goes backwards: {now} after {}", self.now);
         while let Some((due, part)) = self.first().filter(|&(due, _)| due <= now) {
@@ -115,17 +116,18 @@ impl Network {
         self.now = self.now.max(now);
     }
 
-    /// The next thing that happened, if the world has not been told of everything yet.
+    /// The next output that was not fetched yet.
     pub fn poll(&mut self) -> Option<Output> {
         self.poll_due().map(|(_, output)| output)
     }
 
-    /// As [`Network::poll`], with the time at which it was due: how late the driver is.
+    /// As [`Network::poll`], with the time at which the output was due. It shows how late the driver is.
     pub fn poll_due(&mut self) -> Option<(Instant, Output)> {
         self.exits.pop()
     }
 
-    /// When to call [`Network::tick`] next, and which part asks for it. `None`: nothing happens without a new input.
+    /// When to call [`Network::tick`] next, and which part needs it. `None`: nothing happens without a new
+    /// input.
     pub fn wake_at(&self) -> Option<(Instant, &'static str)> {
         let (due, part) = self.first()?;
         let reason = match part {
@@ -136,22 +138,22 @@ impl Network {
         Some((due.max(self.now), reason))
     }
 
-    /// What a link has carried since the start.
+    /// Totals of a link since the start.
     ///
     /// # Panics
-    /// If there is no such link, as all methods that take a link do.
+    /// If there is no such link, like all methods that take a link.
     pub fn counters(&self, link: LinkId) -> Counters {
         let own = *self.exits.counters(link);
         self.bss(link).map_or(own, |bss| self.air.counted(bss, own))
     }
 
-    /// The next frame that one of the client's monitor interfaces has heard, on the exact medium: in the order of their ends, its own at their
-    /// beginning.
+    /// The next frame that one of the client's monitor interfaces heard, on the exact medium. Frames come in
+    /// the order of their ends, the client's own in the order of their starts.
     pub fn overheard(&mut self) -> Option<Overheard> {
         self.air.overheard()
     }
 
-    /// What a link is towards the client now.
+    /// State of a link as the client sees it now.
     pub fn state(&self, link: LinkId) -> LinkState {
         match self.link(link).kind {
             Kind::Wired { down: true } => LinkState::Down,
@@ -160,7 +162,8 @@ impl Network {
         }
     }
 
-    /// What waits in a link's queues: in front of the bottleneck (of a shared one: everybody's packets) and of the air.
+    /// Packets in a link's queues, in front of the bottleneck and of the air. A shared bottleneck counts the
+    /// packets of all its links.
     pub fn queue(&self, link: LinkId, direction: Direction) -> Depth {
         let wire = self.wires.queue(link, direction);
         let air = self
@@ -172,27 +175,27 @@ impl Network {
         }
     }
 
-    /// Whether a packet of so many bytes would find room in front of a link's bottleneck now.
+    /// Whether a packet of this many bytes would fit into the queue of a link's bottleneck now.
     pub fn has_room(&self, link: LinkId, direction: Direction, bytes: u32) -> bool {
         self.wires.has_room(link, direction, bytes)
     }
 
-    /// The mean signal of an access point at the client; `None` for other links.
+    /// Mean signal of an access point at the client. `None` for other links.
     pub fn signal(&self, link: LinkId) -> Option<Dbm> {
         self.bss(link).map(|bss| self.air.mean_signal(bss))
     }
 
-    /// The mean signal-to-noise ratio of a WiFi link at the decoder (implementation loss taken off); `None` for other links.
+    /// Mean SNR of a WiFi link at the decoder (after implementation loss). `None` for other links.
     pub fn snr(&self, link: LinkId, direction: Direction) -> Option<Db> {
         self.bss(link).map(|bss| self.air.mean_snr(bss, direction))
     }
 
-    /// The rate at which a WiFi link sends frames now; `None` for other links.
+    /// Current data rate of a WiFi link. `None` for other links.
     pub fn rate(&self, link: LinkId, direction: Direction) -> Option<Bitrate> {
         self.bss(link).map(|bss| self.air.rate(bss, direction))
     }
 
-    /// What is on the wire behind the bottleneck.
+    /// Packets on the wire behind the bottleneck.
     pub fn in_flight(&self, link: LinkId, direction: Direction) -> Depth {
         self.wires.in_flight(link, direction)
     }
@@ -208,7 +211,7 @@ impl Network {
         }
     }
 
-    /// Joining and leaving mean nothing to cables and cells.
+    /// Acts on the access point of a link. Cables and cells ignore it: they have no association.
     fn with_bss(&mut self, link: LinkId, act: impl FnOnce(&mut Wireless, Instant, usize, &mut Exits)) {
         if let Some(bss) = self.bss(link) {
             act(&mut self.air, self.now, bss, &mut self.exits);
@@ -240,7 +243,7 @@ impl Network {
         self.set_channel_timer(self.air.channel_of(bss));
     }
 
-    /// The part that is due first, and when. Wires come before what is due in the air at the same time.
+    /// The part that is due first, and when. At equal times, wires come before the air.
     fn first(&self) -> Option<(Instant, Part)> {
         let wire = self.wires.first().map(|(due, part)| (due, Part::Wire(part)));
         let air = self
@@ -294,7 +297,7 @@ impl Network {
             None => {}
         }
         self.set_channel_timer(channel);
-        // A beacon that was heard or missed changes when its access point is asked.
+        // A beacon heard or missed changes when its access point is probed.
         for &bss in self.air.members(channel) {
             self.timers.set(self.air.sizes().0 + bss, self.air.bss_due(bss));
         }

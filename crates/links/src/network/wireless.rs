@@ -1,4 +1,4 @@
-//! The access points of a network, as finely as it asks for: both models behind one face.
+//! The access points of a network on either of the two media, behind one interface.
 
 use alloc::boxed::Box;
 use units::{Bitrate, Db, Dbm, Instant};
@@ -11,7 +11,8 @@ use crate::queue::{Depth, Entry};
 use crate::wifi::Air;
 use crate::{ConfigError, Counters, Direction, LinkState, Position};
 
-/// Access points are numbered in the order of their links. The exact medium is run as one channel, whatever the channels of its stations.
+/// Access points are numbered in the order of their links. The exact medium runs as one channel, whatever the
+/// channels of its stations.
 #[derive(Debug)]
 pub(crate) enum Wireless {
     Coarse(Air),
@@ -30,7 +31,7 @@ impl Wireless {
         Ok(Self::Coarse(air))
     }
 
-    /// How many channels and access points there are.
+    /// Number of channels and of access points.
     pub(crate) fn sizes(&self) -> (usize, usize) {
         match self {
             Self::Coarse(air) => air.sizes(),
@@ -45,7 +46,7 @@ impl Wireless {
         }
     }
 
-    /// The access points of a channel that have deadlines of their own.
+    /// The access points of a channel that have their own deadlines.
     pub(crate) fn members(&self, channel: usize) -> &[usize] {
         match self {
             Self::Coarse(air) => air.members(channel),
@@ -95,7 +96,7 @@ impl Wireless {
         }
     }
 
-    /// What waits for the air, what is being tried included.
+    /// Packets that wait for the air, including the one being sent.
     pub(crate) fn depth(&self, bss: usize, direction: Direction) -> Depth {
         match self {
             Self::Coarse(air) => air.depth(bss, direction),
@@ -103,7 +104,7 @@ impl Wireless {
         }
     }
 
-    /// What an access point's link has carried, besides what the network counts itself.
+    /// Totals of an access point's link, added to what the network counts itself.
     pub(crate) fn counted(&self, bss: usize, own: Counters) -> Counters {
         match self {
             Self::Coarse(_) => own,
@@ -111,7 +112,7 @@ impl Wireless {
         }
     }
 
-    /// The next frame that one of the client's radios has heard.
+    /// The next frame that one of the client's radios heard.
     pub(crate) fn overheard(&mut self) -> Option<Overheard> {
         match self {
             Self::Coarse(_) => None,
@@ -119,7 +120,7 @@ impl Wireless {
         }
     }
 
-    /// A packet comes to the air: at the access point from its wire, or at the client.
+    /// Sends a packet over the air: from the access point (arrived on its wire) or from the client.
     pub(crate) fn push(&mut self, now: Instant, bss: usize, entry: Entry, exits: &mut Exits) {
         match self {
             Self::Coarse(air) => air.push(now, bss, entry, exits),
@@ -127,7 +128,7 @@ impl Wireless {
         }
     }
 
-    /// Runs a channel; the packet that got through the air, if one did.
+    /// Runs a channel. Returns the packet that got through the air, if any.
     pub(crate) fn run_channel(&mut self, now: Instant, channel: usize, exits: &mut Exits) -> Option<Entry> {
         match self {
             Self::Coarse(air) => air.run_channel(now, channel, exits),
@@ -178,7 +179,7 @@ impl Wireless {
         }
     }
 
-    /// The client's radio moved.
+    /// Moves the client's radio.
     pub(crate) fn moved(&mut self, now: Instant, position: Position) {
         match self {
             Self::Coarse(air) => air.moved(position),

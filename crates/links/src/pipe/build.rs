@@ -1,4 +1,4 @@
-//! From a plan to the wired parts of its links.
+//! Builds the wired parts of links from their configuration.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -11,7 +11,7 @@ use super::port::Port;
 use super::wires::Segment;
 use crate::config::{BottleneckConfig, CableConfig, CellConfig, LinkConfig, NetworkConfig, WifiConfig, Wire};
 
-/// The parts that every kind of link is made of.
+/// The parts that all kinds of links share.
 #[derive(Default)]
 pub(super) struct Parts {
     /// One for each link.

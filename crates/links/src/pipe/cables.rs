@@ -1,4 +1,4 @@
-//! Cables by themselves, for media that bring no network: the contract of [`crate::Network`] with one kind of link.
+//! Cables alone, for media without a network. They follow the contract of [`crate::Network`].
 
 use alloc::vec::Vec;
 use units::Instant;
@@ -18,7 +18,7 @@ pub(crate) struct Cables {
 }
 
 impl Cables {
-    /// Builds them at their start, [`Instant::ZERO`].
+    /// Builds them at the start of a run, [`Instant::ZERO`].
     pub(crate) fn new(seed: u64, cables: impl Iterator<Item = CableConfig>) -> Result<Self, ConfigError> {
         let links: Vec<LinkConfig> = cables.map(LinkConfig::Cable).collect();
         let config = NetworkConfig::from(links);
@@ -30,7 +30,7 @@ impl Cables {
         })
     }
 
-    /// A packet enters a cable at `now`, after everything that was due until then.
+    /// Handles a packet that enters a cable at `now`, after everything due until then.
     pub(crate) fn enter(&mut self, now: Instant, packet: Packet) {
         self.tick(now);
         let entry = Entry {
@@ -41,7 +41,7 @@ impl Cables {
         self.wires.enter(self.now, entry, &mut self.exits);
     }
 
-    /// Lets time pass up to and including `now`.
+    /// Advances time up to and including `now`.
     pub(crate) fn tick(&mut self, now: Instant) {
         debug_assert!(now >= self.now, "time goes backwards: {now} after {}", self.now);
         while let Some((due, part)) = self.wires.first().filter(|&(due, _)| due <= now) {
@@ -53,7 +53,7 @@ impl Cables {
         self.now = self.now.max(now);
     }
 
-    /// The next thing that happened, and when.
+    /// The next output, and the time at which it was due.
     pub(crate) fn poll_due(&mut self) -> Option<(Instant, Output)> {
         self.exits.pop()
     }

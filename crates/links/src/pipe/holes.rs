@@ -1,4 +1,4 @@
-//! Time that counts and time that does not: where a cellular link has no coverage.
+//! Coverage holes of a cellular link, and the time that counts between them.
 
 use alloc::vec::Vec;
 use units::{Duration, Instant};
@@ -8,9 +8,9 @@ use crate::config;
 /// Times without coverage, in nanoseconds since the start of the run.
 #[derive(Debug, Clone)]
 pub(crate) struct Holes {
-    /// Beginning and end of each, in order.
+    /// Start and end of each, in order.
     spans: Vec<(u64, u64)>,
-    /// After this long they begin again; zero for never.
+    /// Repetition period. Zero: never.
     period: u64,
 }
 
@@ -26,7 +26,7 @@ impl Holes {
         }
     }
 
-    /// `at`, or the end of the hole that it lies in.
+    /// `at`, or the end of the hole that contains it.
     pub(crate) fn out_of(&self, at: Instant) -> Instant {
         match self.next(at) {
             Some((begin, end)) if begin <= at => end,
@@ -34,7 +34,7 @@ impl Holes {
         }
     }
 
-    /// When work of this length that begins at `at` is done, if it rests during holes.
+    /// When work of this length that starts at `at` is done. Work pauses during holes.
     pub(crate) fn finish(&self, at: Instant, work: Duration) -> Instant {
         let (mut at, mut left) = (at, work);
         while let Some((begin, end)) = self.next(at) {
@@ -48,7 +48,7 @@ impl Holes {
         at + left
     }
 
-    /// How much of the time from `from` to `to` counts.
+    /// Time outside holes between `from` and `to`.
     pub(crate) fn worked(&self, from: Instant, to: Instant) -> Duration {
         let (mut at, mut sum) = (from, Duration::ZERO);
         while let Some((begin, end)) = self.next(at).filter(|&(begin, _)| begin < to) {
@@ -61,7 +61,7 @@ impl Holes {
         sum + to.since(at)
     }
 
-    /// The hole that `at` lies in, or else the next one.
+    /// The hole that contains `at`, or else the next one.
     fn next(&self, at: Instant) -> Option<(Instant, Instant)> {
         if self.spans.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! One direction of a wire behind its bottleneck: random loss, delay, jitter.
+//! One direction of a wire behind its bottleneck: random loss, delay and jitter.
 
 use alloc::collections::VecDeque;
 use units::{Bytes, Duration, Instant, Ratio, Rng};
@@ -8,7 +8,7 @@ use crate::config::Repeats;
 use crate::queue::exits::Exits;
 use crate::queue::{Depth, Entry};
 
-/// What a lane does to the packets on it.
+/// Loss, delay and jitter of a lane.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LaneConfig {
     pub(crate) delay: Duration,
@@ -36,7 +36,8 @@ impl Lane {
         }
     }
 
-    /// A packet leaves the bottleneck at `now`, and the place before the lane (a radio that wakes up) at `ready`.
+    /// Adds a packet that leaves the bottleneck at `now` and reaches the lane at `ready`. A radio that wakes
+    /// up makes `ready` later.
     pub(crate) fn push(&mut self, now: Instant, ready: Instant, entry: Entry, exits: &mut Exits) {
         if self.config.loss != Ratio::ZERO && self.rng.chance(self.config.loss) {
             exits.drop(now, entry.packet, DropReason::Loss);
@@ -78,7 +79,7 @@ impl Lane {
         }
     }
 
-    /// Drops everything in flight.
+    /// Drops all packets in flight.
     pub(crate) fn purge(&mut self, now: Instant, reason: DropReason, exits: &mut Exits) {
         self.bytes = 0;
         self.flight

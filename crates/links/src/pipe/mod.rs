@@ -1,8 +1,9 @@
-//! What cables and cells are made of: a bottleneck, the wire behind it, a cell's radio.
+//! Parts of cables and cells: a bottleneck, the wire behind it, a cell's radio.
 //!
-//! A packet passes a `port` (queue and rate, or a trace of `opportunities`, with `holes` in the coverage), then a `lane`
-//! (loss, delay, jitter). The radio of a cell (`cellular`) delays the first packets and repeats lost ones. The wired segment
-//! behind an access point is made of the same parts. [`wires`] runs them for all links, [`cables`] for cables alone.
+//! A packet passes a `port`, then a `lane`. The port has a queue and a rate, or a trace of `opportunities`,
+//! with coverage `holes`. The lane adds loss, delay and jitter. A cell's radio (`cellular`) delays the first
+//! packets and retransmits lost ones. The wired segment behind an access point has the same parts. [`wires`]
+//! runs them for all links, [`cables`] for cables alone.
 
 mod build;
 pub(crate) mod cables;

@@ -1,35 +1,38 @@
 //! A recorded cellular trace: when the link may deliver.
 //!
 //! # Sources
-//! - Netravali et al.: Mahimahi (USENIX ATC 2015), §4 and `link_queue.cc`: one line per delivery opportunity in milliseconds; the
-//!   last one is the period after which the trace begins again; an opportunity with nothing to send is lost; what one packet
-//!   leaves of an opportunity goes to the next packet; a packet waits for its last byte.
+//! - Netravali et al.: Mahimahi (USENIX ATC 2015), §4 and `link_queue.cc`. A trace has one line per delivery
+//!   opportunity, in ms. The last one is the period after which the trace repeats. An opportunity with an
+//!   empty queue is lost. If a packet leaves room in an opportunity, the next packet uses it. A packet waits
+//!   for its last byte.
 //!
 //! # Where we differ, and why
-//! 1. An opportunity carries 1,500 bytes of IP packets. Mahimahi counts 1,504, because its TUN devices put 4 bytes in front of
-//!    each packet: a full packet uses one opportunity in both.
-//! 2. Times are in nanoseconds: a packet may use any opportunity after its own arrival, also within the same millisecond.
+//! 1. An opportunity carries 1,500 bytes of IP packets. Mahimahi counts 1,504, because its TUN devices
+//!    prepend 4 bytes to each packet. A full packet uses one opportunity in both.
+//! 2. Times are in nanoseconds. A packet may use any opportunity after its arrival, even within the same
+//!    millisecond.
 //!
 //! # Checked by
-//! `port::tests` (bytes carried over, opportunities lost), `tests/wired.rs` (never faster than the trace over any window).
+//! `port::tests` (bytes carried over, opportunities lost), `tests/wired.rs` (never faster than the trace over
+//! any window).
 
 use alloc::vec::Vec;
 use units::{Bitrate, Bytes, Duration, Instant};
 
-/// What one opportunity carries.
+/// Bytes that one opportunity carries.
 pub(crate) const OPPORTUNITY: u32 = 1_500;
 
 #[derive(Debug)]
 pub(crate) struct Opportunities {
     times: Vec<u64>,
     period: u64,
-    /// The next one that has not been used or lost.
+    /// The next one that is neither used nor lost.
     base: u64,
     next: usize,
 }
 
 impl Opportunities {
-    /// `times` never decrease, and the last one is not zero ([`crate::ConfigError`] says so otherwise).
+    /// `times` must not decrease, and the last one must not be zero (otherwise a [`crate::ConfigError`]).
     pub(crate) fn new(times: &[Duration]) -> Self {
         let times: Vec<u64> = times
             .iter()
@@ -43,7 +46,7 @@ impl Opportunities {
         }
     }
 
-    /// The mean rate of one period.
+    /// Mean rate of one period.
     pub(crate) fn mean(&self) -> Bitrate {
         Bytes::new(self.times.len() as u64 * u64::from(OPPORTUNITY)).per(Duration::from_nanos(self.period))
     }
@@ -52,7 +55,7 @@ impl Opportunities {
         Instant::from_nanos(self.base.saturating_add(self.times[self.next]))
     }
 
-    /// Uses the next one up.
+    /// Uses the next one.
     pub(crate) fn advance(&mut self) {
         self.next += 1;
         if self.next == self.times.len() {
@@ -61,12 +64,12 @@ impl Opportunities {
         }
     }
 
-    /// Loses all of those up to and including `now`.
+    /// Loses all up to and including `now`.
     pub(crate) fn skip_to_after(&mut self, now: Instant) {
         self.seek(now, |time, now| time <= now);
     }
 
-    /// Loses all of those before `now`.
+    /// Loses all before `now`.
     pub(crate) fn skip_to(&mut self, now: Instant) {
         self.seek(now, |time, now| time < now);
     }

@@ -1,6 +1,6 @@
-//! One direction of a bottleneck: a queue and what serves it, at a rate or by a trace.
+//! One direction of a bottleneck: a queue, served at a rate or by a trace.
 //!
-//! The driver calls [`Port::serve`] at the time that [`Port::due`] says, until it gives nothing more.
+//! The driver calls [`Port::serve`] at the time of [`Port::due`], until it returns nothing.
 
 use alloc::boxed::Box;
 use units::{Bitrate, Bytes, Duration, Instant};
@@ -36,7 +36,7 @@ struct RateServer {
 struct Job {
     entry: Entry,
     since: Instant,
-    /// What was left at `since`, in bits × 10⁹.
+    /// Remaining bits at `since`, × 10⁹.
     left: u128,
     done: Option<Instant>,
 }
@@ -45,9 +45,9 @@ struct Job {
 #[derive(Debug)]
 struct TraceServer {
     opportunities: Opportunities,
-    /// A packet that has begun, and how many of its bytes are left.
+    /// A packet in service, and how many of its bytes remain.
     partial: Option<(Entry, u32)>,
-    /// The opportunity being used, and what it still carries.
+    /// The opportunity in use, and its remaining bytes.
     current: Option<(Instant, u32)>,
 }
 
@@ -87,12 +87,12 @@ impl Port {
         }
     }
 
-    /// What waits, without the packet in service.
+    /// The queued packets, without the one in service.
     pub(crate) fn depth(&self) -> Depth {
         self.queue.depth()
     }
 
-    /// Whether a packet of so many bytes would be taken in.
+    /// Whether a packet of this many bytes would be accepted.
     pub(crate) fn has_room(&self, bytes: u32) -> bool {
         !self.queue.is_full_for(bytes)
     }
@@ -105,7 +105,7 @@ impl Port {
         }
     }
 
-    /// When it has something to do next.
+    /// When it is due next.
     pub(crate) fn due(&self) -> Option<Instant> {
         match &self.server {
             Server::Rate(server) => server.job.as_ref()?.done,
@@ -127,14 +127,15 @@ impl Port {
         }
     }
 
-    /// Goes on at another rate; what is in service keeps what was already sent of it. A trace has no rate to change.
+    /// Continues at another rate. The packet in service keeps the progress it has made. A trace ignores the
+    /// new rate.
     pub(crate) fn set_rate(&mut self, now: Instant, rate: Bitrate) {
         if let Server::Rate(server) = &mut self.server {
             server.set_rate(now, rate, &self.holes);
         }
     }
 
-    /// Drops everything that belongs to `link`, also what is in service.
+    /// Drops all packets of `link`, including the one in service.
     pub(crate) fn purge(&mut self, now: Instant, link: LinkId, reason: DropReason, exits: &mut Exits) {
         let belongs = |entry: &Entry| entry.packet.link == link;
         let in_service = match &mut self.server {
@@ -201,13 +202,13 @@ impl TraceServer {
         self.partial.is_none() && queue.is_empty()
     }
 
-    /// A packet arrived at `now`: opportunities up to now have passed it by.
+    /// Handles an arrival at `now`: earlier opportunities are lost.
     fn wake(&mut self, now: Instant) {
         self.opportunities.skip_to_after(now);
     }
 
     fn due(&self, queue: &Queue, holes: &Holes) -> Option<Instant> {
-        // An opportunity inside a hole is lost; the end of the hole is when the next one is looked for.
+        // An opportunity inside a hole is lost. The search for the next one starts at the end of the hole.
         (!self.is_idle(queue)).then(|| holes.out_of(self.opportunities.at()))
     }
 
@@ -235,7 +236,8 @@ impl TraceServer {
         })
     }
 
-    /// Spends `room` bytes on the packet in service; the packet if that was its rest, and the room that is left.
+    /// Spends `room` bytes on the packet in service. Returns the packet if it is complete, and the remaining
+    /// room.
     fn fill(
         &mut self,
         now: Instant,

@@ -1,7 +1,8 @@
-//! When each part of the network next wants to run: a tournament tree over a fixed set of slots.
+//! Due times of the network's parts: a tournament tree over a fixed number of slots.
 //!
-//! The number of slots is known when the network is made, so the tree never allocates afterwards: setting a slot costs one
-//! comparison per level, asking for the first costs nothing. Ties go to the lower slot, so that one seed gives one order.
+//! The number of slots is fixed when the network is built, so the tree never allocates afterwards. Setting a
+//! slot costs one comparison per level, reading the first is free. Ties go to the lower slot, so that one
+//! seed gives one order.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -13,7 +14,8 @@ const NEVER: u64 = u64::MAX;
 #[derive(Debug)]
 pub(crate) struct Timers {
     due: Vec<u64>,
-    /// `winners[1]` is the slot that is due first; the children of node n are 2n and 2n + 1; leaves are the slots themselves.
+    /// `winners[1]` is the slot that is due first. The children of node n are 2n and 2n + 1. The leaves are
+    /// the slots.
     winners: Vec<u32>,
 }
 
@@ -31,7 +33,7 @@ impl Timers {
         timers
     }
 
-    /// Sets when `slot` is due; `None` is never.
+    /// Sets when `slot` is due. `None`: never.
     pub(crate) fn set(&mut self, slot: usize, at: Option<Instant>) {
         let at = at.map_or(NEVER, Instant::as_nanos);
         if self.due[slot] == at {

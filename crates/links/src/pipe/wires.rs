@@ -1,4 +1,4 @@
-//! The wired segments of all links: which part of them is due first, and what it does then.
+//! The wired segments of all links: which part is due first, and what it does then.
 
 use alloc::vec::Vec;
 use units::{Bitrate, Instant};
@@ -17,7 +17,7 @@ use crate::{Direction, DropReason, LinkId};
 /// The wired segments of all links.
 #[derive(Debug)]
 pub(crate) struct Wires {
-    /// Those of the ports, then those of the lanes.
+    /// Due times of the ports, then of the lanes.
     timers: Timers,
     segments: Vec<Segment>,
     ports: Vec<Port>,
@@ -25,22 +25,22 @@ pub(crate) struct Wires {
     lanes: Vec<Lane>,
 }
 
-/// What is wired of one link: a cable, a cell, or what lies behind an access point.
+/// Wired segment of one link: a cable, a cell, or the backhaul of an access point.
 #[derive(Debug)]
 pub(super) struct Segment {
     /// By [`side`].
     pub(super) ports: [usize; 2],
-    /// A cell's radio, which sleeps.
+    /// A cell's radio.
     pub(super) radio: Option<Radio>,
 }
 
-/// Where the lane of that link and direction is.
+/// Index of the lane of this link and direction.
 fn lane_of(link: LinkId, direction: Direction) -> usize {
     2 * usize::from(link.0) + side(direction)
 }
 
 impl Wires {
-    /// Builds the segments of a plan that was checked.
+    /// Builds the segments from a checked configuration.
     pub(crate) fn new(seed: u64, config: &NetworkConfig) -> Self {
         let Parts {
             segments,
@@ -60,7 +60,7 @@ impl Wires {
         self.timers.first()
     }
 
-    /// What a part is due for.
+    /// Name of the reason for which a part is due.
     pub(crate) fn reason(&self, part: usize) -> &'static str {
         if part < self.ports.len() {
             "transmission"
@@ -69,7 +69,7 @@ impl Wires {
         }
     }
 
-    /// A packet comes to a link's bottleneck.
+    /// Handles a packet that reaches a link's bottleneck.
     pub(crate) fn enter(&mut self, now: Instant, entry: Entry, exits: &mut Exits) {
         let segment = &mut self.segments[usize::from(entry.packet.link.0)];
         if let Some(radio) = &mut segment.radio {
@@ -80,7 +80,7 @@ impl Wires {
         self.set_port_timer(port);
     }
 
-    /// Runs a part that is due; `arrive` gets each packet that reaches the end of its wire.
+    /// Runs a part that is due. `arrive` gets each packet that reaches the end of its wire.
     pub(crate) fn run(
         &mut self,
         now: Instant,
@@ -109,17 +109,17 @@ impl Wires {
         self.set_port_timer(port);
     }
 
-    /// What waits in front of a link's bottleneck; of a shared one: everybody's packets.
+    /// Packets queued at a link's bottleneck. A shared bottleneck counts the packets of all its links.
     pub(crate) fn queue(&self, link: LinkId, direction: Direction) -> Depth {
         self.ports[self.segment(link).ports[side(direction)]].depth()
     }
 
-    /// Whether a packet of so many bytes would find room there.
+    /// Whether a packet of this many bytes would fit there.
     pub(crate) fn has_room(&self, link: LinkId, direction: Direction, bytes: u32) -> bool {
         self.ports[self.segment(link).ports[side(direction)]].has_room(bytes)
     }
 
-    /// What is on the wire behind the bottleneck.
+    /// Packets on the wire behind the bottleneck.
     pub(crate) fn in_flight(&self, link: LinkId, direction: Direction) -> Depth {
         self.lanes[lane_of(link, direction)].depth()
     }
@@ -132,7 +132,7 @@ impl Wires {
         }
     }
 
-    /// A fault swallows everything that is on the link's wires.
+    /// Drops everything on the link's wires because of a fault.
     pub(crate) fn purge(&mut self, now: Instant, link: LinkId, exits: &mut Exits) {
         for direction in [Direction::Up, Direction::Down] {
             let port = self.segment(link).ports[side(direction)];

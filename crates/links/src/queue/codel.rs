@@ -1,21 +1,24 @@
-//! CoDel: drop (or mark) at the head when packets have stayed too long for too long.
+//! CoDel: drops (or marks) at the head when the sojourn time stays above the target for an interval.
 //!
 //! # Sources
-//! - RFC 8289 §5.3–5.6: `dodequeue`, `dequeue` and the control law; §4.4: starting again near the last drop rate.
-//! - RFC 8290 §5.2 (`fq_codel`): a packet that carries ECT is marked instead of dropped; that ends the step, because it leaves.
+//! - RFC 8289 §5.3–5.6: `dodequeue`, `dequeue` and the control law. §4.4: a new drop state starts near the
+//!   last drop rate.
+//! - RFC 8290 §5.2 (`fq_codel`): a packet that carries ECT is marked instead of dropped. The mark ends the
+//!   step, because the packet leaves.
 //!
 //! # Where we differ, and why
-//! 1. The control law's square root is an integer one, in nanoseconds: `interval / √count = √(interval² / count)`.
+//! 1. The control law uses an integer square root, in nanoseconds:
+//!    `interval / √count = √(interval² / count)`.
 //!
 //! # Checked by
-//! `tests`: the drop times of a standing queue follow the control law; no drop below the target, within the first interval, or
-//! of the last packet; marks; the drop rate is remembered.
+//! `tests`: the drop times of a standing queue follow the control law; no drop below the target, within the
+//! first interval, or of the last packet; marks; the drop rate is remembered.
 
 use units::{Duration, Instant};
 
 use crate::config;
 
-/// The state of the law. [`super::Queue`] owns the packets.
+/// State of the control law. [`super::Queue`] owns the packets.
 #[derive(Debug)]
 pub(crate) struct Codel {
     target: Duration,
@@ -28,7 +31,7 @@ pub(crate) struct Codel {
     last_count: u64,
 }
 
-/// What becomes of the packet at the head.
+/// What happens to the packet at the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It leaves.
@@ -51,14 +54,15 @@ impl Codel {
         }
     }
 
-    /// The queue ran empty.
+    /// Resets the state when the queue is empty.
     pub(crate) fn emptied(&mut self) {
         self.first_above = None;
         self.dropping = false;
     }
 
-    /// The verdict on the packet just taken from the head. `sojourn` is how long it waited; `nearly_empty` says that no more than
-    /// one full packet stays behind. After a `Signal` that dropped the packet, call [`Codel::after_drop`] with the next one.
+    /// Decides about the packet just taken from the head. `sojourn` is its sojourn time. `nearly_empty`: at
+    /// most one full packet remains. If the queue drops the packet on `Signal`, it calls
+    /// [`Codel::after_drop`] with the next one.
     pub(crate) fn head(&mut self, now: Instant, sojourn: Duration, nearly_empty: bool) -> Verdict {
         let too_long = self.too_long(now, sojourn, nearly_empty);
         if self.dropping {
@@ -72,7 +76,7 @@ impl Codel {
         if too_long { Verdict::Signal } else { Verdict::Pass }
     }
 
-    /// The head was marked instead of dropped, and leaves.
+    /// Records that the head was marked instead of dropped, and leaves.
     pub(crate) fn marked(&mut self, now: Instant) {
         if self.dropping {
             self.drop_next = self.law(self.drop_next);
@@ -81,7 +85,7 @@ impl Codel {
         }
     }
 
-    /// The head was dropped; the verdict on the one after it.
+    /// Records that the head was dropped, and decides about the next packet.
     pub(crate) fn after_drop(&mut self, now: Instant, sojourn: Duration, nearly_empty: bool) -> Verdict {
         let too_long = self.too_long(now, sojourn, nearly_empty);
         if !self.dropping {
@@ -115,7 +119,7 @@ impl Codel {
         }
     }
 
-    /// Begins a drop state, near the rate of the last one if that was a short time ago.
+    /// Enters the drop state, near the rate of the last one if that was recent.
     fn enter(&mut self, now: Instant) {
         let delta = self.count - self.last_count;
         let recent = now < self.drop_next + self.interval * 16;

@@ -38,7 +38,8 @@ fn entry(token: u64, ect: bool) -> Entry {
     }
 }
 
-/// What a source of one packet per `every` over a server of one packet per millisecond suffers: times of drops and of marks.
+/// Times of drops and of marks for a source of one packet per `every` and a server of one packet per
+/// millisecond.
 fn play(ect: bool, ecn: bool, packets: u64, every: Duration) -> (Vec<Instant>, Vec<Instant>) {
     let (mut queue, mut exits) = (queue(ecn), Exits::new(1));
     let (mut arrival, mut now, mut sent, mut marks) = (Instant::ZERO, Instant::ZERO, 0, Vec::new());
@@ -67,13 +68,13 @@ fn play(ect: bool, ecn: bool, packets: u64, every: Duration) -> (Vec<Instant>, V
 
 #[test]
 fn a_short_queue_is_left_alone() {
-    // A packet every millisecond into a server of one per millisecond: nothing ever stays.
+    // A packet every millisecond into a server of one per millisecond: no standing queue.
     assert_eq!(play(false, false, 1_000, MS), (vec![], vec![]));
 }
 
 #[test]
 fn a_burst_that_drains_within_an_interval_is_left_alone() {
-    // 100 packets at once drain in 100 ms; only the last wait that long, and few of them.
+    // 100 packets at once drain in 100 ms. Only the last few wait that long.
     let (drops, _) = play(false, false, 100, Duration::ZERO);
     assert_eq!(drops, []);
 }
@@ -91,7 +92,7 @@ fn a_standing_queue_is_dropped_from_at_the_control_laws_times() {
         }
         now += Duration::from_micros(10);
     }
-    // The first one interval after the delay rose; then interval / √1, / √2, / √3, …
+    // The first drop comes one interval after the delay rose, then interval / √1, / √2, / √3, …
     let mut expected = 100.0;
     for (count, drop) in (1..).zip(&drops) {
         assert!(
@@ -124,7 +125,7 @@ fn the_drop_rate_is_remembered_for_a_while() {
         assert_eq!(law.head(Instant::from_secs(2), MS, false), Verdict::Pass);
         drop_for(Instant::from_secs(2) + pause, MS * 600, &mut law)
     };
-    // 16 intervals later it is forgotten (RFC 8289 §4.4): then it begins with one drop per interval again.
+    // After 16 intervals the rate is forgotten (RFC 8289 §4.4): one drop per interval again.
     assert!(restart(MS * 100) > 3 * restart(MS * 5_000) / 2);
     assert_eq!(restart(MS * 5_000), 10);
 }
@@ -142,7 +143,7 @@ fn senders_that_understand_ecn_are_marked_and_lose_nothing() {
     let (drops, marks) = play(true, true, 4_000, MS * 9 / 10);
     assert_eq!(drops, []);
     assert!(marks.len() > 10, "{}", marks.len());
-    // As often as others lose a packet, or more: a mark takes nothing out of the queue.
+    // At least as many marks as drops elsewhere: a mark does not shorten the queue.
     let (drops, none) = play(false, true, 4_000, MS * 9 / 10);
     assert_eq!(none, []);
     assert!(drops.len() > 10 && drops[0] == marks[0]);
@@ -155,7 +156,8 @@ fn senders_that_understand_ecn_are_marked_and_lose_nothing() {
 
 #[test]
 fn drops_bring_a_persistent_overload_back_to_the_target() {
-    // Twice the server's rate for 20 s. The law raises the drop rate until it holds the queue, though slowly.
+    // Twice the server's rate for 20 s. The control law raises the drop rate slowly until it controls the
+    // queue.
     let (drops, _) = play(false, false, 40_000, MS / 2);
     let late = drops
         .windows(2)

@@ -1,4 +1,4 @@
-//! Where packets leave the network: the outputs that the world has not fetched yet, and the counters of each link.
+//! Exits of the network: outputs that the world has not fetched yet, and the counters of each link.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -12,7 +12,7 @@ use crate::{Counters, DropReason, Heard, LinkId, LinkState, Output, Packet};
 pub(crate) struct Exits {
     outputs: VecDeque<(Instant, Output)>,
     counters: Vec<Counters>,
-    /// Whether frames that are heard are told.
+    /// Whether to report the frames that the client hears.
     monitor: bool,
 }
 
@@ -25,7 +25,7 @@ impl Exits {
         }
     }
 
-    /// With a monitor interface that listens, or without.
+    /// Sets whether a monitor interface listens.
     pub(crate) const fn monitored(mut self, monitor: bool) -> Self {
         self.monitor = monitor;
         self
@@ -61,14 +61,14 @@ impl Exits {
         self.push(now, Output::State { link, state });
     }
 
-    /// The client heard a frame that was sent to it.
+    /// Reports that the client heard a frame sent to it.
     pub(crate) fn heard(&mut self, now: Instant, link: LinkId, frame: Heard) {
         if self.monitor {
             self.push(now, Output::Heard { link, frame });
         }
     }
 
-    /// One data frame went over the air.
+    /// Counts one data frame sent over the air.
     pub(crate) fn frame(&mut self, link: LinkId, repeat: bool, collided: bool) {
         let counters = self.of(link);
         counters.frames += 1;

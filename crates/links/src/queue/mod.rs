@@ -1,4 +1,4 @@
-//! A queue in front of a server: first in, first out, tail drop at a limit, CoDel if asked for.
+//! A queue in front of a server: FIFO, tail drop at a limit, optionally CoDel.
 //!
 //! Every kind of link uses it. Packets that leave the network, delivered or dropped, go to `exits`.
 
@@ -13,13 +13,13 @@ use self::exits::Exits;
 use crate::config::{QueueConfig, QueueLimit};
 use crate::{DropReason, LinkId, Packet};
 
-/// A full packet: the unit in which bandwidth-delay products are counted, and CoDel's `MAXPACKET`.
+/// Size of a full packet: the unit of bandwidth-delay products, and CoDel's `MAXPACKET`.
 pub(crate) const FULL_PACKET: u64 = 1_500;
 
-/// A queue that holds a product holds at least this many packets, however short the link.
+/// Smallest limit, in packets, of a queue sized by the bandwidth-delay product.
 const LEAST_PRODUCT: u64 = 30;
 
-/// A packet on its way.
+/// A packet inside a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) packet: Packet,
@@ -29,7 +29,7 @@ pub(crate) struct Entry {
     pub(crate) since: Instant,
 }
 
-/// How much a queue holds now.
+/// Current length of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Depth {
     /// Packets.
@@ -53,7 +53,8 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// `rate` and `rtt` turn limits in time and products into packets and bytes.
+    /// Builds an empty queue. `rate` and `rtt` convert limits in time and in bandwidth-delay products to
+    /// packets and bytes.
     pub(crate) fn new(config: QueueConfig, rate: Bitrate, rtt: Duration) -> Self {
         let room = Room::new(config.limit, rate, rtt);
         Self {
@@ -75,7 +76,7 @@ impl Queue {
         self.ring.is_empty()
     }
 
-    /// Takes a packet in, or drops it when there is no room.
+    /// Enqueues a packet, or drops it if the queue is full.
     pub(crate) fn push(&mut self, now: Instant, mut entry: Entry, exits: &mut Exits) {
         if self.is_full_for(entry.packet.bytes) {
             exits.drop(now, entry.packet, DropReason::QueueFull);
@@ -86,7 +87,7 @@ impl Queue {
         self.ring.push_back(entry);
     }
 
-    /// The next packet to serve, after the queue's management has had its say.
+    /// The next packet to serve, after the AQM has dropped or marked.
     pub(crate) fn pop(&mut self, now: Instant, exits: &mut Exits) -> Option<Entry> {
         let Some(codel) = &mut self.codel else {
             return self.take();
@@ -98,7 +99,7 @@ impl Queue {
         self.managed(now, head, exits)
     }
 
-    /// Drops everything that belongs to `link`.
+    /// Drops all packets of `link`.
     pub(crate) fn purge(&mut self, now: Instant, link: LinkId, reason: DropReason, exits: &mut Exits) {
         let bytes = &mut self.bytes;
         self.ring.retain(|entry| {
@@ -111,7 +112,7 @@ impl Queue {
         });
     }
 
-    /// Whether a packet of so many bytes would be dropped.
+    /// Whether a packet of this many bytes would be dropped.
     pub(crate) fn is_full_for(&self, bytes: u32) -> bool {
         match self.room {
             Room::Packets(most) => self.ring.len() >= most,
@@ -138,7 +139,7 @@ impl Queue {
                 return Some(head);
             }
             exits.drop(now, head.packet, DropReason::Aqm);
-            // More than a full packet stays behind a head that is dropped.
+            // More than a full packet remains behind a dropped head.
             head = self.take()?;
             verdict = self
                 .codel
@@ -162,7 +163,8 @@ impl Room {
         }
     }
 
-    /// How much to reserve: full packets for limits in bytes, and never more than a few megabytes of descriptors.
+    /// Packets to reserve memory for. Limits in bytes count full packets. The reservation is at most a few
+    /// megabytes of entries.
     fn likely_packets(self) -> usize {
         let packets = match self {
             Self::Packets(most) => most as u64,

@@ -33,7 +33,7 @@ impl Air {
         }
     }
 
-    /// One more access point; its index.
+    /// Adds an access point and returns its index.
     pub(crate) fn add(&mut self, link: LinkId, config: &WifiConfig) -> usize {
         let channel = self.channel(config);
         let bss = self.all.len();
@@ -59,7 +59,7 @@ impl Air {
         })
     }
 
-    /// How many channels and access points there are.
+    /// Number of channels and of access points.
     pub(crate) fn sizes(&self) -> (usize, usize) {
         (self.channels.len(), self.all.len())
     }
@@ -97,7 +97,7 @@ impl Air {
         self.all[bss].signal.rate(direction)
     }
 
-    /// What waits for the air, the packet that is being tried included.
+    /// Packets that wait for the air, including the one being sent.
     pub(crate) fn depth(&self, bss: usize, direction: Direction) -> Depth {
         let queue = self.all[bss].depth(direction);
         let heads = self.channels[self.all[bss].channel].heads(bss, direction);
@@ -107,7 +107,7 @@ impl Air {
         })
     }
 
-    /// A packet comes to the air: at the access point from its wire, or at the client.
+    /// Sends a packet over the air: from the access point (arrived on its wire) or from the client.
     pub(crate) fn push(&mut self, now: Instant, bss: usize, entry: Entry, exits: &mut Exits) {
         let here = &mut self.all[bss];
         if !here.is_up() {
@@ -118,7 +118,7 @@ impl Air {
         self.channels[here.channel].notice(entry.packet.direction, bss);
     }
 
-    /// Runs a channel; the packet that got through the air, if one did.
+    /// Runs a channel. Returns the packet that got through the air, if any.
     pub(crate) fn run_channel(&mut self, now: Instant, channel: usize, exits: &mut Exits) -> Option<Entry> {
         self.channels[channel].run(now, &mut self.all, exits)
     }
@@ -162,7 +162,7 @@ impl Air {
         self.all[bss].signal.attenuate(attenuation);
     }
 
-    /// The client's radio moved.
+    /// Moves the client's radio.
     pub(crate) fn moved(&mut self, position: Position) {
         let moved = moved_mm(self.radio.position, position);
         self.radio.position = position;
@@ -171,7 +171,8 @@ impl Air {
         }
     }
 
-    /// Does something to an access point, says so if its state changes, and drops what waits if it is up no longer.
+    /// Acts on an access point and reports a change of its state. If the link is no longer up, drops the
+    /// queued packets.
     fn change(
         &mut self,
         now: Instant,

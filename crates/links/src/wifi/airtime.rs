@@ -1,9 +1,10 @@
-//! What a packet costs on the air.
+//! Airtime of packets, and the goodput that follows from it.
 //!
 //! # Sources
 //! - 802.11-2020 §10.3.4 (DCF: DIFS, backoff, ACK); `units::wifi` has the durations.
 //! - Croitoru, Niculescu, Raiciu (NSDI 2015) §5.1, Eq. 1, in the form that counts undelivered packets too:
-//!   `T = [Σ_{i=0..R} t(i)·pⁱ·(1−p) + t(R)·p^{R+1}] / (1−p^{R+1})`, `t(i)` = the air of i + 1 attempts with their mean contention.
+//!   `T = [Σ_{i=0..R} t(i)·pⁱ·(1−p) + t(R)·p^{R+1}] / (1−p^{R+1})`, where `t(i)` is the airtime of i + 1
+//!   attempts with their mean contention.
 //!
 //! # Checked by
 //! `airtime_tests`: one attempt's time by hand, the analytic maxima of TCP, Eq. 1 by summation.
@@ -13,15 +14,15 @@ use units::{Bitrate, Bytes, Db, Duration};
 
 use super::phy;
 
-/// Transmissions of one packet before it is dropped.
+/// Most transmissions of one packet.
 pub const ATTEMPTS: u32 = 7;
 
-/// A full packet of TCP, its payload (timestamps on), and an acknowledgement.
+/// Sizes of a full TCP packet, its payload (timestamps on), and an acknowledgement.
 const TCP_PACKET: u32 = 1_500;
 const TCP_PAYLOAD: u64 = 1_448;
 const TCP_ACK: u32 = 52;
 
-/// Busy air of one attempt with an IP packet: frame, SIFS, acknowledgement (or the wait for one that does not come).
+/// Busy airtime of one attempt with an IP packet: frame, SIFS, and acknowledgement (or ACK timeout).
 pub fn exchange(standard: Standard, rate: Bitrate, ip_bytes: u32) -> Duration {
     standard.frame_time(ip_bytes + DATA_OVERHEAD_BYTES, rate)
         + standard.sifs()
@@ -34,8 +35,8 @@ pub fn contention_window(standard: Standard, attempt: u32) -> u32 {
     (doubled - 1).min(u64::from(standard.cw_max())) as u32
 }
 
-/// Air spent per packet that gets through, with mean contention and a `loss` of each attempt between 0 and 1; `None` when nothing
-/// gets through.
+/// Airtime per delivered packet, with mean contention. `loss` is that of each attempt, between 0 and 1.
+/// `None` if nothing gets through.
 pub fn per_delivered(standard: Standard, rate: Bitrate, ip_bytes: u32, loss: f64) -> Option<Duration> {
     let attempt = (standard.difs() + exchange(standard, rate, ip_bytes)).as_nanos() as f64;
     let slot = standard.slot().as_nanos() as f64;
@@ -49,8 +50,9 @@ pub fn per_delivered(standard: Standard, rate: Bitrate, ip_bytes: u32, loss: f64
     (reached < 1.0 && nanos < u64::MAX as f64).then(|| Duration::from_nanos(nanos as u64))
 }
 
-/// TCP payload per second that one access point and its client carry alone at this rate and these losses of one attempt with a
-/// full packet and with an acknowledgement, which comes for every second packet.
+/// TCP payload per second that one access point and its client carry alone. The losses are those of one
+/// attempt with a full packet and with an acknowledgement. There is one acknowledgement for every second
+/// packet.
 pub(super) fn tcp(standard: Standard, rate: Bitrate, packet_loss: f64, ack_loss: f64) -> Bitrate {
     let air = per_delivered(standard, rate, TCP_PACKET, packet_loss)
         .zip(per_delivered(standard, rate, TCP_ACK, ack_loss));
@@ -59,11 +61,11 @@ pub(super) fn tcp(standard: Standard, rate: Bitrate, packet_loss: f64, ack_loss:
     })
 }
 
-/// The largest goodput of TCP over all rates at this mean signal-to-noise ratio (implementation loss taken off), without fading.
+/// Largest TCP goodput over all rates at this mean SNR (after implementation loss), without fading.
 ///
-/// At each rate `8·1448 / (T(1500 B) + ½·T(52 B))`, T the air per delivered packet.
+/// At each rate it is `8·1448 / (T(1500 B) + ½·T(52 B))`, where T is the airtime per delivered packet.
 ///
-/// With a `fixed` rate there is no choice.
+/// A `fixed` rate is the only one considered.
 pub fn goodput(standard: Standard, fixed: Option<Bitrate>, snr: Db) -> Bitrate {
     best(standard, fixed, |rate, bytes| {
         attempt_loss(standard, rate, snr.as_db_f64(), snr.as_db_f64(), bytes)
@@ -71,8 +73,8 @@ pub fn goodput(standard: Standard, fixed: Option<Bitrate>, snr: Db) -> Bitrate {
     .1
 }
 
-/// The rate with the largest goodput of TCP, and that goodput; the slowest rate where nothing gets through. A `fixed` rate is the
-/// only one there is.
+/// The rate with the largest TCP goodput, and that goodput. The slowest rate if nothing gets through. A
+/// `fixed` rate is the only one considered.
 pub(super) fn best(
     standard: Standard,
     fixed: Option<Bitrate>,
@@ -98,7 +100,7 @@ pub(super) fn best(
     best
 }
 
-/// Loss of one attempt with an IP packet: the frame, or the acknowledgement that goes the other way.
+/// Loss of one attempt with an IP packet: of the frame, or of the acknowledgement in the other direction.
 pub(super) fn attempt_loss(
     standard: Standard,
     rate: Bitrate,

@@ -4,7 +4,8 @@ const FAST: Bitrate = Bitrate::from_mbps(54);
 
 #[test]
 fn one_attempt_takes_what_the_standard_says() {
-    // 802.11g: DIFS 28, half of 15 slots of 9, frame 26 + 4·⌈(1536·8 + 22)/216⌉, SIFS 10, ACK 26 + 4·⌈134/96⌉ µs.
+    // 802.11g: DIFS 28, half of 15 slots of 9, frame 26 + 4·⌈(1536·8 + 22)/216⌉, SIFS 10, ACK 26 + 4·⌈134/96⌉
+    // µs.
     let time = per_delivered(Standard::G, FAST, 1_500, 0.0).unwrap();
     assert_eq!(time.as_nanos(), 28_000 + 67_500 + 254_000 + 10_000 + 34_000);
 }
@@ -44,7 +45,8 @@ fn per_delivered_is_equation_1_with_what_is_never_delivered() {
 
 #[test]
 fn tcp_reaches_its_analytic_maximum_and_no_more() {
-    // 8·1448 / (393.5 + ½·181.5) µs = 23.92 Mb/s: contention on the air takes more than this formula knows (`tests/air.rs`).
+    // 8·1448 / (393.5 + ½·181.5) µs = 23.92 Mb/s. Real contention takes more air than this formula assumes
+    // (`tests/air.rs`).
     let most = goodput(Standard::G, None, Db::from_db(60)).as_bps();
     assert_eq!(most, 8 * 1_448 * 1_000_000_000 / 484_250);
     let b = goodput(Standard::B, None, Db::from_db(60));

@@ -1,4 +1,4 @@
-//! One access point and the client's dealings with it: queues, beacons, association.
+//! One access point and the client's association with it: queues, beacons, joining.
 
 use alloc::format;
 use units::wifi::{BEACON_INTERVAL, DATA_OVERHEAD_BYTES, NOISE_FLOOR_MBM, Standard};
@@ -13,7 +13,7 @@ use crate::queue::exits::Exits;
 use crate::queue::{Depth, Entry, Queue};
 use crate::{Direction, DropReason, LinkId, LinkState, Output};
 
-/// A beacon with its header and check sum: what today's access points send, SSID, rates, RSN and WMM included.
+/// Length of a beacon with header and FCS. Typical of today's access points, with SSID, rates, RSN and WMM.
 pub(super) const BEACON_BYTES: u32 = 250;
 
 #[derive(Debug)]
@@ -26,9 +26,9 @@ pub(super) struct Bss {
     pub(super) joining: Joining,
     /// Which channel of the air it is on.
     pub(super) channel: usize,
-    /// Switched on.
+    /// Whether it is switched on.
     alive: bool,
-    /// A beacon waits for the air.
+    /// Whether a beacon waits for the air.
     pub(super) beacon: bool,
     next_beacon: Instant,
     loss: Rng,
@@ -87,7 +87,7 @@ impl Bss {
             .map_or(self.next_beacon, |due| due.min(self.next_beacon))
     }
 
-    /// Runs what is due: the next beacon wants the air, a step of joining is over, a probe was not answered.
+    /// Runs what is due: the next beacon is enqueued, a step of joining ends, a probe times out.
     pub(super) fn run(&mut self, now: Instant) {
         if self.next_beacon <= now {
             self.next_beacon += BEACON_INTERVAL;
@@ -108,7 +108,7 @@ impl Bss {
         }
     }
 
-    /// The beacon was on the air, alone or not.
+    /// Handles the end of a beacon's transmission, with or without collision.
     pub(super) fn beacon_sent(&mut self, now: Instant, collided: bool, exits: &mut Exits) {
         let fade = self.signal.fade(now);
         let snr = self.signal.mean(Direction::Down).as_db_f64() + fade;
@@ -144,12 +144,12 @@ impl Bss {
         let standard = self.standard();
         let frame = phy::loss(standard, rate, there, ip_bytes + DATA_OVERHEAD_BYTES);
         let ack = phy::loss(standard, standard.ack_rate(rate), back, units::wifi::ACK_BYTES);
-        // Both are drawn every time, so that the stream does not depend on the outcome.
+        // Always draws both, so that the stream does not depend on the outcome.
         let (frame, ack) = (self.loss.unit() >= frame, self.loss.unit() >= ack);
         (frame, frame && ack)
     }
 
-    /// The mean signal of the access point at the client.
+    /// Mean signal of the access point at the client.
     pub(super) fn mean_signal(&self) -> Dbm {
         self.received(self.signal.mean(Direction::Down).as_db_f64())
     }
@@ -162,7 +162,7 @@ impl Bss {
 
     fn schedule_beacon(&mut self, now: Instant) {
         if self.beacon {
-            // The air was busy for a whole interval: nobody heard that one.
+            // The air was busy for a whole interval: nobody heard that beacon.
             self.joining.beacon(now, false);
         }
         self.beacon = true;

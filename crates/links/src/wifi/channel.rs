@@ -1,14 +1,15 @@
-//! The air of one channel: one exchange at a time, and who gets the next.
+//! The air of one channel: one exchange at a time, and the order of access.
 //!
 //! # Sources
-//! - 802.11-2020 §10.3.4 for access (see `dcf`), §10.3.2.11 (a duplicate is recognised by its sequence number), §11.1.3 (a beacon is
-//!   the access point's next frame).
-//! - Linux mac80211: a radio with several associations has one contention, and its queues take turns.
+//! - 802.11-2020 §10.3.4 for access (see `dcf`), §10.3.2.11 (the sequence number identifies duplicates),
+//!   §11.1.3 (a beacon is the access point's next frame).
+//! - Linux mac80211: a radio with several associations contends once, and its queues take turns.
 //!
 //! # Where we differ, and why
-//! 1. Everybody on a channel hears everybody: no hidden terminals, no capture; frames that begin together all fail.
-//! 2. A packet is handed over when its exchange is over, some 40 µs after its last bit.
-//! 3. Stations of different standards on one channel keep their own slots and use no protection frames.
+//! 1. All stations on a channel hear each other: no hidden terminals and no capture. Frames that begin
+//!    together all fail.
+//! 2. A packet is delivered at the end of its exchange, some 40 µs after its last bit.
+//! 3. Stations of different standards on one channel keep their own slot times and use no protection frames.
 //!
 //! # Checked by
 //! `tests/air.rs`.
@@ -30,7 +31,7 @@ use crate::{Direction, DropReason, Heard, LinkId};
 pub(super) struct Channel {
     /// The access points, then the client's radio.
     stations: Vec<Station>,
-    /// Until when the exchange that is on the air lasts.
+    /// End of the exchange that is on the air.
     busy: Option<Instant>,
     /// Whose queue at the client has the next turn.
     turn: usize,
@@ -39,35 +40,36 @@ pub(super) struct Channel {
 #[derive(Debug)]
 struct Station {
     dcf: Dcf,
-    /// The access points whose packets it sends, by index in the air: its own, or for the client's radio all of the channel.
+    /// The access points whose packets it sends, by index in the air. An access point sends its own, the
+    /// client's radio those of the whole channel.
     serves: Vec<usize>,
     direction: Direction,
     head: Option<Head>,
     sending: Option<Sending>,
-    /// It had something to send when last asked.
+    /// Whether it had something to send when last checked.
     wants: bool,
-    /// The sequence number of its last packet.
+    /// Sequence number of its last packet.
     number: SeqNum,
 }
 
-/// A packet that has begun its attempts.
+/// A packet whose attempts have begun.
 #[derive(Debug, Clone, Copy)]
 struct Head {
     bss: usize,
     entry: Entry,
     attempts: u32,
-    /// It got through, but no acknowledgement came back: whatever follows is a duplicate.
+    /// Whether it got through without its acknowledgement. Retransmissions are then duplicates.
     received: bool,
     number: SeqNum,
 }
 
-/// What a station has on the air.
+/// A station's frame on the air.
 #[derive(Debug, Clone, Copy)]
 struct Sending {
     bss: usize,
     frame: Frame,
     time: Duration,
-    /// When it began.
+    /// Start of the frame.
     since: Instant,
 }
 
@@ -78,7 +80,7 @@ enum Frame {
 }
 
 impl Channel {
-    /// A channel without access points yet, and the client's radio on it.
+    /// A channel without access points yet, with the client's radio.
     pub(super) fn new(seed: u64, number: u8, standard: Standard) -> Self {
         let rng = Rng::named(seed, &format!("client/channel-{number}"));
         Self {
@@ -88,7 +90,7 @@ impl Channel {
         }
     }
 
-    /// One more access point.
+    /// Adds an access point.
     pub(super) fn add(&mut self, seed: u64, name: &str, standard: Standard, bss: usize) {
         let rng = Rng::named(seed, &format!("{name}/backoff"));
         let mut station = Station::new(Direction::Down, Dcf::new(standard, rng));
@@ -103,14 +105,14 @@ impl Channel {
         self.stations.last().map_or(&[], |client| &client.serves)
     }
 
-    /// When the exchange on the air ends, or when the next one begins.
+    /// The end of the exchange on the air, or the start of the next one.
     pub(super) fn due(&self) -> Option<Instant> {
         let wanting = self.stations.iter().filter(|station| station.wants);
         self.busy
             .or_else(|| wanting.map(|station| station.dcf.access()).min())
     }
 
-    /// A packet or a beacon of this access point has just begun to wait.
+    /// Handles a packet or a beacon of this access point that was just queued.
     pub(super) fn notice(&mut self, direction: Direction, bss: usize) {
         let busy = self.busy.is_some();
         let mut stations = self.stations.iter_mut();
@@ -122,7 +124,8 @@ impl Channel {
         }
     }
 
-    /// What is left of the packets of an access point after its queues were emptied: those that have begun their attempts.
+    /// Drops the remaining packets of an access point after its queues were emptied: those whose attempts
+    /// have begun.
     pub(super) fn purge(&mut self, now: Instant, bss: usize, reason: DropReason, exits: &mut Exits) {
         for station in &mut self.stations {
             if let Some(head) = station
@@ -135,7 +138,7 @@ impl Channel {
         }
     }
 
-    /// Packets that have begun their attempts towards or from this access point.
+    /// Packets whose attempts have begun, towards or from this access point.
     pub(super) fn heads(&self, bss: usize, direction: Direction) -> impl Iterator<Item = Entry> + '_ {
         let sending = self
             .stations
@@ -145,7 +148,8 @@ impl Channel {
         heads.filter(|head| !head.received).map(|head| head.entry)
     }
 
-    /// Ends the exchange on the air (the packet that it carried through, if any) or begins the next.
+    /// Ends the exchange on the air and returns the packet it delivered, if any. If the air is idle, begins
+    /// the next exchange.
     pub(super) fn run(&mut self, now: Instant, all: &mut [Bss], exits: &mut Exits) -> Option<Entry> {
         if self.busy.take_if(|until| *until <= now).is_some() {
             return self.finish(now, all, exits);
@@ -168,7 +172,7 @@ impl Channel {
             }
         }
         if count == 0 {
-            // Queue management dropped all there was.
+            // Queue management dropped all packets.
             return;
         }
         self.charge(longest, count, all, exits);
@@ -182,7 +186,7 @@ impl Channel {
         }
     }
 
-    /// Shares the exchange's air among those who have frames in it.
+    /// Divides the exchange's airtime among the links with frames in it.
     fn charge(&self, longest: Duration, count: u32, all: &[Bss], exits: &mut Exits) {
         for sending in self.stations.iter().filter_map(|station| station.sending) {
             exits.airtime(all[sending.bss].link, longest / count);
@@ -233,7 +237,7 @@ impl Station {
             })
     }
 
-    /// Puts its next frame on the air, if there still is one.
+    /// Puts its next frame on the air, if it has one.
     fn begin(&mut self, now: Instant, turn: &mut usize, all: &mut [Bss], exits: &mut Exits) {
         self.sending = self.beacon(now, all).or_else(|| self.data(now, turn, all, exits));
         if self.sending.is_none() {
@@ -275,7 +279,7 @@ impl Station {
         })
     }
 
-    /// The head of the next queue that has one, by turns.
+    /// The head of the next non-empty queue, round robin.
     fn next_packet(
         &self,
         now: Instant,
@@ -336,7 +340,7 @@ impl Station {
         }
     }
 
-    /// What the client hears of an attempt of an access point's that reaches it.
+    /// What the client's monitor interface shows of this attempt. `None` for the client's own.
     fn heard(&self, rate: Bitrate, bytes: u32) -> Option<Heard> {
         let head = self.head.filter(|_| self.is_access_point())?;
         Some(Heard {
@@ -347,7 +351,7 @@ impl Station {
         })
     }
 
-    /// Draws the conclusions of one attempt. The packet if it got through for the first time.
+    /// Handles the outcome of one attempt. Returns the packet if it got through for the first time.
     fn settle(&mut self, now: Instant, link: LinkId, outcome: Outcome, exits: &mut Exits) -> Option<Entry> {
         let Some(head) = &mut self.head else {
             // A fault took the packet while its frame was on the air.

@@ -1,12 +1,14 @@
-//! One station's contention for the air.
+//! DCF: contention of one station for the air.
 //!
 //! # Sources
-//! - 802.11-2020 §10.3.4.2–10.3.4.4: an idle medium for DIFS, then a countdown in slots that freezes while the medium is busy; a new
-//!   backoff after every transmission, also a successful one (post-backoff); the window doubles after a failure; a station that
-//!   finds the medium busy on arrival draws a backoff if it has none left.
+//! - 802.11-2020 §10.3.4.2–10.3.4.4: after DIFS of idle medium, the station counts down slots. The countdown
+//!   freezes while the medium is busy. A new backoff follows every transmission, even a successful one
+//!   (post-backoff). The window doubles after a failure. If the medium is busy on arrival and no backoff is
+//!   left, the station draws one.
 //!
 //! # Where we differ, and why
-//! 1. No EIFS: everybody on a channel hears everybody, and a failed exchange keeps the air for as long as its ACK would have taken.
+//! 1. No EIFS: all stations on a channel hear each other, and a failed exchange occupies the air as long as
+//!    its ACK would have.
 //!
 //! # Checked by
 //! `dcf_tests`, and `tests/air.rs` (collisions and throughput of n saturated stations).
@@ -22,9 +24,9 @@ pub(super) struct Dcf {
     rng: Rng,
     /// Failures of the current frame so far.
     failures: u32,
-    /// Slots that are left to count.
+    /// Backoff slots that remain.
     backoff: u32,
-    /// When counting began, or will.
+    /// Start of the countdown, past or future.
     from: Instant,
 }
 
@@ -39,19 +41,19 @@ impl Dcf {
         }
     }
 
-    /// When it may transmit, if the medium stays idle.
+    /// When it may transmit if the medium stays idle.
     pub(super) fn access(&self) -> Instant {
         self.from + self.standard.slot() * self.backoff
     }
 
-    /// It has something to send after it had nothing; the medium is busy or not.
+    /// Starts contention after the station had nothing to send. `busy`: state of the medium.
     pub(super) fn wants(&mut self, busy: bool) {
         if busy && self.backoff == 0 {
             self.draw();
         }
     }
 
-    /// Somebody else transmits from `now` on.
+    /// Freezes the countdown: another station transmits from `now` on.
     pub(super) fn freeze(&mut self, now: Instant) {
         let slots = now.since(self.from).as_nanos() / self.standard.slot().as_nanos();
         self.backoff = self
@@ -60,18 +62,18 @@ impl Dcf {
         self.from = now;
     }
 
-    /// The medium is idle since `now`.
+    /// Resumes the countdown: the medium is idle since `now`.
     pub(super) fn resume(&mut self, now: Instant) {
         self.from = now + self.standard.difs();
     }
 
-    /// Its frame got through, or it gives it up, or it was to everybody.
+    /// Ends a frame: acknowledged, given up, or broadcast.
     pub(super) fn settled(&mut self) {
         self.failures = 0;
         self.draw();
     }
 
-    /// Its frame failed and will be repeated.
+    /// Records a failed attempt. The frame will be retransmitted.
     pub(super) fn failed(&mut self) {
         self.failures += 1;
         self.draw();

@@ -29,7 +29,7 @@ fn counting_freezes_while_others_transmit_and_goes_on_after_difs() {
     let mut dcf = station();
     dcf.resume(Instant::ZERO);
     dcf.backoff = 10;
-    // Four whole slots and a bit after DIFS.
+    // Four whole slots and a fraction after DIFS.
     dcf.freeze(Instant::from_micros(28 + 4 * 9 + 3));
     assert_eq!(dcf.backoff, 6);
     dcf.resume(Instant::from_micros(500));

@@ -1,14 +1,16 @@
-//! How a client joins an access point, and how it notices that it lost it.
+//! How a client joins an access point, and how it detects the loss of one.
 //!
 //! # Sources
-//! - 802.11-2020 §11.1.4 (scanning), §11.3 (authentication and association); RFC 2131 §3.1, §4.1 (four messages, back-off).
-//! - Linux `net/mac80211/mlme.c`: 7 missed beacons, then a probe; `IEEE80211_AUTH_TIMEOUT` and `IEEE80211_AUTH_MAX_TRIES`.
+//! - 802.11-2020 §11.1.4 (scanning), §11.3 (authentication and association). RFC 2131 §3.1, §4.1 (four
+//!   messages, back-off).
+//! - Linux `net/mac80211/mlme.c`: a probe after 7 missed beacons; `IEEE80211_AUTH_TIMEOUT` and
+//!   `IEEE80211_AUTH_MAX_TRIES`.
 //!
 //! # Where we differ, and why
-//! 1. Management frames other than beacons take no air: six frames of under half a millisecond per association. They are lost by the
-//!    same signal as everything else, at the lowest rate.
-//! 2. The probe is given up after 100 ms, not mac80211's 500 ms: the plan of this project says so.
-//! 3. DHCP's repetition times are not spread by ± 1 s.
+//! 1. Management frames other than beacons take no airtime (six frames of under half a millisecond per
+//!    association). The signal decides their loss like that of all frames, at the lowest rate.
+//! 2. The probe times out after 100 ms, as this project's plan says. mac80211 waits 500 ms.
+//! 3. DHCP's retransmission times are not randomised by ± 1 s.
 //!
 //! # Checked by
 //! `tests/join.rs`.
@@ -21,16 +23,16 @@ use super::phy;
 use crate::LinkState;
 use crate::config::Join;
 
-/// Beacons that may be missed in a row before the access point is asked.
+/// Consecutive missed beacons before the client probes the access point.
 const MISSED_BEACONS: u32 = 7;
 
-/// How long the probe's answer is waited for.
+/// Timeout of the probe's reply.
 const PROBE_WAIT: Duration = Duration::from_millis(100);
 
-/// A management frame with its header and check sum.
+/// Length of a management frame with header and FCS, in bytes.
 const MANAGEMENT_BYTES: u32 = 100;
 
-/// The probability that a frame gets there and its answer back, repeats included.
+/// Probability that both a frame and its reply get through, including retransmissions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reach(f64);
 
@@ -61,12 +63,12 @@ pub(super) struct Joining {
     config: Join,
     rng: Rng,
     phase: Phase,
-    /// When the phase is over.
+    /// End of the phase.
     until: Option<Instant>,
     missed: u32,
-    /// When the probe's answer is overdue.
+    /// Deadline of the probe's reply.
     probe: Option<Instant>,
-    /// DHCP gets no answer: a fault swallows it.
+    /// Whether a fault drops DHCP messages.
     pub(super) blackhole: bool,
 }
 
@@ -96,14 +98,14 @@ impl Joining {
         self.until.into_iter().chain(self.probe).min()
     }
 
-    /// The client wants in.
+    /// Starts joining.
     pub(super) fn associate(&mut self, now: Instant) {
         if self.phase == Phase::Out {
             self.enter(Phase::Scanning { tries: 0 }, now + self.config.scan);
         }
     }
 
-    /// The client is out, for whatever reason.
+    /// Ends the association, for whatever reason.
     pub(super) fn leave(&mut self) {
         self.phase = Phase::Out;
         self.until = None;
@@ -111,7 +113,7 @@ impl Joining {
         self.missed = 0;
     }
 
-    /// A beacon was due, and heard or not.
+    /// Records that a beacon was heard or missed.
     pub(super) fn beacon(&mut self, now: Instant, heard: bool) {
         if heard {
             self.missed = 0;

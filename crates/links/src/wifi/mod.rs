@@ -1,10 +1,10 @@
-//! 802.11 a, b and g: access points whose channels are shared.
+//! 802.11a, b and g: access points that share channels.
 //!
-//! All stations of a channel share one air: the access points, and the client's radio, which sends what goes to any of them. Each
-//! frame goes out at the rate with the highest expected goodput, is lost by its signal-to-noise ratio, and is repeated up to 7
-//! attempts in all. Behind each access point lies a wired segment.
+//! All stations of a channel share one air: the access points and the client's radio, which sends to all of
+//! them. Each frame uses the rate with the highest expected goodput. Its loss depends on its SNR, and it gets
+//! up to 7 attempts. Behind each access point is a wired segment.
 //!
-//! What is not modelled here: hidden terminals, capture, rate control that learns, aggregation, power save.
+//! Not modelled here: hidden terminals, capture, adaptive rate control, aggregation, power save.
 
 mod air;
 mod airtime;

@@ -1,23 +1,27 @@
-//! How likely a frame is lost at a signal-to-noise ratio.
+//! Loss probability of a frame at an SNR.
 //!
 //! # Sources
-//! - OFDM: bit error rates of Gray-coded BPSK, QPSK, 16-QAM and 64-QAM in white noise (Proakis, Digital Communications, §5.2), then
-//!   the convolutional code with hard decisions: union bound `1/(2k) · Σ c_d·Dᵈ`, `D = √(4p(1−p))`, with the weights c_d of the
-//!   (133, 171) code and its punctured forms (Haccoun and Bégin 1989; Frenger, Orten and Ottosson 1999). This is the model that Pei
-//!   and Henderson (2010, "Validation of OFDM error rate model in ns-3") compared with a hardware testbed.
-//! - DSSS: DBPSK and DQPSK (Proakis §5.2.8, the large-SNR form for M-ary DPSK); CCK: union bound over the distances between the 16 or
-//!   256 code words (802.11-2020 §16.3.6.4; Fainberg 2001), bit errors from symbol errors as for orthogonal signals.
+//! - OFDM: bit error rates of Gray-coded BPSK, QPSK, 16-QAM and 64-QAM in white noise (Proakis, Digital
+//!   Communications, §5.2). Then the convolutional code with hard decisions: union bound `1/(2k) · Σ c_d·Dᵈ`,
+//!   `D = √(4p(1−p))`. The weights c_d are those of the (133, 171) code and its punctured forms (Haccoun and
+//!   Bégin 1989; Frenger, Orten and Ottosson 1999). Pei and Henderson (2010, "Validation of OFDM error rate
+//!   model in ns-3") compared this model with a hardware testbed.
+//! - DSSS: DBPSK and DQPSK (Proakis §5.2.8, the large-SNR form for M-ary DPSK). CCK: union bound over the
+//!   distances between the 16 or 256 code words (802.11-2020 §16.3.6.4; Fainberg 2001), bit errors from
+//!   symbol errors as for orthogonal signals.
 //! - 802.11-2020 §17.3.10.2, table 17-18: receivers' minimum sensitivities at 10 % loss of 1,000-byte frames.
 //!
 //! # Where we differ, and why
-//! 1. A frame is lost by its payload alone: the SIGNAL field and the DSSS header go at the most robust rate.
-//! 2. The weights are counted on the trellis, every path up to its first return. Published tables of the punctured codes have up to
-//!    0.2 % more from twice the free distance on.
-//! 3. The ratio given here is that at an ideal decoder: `Propagation::implementation_loss` is taken off before.
+//! 1. Only the payload decides the loss of a frame. The SIGNAL field and the DSSS header use the most robust
+//!    rate.
+//! 2. The weights are counted on the trellis, over every path up to its first return. Published tables of the
+//!    punctured codes are up to 0.2 % higher from twice the free distance on.
+//! 3. The SNR is that at an ideal decoder: the caller subtracts `Propagation::implementation_loss` first.
 //!
 //! # Checked by
-//! `phy_tests`: the code's weights by walking all paths of its trellis, the distances of all CCK words by enumeration, the standard's
-//! sensitivities within 2.5 dB, loss falls with SNR and grows with length and rate.
+//! `phy_tests`: the code's weights by walking all paths of its trellis, the distances of all CCK words by
+//! enumeration, the standard's sensitivities within 2.5 dB, loss falls with SNR and grows with length and
+//! rate.
 
 use libm::{erfc, exp, log1p, sqrt};
 use units::wifi::Standard;
@@ -30,9 +34,9 @@ pub(super) struct Code {
     pub(super) bits: u32,
     /// Free distance.
     pub(super) distance: u32,
-    /// Step between two distances that have words.
+    /// Step between two distances that have code words.
     pub(super) step: u32,
-    /// Information weights of the words at the distance, one step further, …
+    /// Information weights of the words at the free distance, one step further, …
     pub(super) weights: &'static [f64],
 }
 
@@ -89,7 +93,7 @@ pub(super) const THREE_QUARTERS: Code = Code {
     ],
 };
 
-/// 802.11n's fastest code.
+/// 802.11n's highest code rate.
 pub(super) const FIVE_SIXTHS: Code = Code {
     bits: 5,
     distance: 4,
@@ -106,7 +110,8 @@ pub(super) const FIVE_SIXTHS: Code = Code {
     ],
 };
 
-/// Squared distances between CCK words at 11 and at 5.5 Mb/s (chips of unit energy), and how many words have them.
+/// Squared distances between CCK words at 11 and at 5.5 Mb/s (chips of unit energy), and how many words have
+/// each.
 pub(super) const CCK_11: [(f64, f64); 6] = [
     (8.0, 24.0),
     (12.0, 16.0),
@@ -117,12 +122,12 @@ pub(super) const CCK_11: [(f64, f64); 6] = [
 ];
 pub(super) const CCK_5_5: [(f64, f64); 2] = [(16.0, 14.0), (32.0, 1.0)];
 
-/// The probability that a frame of `mpdu_bytes` (header and check sum included) at `rate` is lost at `snr`.
+/// Probability that a frame of `mpdu_bytes` (with header and FCS) at `rate` is lost at `snr`.
 pub fn frame_loss(standard: Standard, rate: Bitrate, snr: Db, mpdu_bytes: u32) -> Ratio {
     Ratio::clamped(loss(standard, rate, snr.as_db_f64(), mpdu_bytes))
 }
 
-/// As [`frame_loss`], with the ratio in decibels.
+/// As [`frame_loss`], with the SNR in dB.
 pub(super) fn loss(standard: Standard, rate: Bitrate, snr_db: f64, mpdu_bytes: u32) -> f64 {
     let bit = bit_error(standard, rate, libm::exp10(snr_db / 10.0));
     if bit >= 0.5 {
@@ -131,7 +136,8 @@ pub(super) fn loss(standard: Standard, rate: Bitrate, snr_db: f64, mpdu_bytes: u
     -libm::expm1(f64::from(mpdu_bytes) * 8.0 * log1p(-bit))
 }
 
-/// The probability that a bit is wrong after the decoder, at a ratio of powers; what is 1/2 or more is as good as nothing received.
+/// Probability of a bit error after the decoder, at a linear SNR. From a probability of 1/2 on, nothing is
+/// received.
 pub(crate) fn bit_error(standard: Standard, rate: Bitrate, snr: f64) -> f64 {
     match standard {
         Standard::A | Standard::G => ofdm_bit_error(rate, snr),
@@ -139,7 +145,7 @@ pub(crate) fn bit_error(standard: Standard, rate: Bitrate, snr: f64) -> f64 {
     }
 }
 
-/// As [`bit_error`], for the one modulation and code that only 802.11n has: 64-QAM at rate 5/6.
+/// As [`bit_error`], for the one modulation and code rate that only 802.11n has: 64-QAM at rate 5/6.
 pub(crate) fn bit_error_five_sixths(snr: f64) -> f64 {
     decoded(7.0 / 12.0 * q(sqrt(snr / 21.0)), FIVE_SIXTHS)
 }
@@ -166,7 +172,7 @@ fn ofdm_bit_error(rate: Bitrate, snr: f64) -> f64 {
     }
 }
 
-/// Bit error rate after the decoder, from that before it.
+/// Bit error rate after the decoder, from the one before it.
 fn decoded(raw: f64, code: Code) -> f64 {
     let d = sqrt(4.0 * raw * (1.0 - raw));
     let step = (0..code.step).fold(1.0, |power, _| power * d);
@@ -179,11 +185,11 @@ fn decoded(raw: f64, code: Code) -> f64 {
     sum * first / f64::from(2 * code.bits)
 }
 
-/// Bandwidth over which [`units::wifi::NOISE_FLOOR_MBM`] counts the noise, in chips of 11 Mchip/s.
+/// Noise bandwidth of [`units::wifi::NOISE_FLOOR_MBM`], in units of the 11 Mchip/s chip rate.
 const CHIPS: f64 = 20.0 / 11.0;
 
 fn dsss_bit_error(rate: Bitrate, snr: f64) -> f64 {
-    // Energy over noise density, per bit at 1 Mb/s, and per chip.
+    // Energy over noise density, per bit at 1 Mb/s and per chip.
     let (per_bit, per_chip) = (20.0 * snr, CHIPS * snr);
     match rate.as_bps() / 1_000_000 {
         ..2 => 0.5 * exp(-per_bit),

@@ -1,15 +1,16 @@
 use super::*;
 use units::wifi::NOISE_FLOOR_MBM;
 
-/// Output bits of one step of the (133, 171) code: six earlier bits in `state`, the newest on top.
+/// Output bits of one step of the (133, 171) code. `state` has the six earlier bits, the newest on top.
 fn output(state: u32, bit: u32) -> [u32; 2] {
     let register = bit << 6 | state;
     [0o133, 0o171].map(|polynomial: u32| (register & polynomial).count_ones() % 2)
 }
 
-/// Information weights of the paths that leave state zero at a step of the puncturing period and come back, by distance.
+/// Information weights, by distance, of the paths that leave state zero at a step of the puncturing period
+/// and return.
 fn weights_from(puncture: &[[u32; 2]], start: usize, most: usize) -> Vec<f64> {
-    // Per state and distance: how many paths, and the sum of their information bits.
+    // Per state and distance: number of paths, and the sum of their information bits.
     let mut paths = vec![vec![(0.0, 0.0); most + 1]; 64];
     let mut found = vec![0.0; most + 1];
     let weight = |state, bit, step: usize| -> usize {
@@ -69,7 +70,8 @@ fn the_weights_are_those_of_the_code() {
     }
 }
 
-/// A CCK word (802.11-2020, equation 16-1) of four phases in quarter turns, as quarter turns of its eight chips.
+/// A CCK word (802.11-2020, equation 16-1) from four phases, as its eight chips. Phases and chips are in
+/// quarter turns.
 fn word(phases: [u32; 4]) -> [u32; 8] {
     let [a, b, c, d] = phases;
     [
@@ -115,7 +117,7 @@ fn the_distances_are_those_of_the_cck_words() {
     assert_eq!(distances(&five), CCK_5_5);
 }
 
-/// The ratio at which a tenth of 1,000-byte frames is lost.
+/// The SNR at which a tenth of 1,000-byte frames is lost.
 fn threshold(standard: Standard, kbps: u32) -> f64 {
     let rate = Bitrate::from_kbps(kbps.into());
     let steps = (-200..400).map(|tenths| f64::from(tenths) / 10.0);
@@ -127,7 +129,8 @@ fn threshold(standard: Standard, kbps: u32) -> f64 {
 
 #[test]
 fn a_receiver_is_about_as_good_as_the_standard_asks() {
-    // Table 17-18, with the noise figure of 10 dB and the margin of 5 dB that §17.3.10.2 assumes, over −101 dBm.
+    // Table 17-18 over −101 dBm, with the noise figure of 10 dB and the margin of 5 dB that §17.3.10.2
+    // assumes.
     let asked = [-82.0, -81.0, -79.0, -77.0, -74.0, -70.0, -66.0, -65.0].map(|dbm: f64| dbm + 101.0 - 15.0);
     for (&kbps, asked) in Standard::G.rates_kbps().iter().zip(asked) {
         let ours = threshold(Standard::G, kbps);
@@ -141,14 +144,16 @@ fn a_receiver_is_about_as_good_as_the_standard_asks() {
 
 #[test]
 fn dsss_thresholds_rise_with_the_rate_of_each_modulation() {
-    // 802.11-2020 §16.3.8.2 asks for −76 dBm at 11 Mb/s; receivers at −94 dBm of noise and 5 dB of loss do better.
+    // 802.11-2020 §16.3.8.2 requires −76 dBm at 11 Mb/s. Receivers with −94 dBm of noise and 5 dB of loss do
+    // better.
     let thresholds: Vec<_> = Standard::B
         .rates_kbps()
         .iter()
         .map(|&kbps| threshold(Standard::B, kbps))
         .collect();
     assert!(thresholds[3] + 5.0 - 94.0 < -76.0);
-    // DPSK wants 10.3 dB per bit for one error in 100,000, and doubling its bits costs 2.3 dB more; CCK codes across chips.
+    // DPSK needs 10.3 dB per bit for one error in 100,000. Doubling its bits costs 2.3 dB more. CCK codes
+    // across chips.
     assert!((thresholds[0] - (10.3 - 13.0)).abs() < 0.2, "{thresholds:?}");
     assert!(
         (thresholds[1] - thresholds[0] - 5.0).abs() < 0.5,

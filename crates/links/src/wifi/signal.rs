@@ -1,15 +1,18 @@
-//! The radio path between one access point and the client: distance, walls, shadowing, fading, and the rates that fit.
+//! Radio path between one access point and the client: distance, walls, shadowing, fading, and the best
+//! rates.
 //!
 //! # Sources
-//! - Log-distance path loss (Rappaport, Wireless Communications, §4.9), with the numbers of ITU-R P.1238 by default; walls on the
-//!   straight line as in COST 231's multi-wall model.
-//! - Gudmundson 1991: shadowing in dB is normal, and its correlation falls exponentially with the distance moved.
-//! - Rice fading: a steady path and a complex Gaussian one; the scattered part is a first-order Gauss–Markov process.
+//! - Log-distance path loss (Rappaport, Wireless Communications, §4.9), by default with the numbers of ITU-R
+//!   P.1238. Walls on the straight line as in COST 231's multi-wall model.
+//! - Gudmundson 1991: shadowing in dB is normal, and its correlation falls exponentially with the distance
+//!   moved.
+//! - Rice fading: a line-of-sight component and a complex Gaussian one. The scattered part is a first-order
+//!   Gauss–Markov process.
 //!
 //! # Where we differ, and why
-//! 1. The autocorrelation of the scattered part is exponential (`coherence`), not Jakes' Bessel function: it can be advanced to any
-//!    time in one step, whenever a frame is sent.
-//! 2. Shadowing belongs to the way walked: back at the same place it has another value.
+//! 1. The autocorrelation of the scattered part is exponential (`coherence`), not Jakes' Bessel function. The
+//!    process can then advance to any time in one step, whenever a frame is sent.
+//! 2. Shadowing depends on the path walked: a return to the same place gives another value.
 //!
 //! # Checked by
 //! `signal_tests`: distances by hand, walls crossed and missed, moments of shadowing and fading.
@@ -27,7 +30,7 @@ use crate::{Direction, Position};
 const NOISE: Dbm = Dbm::from_mbm(NOISE_FLOOR_MBM);
 
 impl WifiConfig {
-    /// The mean received power with the client's radio there, without shadowing and fading.
+    /// Mean received power with the client's radio there, without shadowing and fading.
     pub fn received(&self, direction: Direction, radio: Radio, walls: &[Wall]) -> Dbm {
         let power = match direction {
             Direction::Up => radio.power,
@@ -36,14 +39,14 @@ impl WifiConfig {
         power - self.propagation.loss(self.position, radio.position, walls)
     }
 
-    /// The mean signal-to-noise ratio at the decoder (implementation loss taken off), without shadowing and fading.
+    /// Mean SNR at the decoder (after implementation loss), without shadowing and fading.
     pub fn snr(&self, direction: Direction, radio: Radio, walls: &[Wall]) -> Db {
         self.received(direction, radio, walls) - NOISE - self.propagation.implementation_loss
     }
 }
 
 impl Propagation {
-    /// The mean loss between two places; nobody is nearer than a metre.
+    /// Mean path loss between two places, at a distance of at least 1 m.
     pub fn loss(&self, from: Position, to: Position, walls: &[Wall]) -> Db {
         let metres = (distance_mm(from, to) / 1_000.0).max(1.0);
         let distance = f64::from(self.exponent_centi) / 10.0 * libm::log10(metres);
@@ -68,7 +71,7 @@ fn step(from: Position, to: Position) -> (i64, i64) {
     )
 }
 
-/// Whether two lines cross; a line that only touches the other's end does not.
+/// Whether two lines cross. A line that only touches the other's end does not.
 fn cross(one: (Position, Position), other: (Position, Position)) -> bool {
     let side = |(from, to): (Position, Position), point: Position| {
         let (line, way) = (step(from, to), step(from, point));
@@ -79,25 +82,26 @@ fn cross(one: (Position, Position), other: (Position, Position)) -> bool {
     parted(one, other) && parted(other, one)
 }
 
-/// The path between one access point and the client as it is now.
+/// Current radio path between one access point and the client.
 #[derive(Debug)]
 pub(crate) struct Signal {
     standard: Standard,
-    /// The only rate, if the access point has but one.
+    /// The fixed rate, if the access point has one.
     fixed: Option<Bitrate>,
-    /// Mean signal-to-noise ratio of this place, per direction: see [`side`].
+    /// Mean SNR at this place, per direction: see [`side`].
     place: [Db; 2],
     attenuation: Db,
     shadow: Option<Shadow>,
     fading: Option<Rice>,
-    /// Gains in dB at which the rates are weighed: equally likely values of the fading.
+    /// Equally likely gains of the fading in dB, at which the rates are compared.
     gains: Vec<f64>,
     rates: [Bitrate; 2],
-    /// The steps of the mean that the rates were chosen for.
+    /// The quantised mean SNR, per direction, for which the rates were chosen.
     chosen_for: Option<[i32; 2]>,
 }
 
-/// Rates are chosen anew when the mean enters another step of this size, in hundredths of a decibel: choosing weighs all rates.
+/// Quantisation of the mean SNR, in hundredths of a dB. Rates are chosen again only when it changes, because
+/// that compares all rates.
 const RATE_STEP: i32 = 20;
 
 impl Signal {
@@ -125,7 +129,7 @@ impl Signal {
         signal
     }
 
-    /// The client stands there now, `moved_mm` from where it stood before.
+    /// Moves the client to a place that is `moved_mm` from its last one.
     pub(crate) fn moved(&mut self, moved_mm: f64, config: &WifiConfig, radio: Radio, walls: &[Wall]) {
         if let Some(shadow) = &mut self.shadow {
             shadow.walk(moved_mm);
@@ -138,7 +142,7 @@ impl Signal {
         self.choose_rates();
     }
 
-    /// Mean signal-to-noise ratio at the decoder, shadowing and attenuation included.
+    /// Mean SNR at the decoder, with shadowing and attenuation.
     pub(crate) fn mean(&self, direction: Direction) -> Db {
         let shadow = self
             .shadow
@@ -147,7 +151,7 @@ impl Signal {
         self.place[side(direction)] + shadow - self.attenuation
     }
 
-    /// The fading's gain at this moment, in dB: the same both ways.
+    /// Gain of the fading at this moment, in dB: the same in both directions.
     pub(crate) fn fade(&mut self, now: Instant) -> f64 {
         self.fading.as_mut().map_or(0.0, |fading| fading.gain_db(now))
     }
@@ -184,7 +188,7 @@ impl Signal {
     }
 }
 
-/// Log-normal shadowing along the client's way, in dB.
+/// Log-normal shadowing along the client's path, in dB.
 #[derive(Debug)]
 struct Shadow {
     config: crate::config::Shadowing,
@@ -212,12 +216,12 @@ struct Rice {
     scattered: f64,
     coherence: Duration,
     rng: Rng,
-    /// The scattered part, each component with variance ½.
+    /// The scattered part. Each component has variance ½.
     state: [f64; 2],
     at: Instant,
 }
 
-/// No fade is deeper than this: a receiver's own noise hides it anyway.
+/// Deepest fade. Below it, the receiver's own noise dominates anyway.
 const DEEPEST_POWER: f64 = 1e-6;
 
 impl Rice {
@@ -257,7 +261,7 @@ impl Rice {
 const GAINS: usize = 16;
 const SAMPLES_PER_GAIN: usize = 64;
 
-/// Middles of equally likely ranges of the fading's gain, by drawing from it.
+/// Centres of equally likely ranges of the fading's gain, from random draws.
 fn equally_likely_gains(config: Fading, rng: Rng) -> Vec<f64> {
     let mut rice = Rice::new(config, rng);
     let apart = rice.coherence * 20;

@@ -1,4 +1,4 @@
-//! A driver that follows the contract to the letter and checks what must always hold.
+//! A driver that follows the contract exactly and checks its invariants.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ pub enum Fate {
     Dropped(DropReason),
 }
 
-/// A network, and all that it was given and gave.
+/// A network, with all its inputs and outputs.
 pub struct Driver {
     pub network: Network,
     pub outputs: Vec<(Instant, Output)>,
@@ -54,7 +54,7 @@ impl Driver {
         self.now
     }
 
-    /// Wakes up whenever the network asks, until `at`.
+    /// Ticks whenever the network asks, until `at`.
     pub fn run_until(&mut self, at: Instant) {
         while let Some((due, reason)) = self.network.wake_at().filter(|&(due, _)| due <= at) {
             assert!(due >= self.now, "wakes in the past: {reason}");
@@ -137,7 +137,8 @@ impl Driver {
         }
     }
 
-    /// Over every pair of arrivals: their times, and the bytes that arrived after the first and up to the second.
+    /// For every pair of arrivals: their times, and the bytes that arrived after the first, up to and
+    /// including the second.
     pub fn assert_windows(&self, holds: impl Fn(Instant, Instant, u64) -> bool) {
         let arrivals: Vec<_> = self
             .fates()

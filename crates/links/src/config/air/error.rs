@@ -1,16 +1,16 @@
-//! Why an air cannot be built.
+//! Errors of air configurations.
 
 use alloc::string::String;
 use thiserror::Error;
 use units::Bitrate;
 
-/// What is wrong with an [`super::AirConfig`]. Every message names the station and what would be right.
+/// What is wrong with an [`super::AirConfig`]. Every message names the station and what is allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AirError {
     /// Random streams are named after stations.
     #[error("two stations are called `{0}`; give each a name of its own")]
     DuplicateName(String),
-    /// Nobody to transmit.
+    /// An air without stations.
     #[error("an air without stations; add at least one")]
     Empty,
     /// A rate that is not in the standard.
@@ -20,19 +20,19 @@ pub enum AirError {
         station: String,
         /// The standard's letter.
         band: char,
-        /// What it asks for.
+        /// The value it requests.
         rate: Bitrate,
-        /// What exists.
+        /// The values that exist.
         valid: &'static str,
     },
-    /// Something that 802.11n does not have.
+    /// A feature that 802.11n does not have.
     #[error("`{station}`: 802.11n has no {what}; use {right}")]
     Ht {
         /// The station.
         station: String,
-        /// What it asks for.
+        /// The value it requests.
         what: &'static str,
-        /// What exists.
+        /// The values that exist.
         right: &'static str,
     },
     /// The upper half of a channel of 40 MHz is not free.
@@ -46,7 +46,7 @@ pub enum AirError {
         channel: u8,
         /// The channel above it.
         upper: u8,
-        /// Who is there.
+        /// The station that occupies it.
         other: String,
     },
     /// A channel outside the standard's band.
@@ -54,11 +54,11 @@ pub enum AirError {
     Channel {
         /// The station.
         station: String,
-        /// What it asks for.
+        /// The value it requests.
         channel: u8,
         /// The standard's letter.
         band: char,
-        /// What exists.
+        /// The values that exist.
         right: &'static str,
     },
     /// The exact medium has no shadowing.
@@ -69,13 +69,13 @@ pub enum AirError {
     /// A source of noise that is always on, or never.
     #[error("noise `{0}` must be on and off for some time each; give both")]
     Noise(String),
-    /// It would never transmit.
+    /// The station would never transmit.
     #[error("`{0}` has room for no packet; give its queue at least one place")]
     NoQueue(String),
-    /// A station that would transmit a frame zero times.
+    /// The limit of attempts is zero.
     #[error("frames would be given up before the first attempt; allow at least one, or as many as it takes")]
     NoAttempts,
-    /// Energy is a coarser sign than a preamble.
+    /// The energy threshold is below the preamble threshold.
     #[error(
         "`{0}` senses energy below the weakest preamble that it finds; raise energy detection above carrier sense"
     )]

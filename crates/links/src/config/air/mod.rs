@@ -1,4 +1,4 @@
-//! What a plan says about an air and its stations.
+//! Configuration of an air and its stations.
 
 mod error;
 
@@ -13,18 +13,18 @@ use super::queue::Codel;
 use super::wifi::{Propagation, Wall};
 use crate::Position;
 
-/// An air: everybody who transmits, and the place.
+/// An air: all transmitters, and the place they share.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AirConfig {
-    /// The stations, access points among them; a station's number is its place in this list.
+    /// The stations, including access points. A station's number is its index in this list.
     pub stations: Vec<StationConfig>,
     /// How signals fall with distance.
     pub propagation: Propagation,
-    /// What stands in their way.
+    /// The walls that attenuate signals.
     pub walls: Vec<Wall>,
-    /// What else is on the channels.
+    /// Non-802.11 sources on the channels.
     pub noise: Vec<NoiseConfig>,
-    /// What the standard leaves open, or an experiment changes.
+    /// Choices that the standard leaves open, or that an experiment changes.
     pub rules: Rules,
 }
 
@@ -44,40 +44,40 @@ impl AirConfig {
 /// One radio on one channel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StationConfig {
-    /// Its name: its random streams are named after it.
+    /// Its name. It also names the station's random streams.
     pub name: String,
-    /// Where it stands.
+    /// Its position.
     pub position: Position,
-    /// Its channel number; stations on different channels do not hear each other.
+    /// Its channel number. Stations on different channels do not hear each other.
     pub channel: u8,
-    /// Other channels that it may be told to turn to ([`crate::air::Input::Tune`]).
+    /// Other channels that it may switch to on [`crate::air::Input::Tune`].
     pub also: Vec<u8>,
-    /// How it transmits.
+    /// Its 802.11 standard.
     pub standard: Standard,
     /// Transmit power, antenna gain included.
     pub power: Dbm,
-    /// The rate of its data frames; to those who have 802.11n as it has, `ht` says which.
+    /// The rate of its data frames. If both it and the receiver have 802.11n, `ht` decides instead.
     pub rate: Bitrate,
-    /// What it has of 802.11n.
+    /// Its 802.11n capabilities.
     pub ht: Option<Ht>,
-    /// Who decides about the modes of its data frames.
+    /// Who chooses the modes of its data frames.
     pub control: RateControl,
-    /// Frames and aggregates of more bytes than this are preceded by a request to send and the answer to it; `None`: never.
+    /// RTS threshold, in bytes: larger frames and aggregates are preceded by RTS and CTS. `None`: never.
     pub rts: Option<u32>,
-    /// Packets that wait at most; what comes then is dropped.
+    /// Queue limit, in packets. Later arrivals are dropped.
     pub queue: usize,
-    /// In which order they leave, and which are dropped before.
+    /// The queue discipline.
     pub discipline: Discipline,
-    /// The weakest frame whose preamble it finds: carrier sense and reception begin here.
+    /// The weakest frame whose preamble it detects. Carrier sense and reception need at least this power.
     pub carrier_sense: Dbm,
     /// The weakest signal whose energy alone makes the medium busy.
     pub energy_detection: Dbm,
 }
 
 impl StationConfig {
-    /// 15 dBm on channel 36 (6 in the 2.4 GHz band) at the standard's fastest rate, 200 packets of queue, the standard's thresholds:
-    /// −82 dBm for a preamble (§17.3.10.6; §16.3.8.5 leaves −76 dBm as the least that HR/DSSS must sense, receivers do better),
-    /// 20 dB more for energy.
+    /// The standard's fastest rate at 15 dBm on channel 36 (channel 6 in the 2.4 GHz band), with a queue of
+    /// 200 packets. The thresholds are the standard's: −82 dBm for a preamble (§17.3.10.6) and 20 dB more for
+    /// energy. For HR/DSSS, §16.3.8.5 only requires −76 dBm. Receivers do better.
     pub fn new(name: &str, standard: Standard, position: Position) -> Self {
         let fastest = standard.rates_kbps().iter().max().copied().unwrap_or(0);
         let Thresholds {
@@ -103,7 +103,7 @@ impl StationConfig {
         }
     }
 
-    /// The same with other thresholds.
+    /// Replaces the thresholds.
     #[must_use]
     pub fn with(self, thresholds: Thresholds) -> Self {
         Self {
@@ -115,7 +115,7 @@ impl StationConfig {
     }
 }
 
-/// What a station senses, and when it asks before it sends.
+/// Sensing thresholds of a station, and when it sends RTS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Thresholds {
     /// [`StationConfig::rts`].
@@ -127,7 +127,7 @@ pub struct Thresholds {
 }
 
 impl Default for Thresholds {
-    /// The standard's, as [`StationConfig::new`] has them; no requests to send.
+    /// The standard's thresholds, as in [`StationConfig::new`], without RTS.
     fn default() -> Self {
         Self {
             rts: None,
@@ -137,23 +137,24 @@ impl Default for Thresholds {
     }
 }
 
-/// Who decides in which mode a station's data frames are sent.
+/// Who chooses the modes of a station's data frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateControl {
-    /// Nobody: always the plan's.
+    /// No rate control: always the configured mode.
     Fixed,
-    /// AARF: up after successes, down after failures.
+    /// AARF: a higher rate after successes, a lower one after failures.
     Aarf,
-    /// Minstrel, to those that have 802.11n Minstrel-HT.
+    /// Minstrel, or Minstrel-HT for receivers with 802.11n.
     Minstrel,
 }
 
-/// In which order waiting packets leave.
+/// The queue discipline of a station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Discipline {
-    /// As they came.
+    /// First in, first out.
     TailDrop,
-    /// Flow by flow, and of each the oldest are dropped when packets wait too long (RFC 8290). Nothing is marked.
+    /// FQ-CoDel (RFC 8290): a queue for each flow. CoDel drops the oldest packets of each if they wait too
+    /// long. It marks nothing.
     FqCodel(Codel),
 }
 
@@ -170,27 +171,29 @@ impl Discipline {
 
 /// Something on a channel that is not 802.11: a microwave oven, a video link.
 ///
-/// Who receives its energy above the threshold finds the medium busy; everybody else has it as interference.
+/// If a station receives its energy above the threshold, the station finds the medium busy. For all other
+/// stations it is interference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NoiseConfig {
-    /// Its name: its random stream is named after it.
+    /// Its name. It also names its random stream.
     pub name: String,
-    /// Where it stands.
+    /// Its position.
     pub position: Position,
-    /// The channel that it is on; what is wider is several of them.
+    /// Its channel. Model a wider source as several of them.
     pub channel: u8,
     /// Its power within that channel.
     pub power: Dbm,
-    /// How long it is on, and off.
+    /// How long each burst lasts.
     pub on: Duration,
-    /// How long it is off.
+    /// How long each pause lasts.
     pub off: Duration,
-    /// `true`: both times are exponentially distributed with these means; `false`: they are always the same.
+    /// `true`: both times are exponentially distributed with these means. `false`: both are constant.
     pub random: bool,
 }
 
 impl NoiseConfig {
-    /// A microwave oven: on for half of each period of the mains at 50 Hz (ITU-R SM.2210; Taher et al. 2008), 20 dBm within a channel.
+    /// A microwave oven, 20 dBm within a channel: on for half of each 50 Hz mains period (ITU-R SM.2210;
+    /// Taher et al. 2008).
     pub fn microwave(name: &str, position: Position, channel: u8) -> Self {
         Self {
             name: name.into(),
@@ -204,28 +207,31 @@ impl NoiseConfig {
     }
 }
 
-/// What a station has of 802.11n.
+/// A station's 802.11n capabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ht {
     /// Spatial streams, 1 to 4.
     pub streams: u8,
-    /// The widest channel it uses. One of 40 MHz is that of the station's channel number and the one above it, which must exist and be free of others.
+    /// The widest channel it uses. A 40 MHz channel spans the station's channel number and the one above it,
+    /// which must exist and be free of others.
     pub width: ht::Width,
     /// The shortest guard interval it uses.
     pub guard: ht::Guard,
-    /// The modulation and coding scheme of its data frames; of it, modulation and code, if the receiver has fewer streams.
+    /// The modulation and coding scheme of its data frames. If the receiver has fewer streams, only
+    /// modulation and code rate are used.
     pub mcs: u8,
-    /// Most frames in an aggregate, 1 to 64; 1: it does not aggregate.
+    /// Most frames in an aggregate, 1 to 64. With 1, the station does not aggregate.
     pub frames: u32,
     /// Most bytes in an aggregate.
     pub bytes: u32,
-    /// Longest time of an aggregate on the air.
+    /// Longest airtime of an aggregate.
     pub time: Duration,
 }
 
 impl Ht {
-    /// The fastest scheme of that many streams, and aggregates as large as the standard allows: 64 frames, 65,535 bytes, and 5.484 ms, which is
-    /// what the length in the legacy header can say (802.11-2020 table 19-25, aPPDUMaxTime).
+    /// The fastest scheme with that many streams and the largest aggregates that the standard allows: 64
+    /// frames, 65,535 bytes and 5.484 ms. The time is the limit of the length field in the legacy header
+    /// (802.11-2020 table 19-25, aPPDUMaxTime).
     pub const fn new(streams: u8, width: ht::Width, guard: ht::Guard) -> Self {
         Self {
             streams,
@@ -238,12 +244,12 @@ impl Ht {
         }
     }
 
-    /// The mode of its data frames; `None` if there is no such scheme.
+    /// The mode of its data frames. `None` if there is no such scheme.
     pub(crate) const fn mode(&self) -> Option<ht::Mode> {
         ht::Mode::new(self.mcs, self.width, self.guard)
     }
 
-    /// What it has in common with a receiver.
+    /// The capabilities it shares with a receiver.
     pub(crate) fn with(self, receiver: Self) -> Self {
         let streams = self.streams.min(receiver.streams);
         Self {
@@ -259,7 +265,7 @@ impl Ht {
         }
     }
 
-    /// How many bytes an aggregate in this mode can have without lasting too long.
+    /// How many bytes an aggregate in this mode can hold within the airtime limit.
     pub(crate) fn bytes_within_time(&self, mode: ht::Mode) -> u32 {
         let symbols = self.time.saturating_sub(mode.preamble()).as_nanos() / mode.symbol().as_nanos();
         // Service and tail bits: 28 for two encoders.
@@ -268,27 +274,29 @@ impl Ht {
     }
 }
 
-/// What the standard leaves open, or an experiment changes.
+/// Choices that the standard leaves open, or that an experiment changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// What a busy period does to others' countdowns.
+    /// How a busy period affects the backoff of other stations.
     pub countdown: Countdown,
     /// When EIFS applies.
     pub eifs: Eifs,
-    /// How often a frame is sent before it is given up, the first time included; `None` is for ever. Minstrel does not ask: without 802.11n its frames
-    /// are given up when their chain of modes is used up, as mac80211's are (7 to 18 attempts). With 802.11n chains are put together anew, and this
-    /// counts.
+    /// Most transmissions of a frame, including the first. `None`: no limit. Minstrel ignores this limit:
+    /// without 802.11n it drops a frame at the end of its chain of modes, as mac80211 does (7 to 18
+    /// attempts). With 802.11n, chains are rebuilt and this limit applies.
     pub attempts: Option<u32>,
-    /// How much a frame must exceed everything else on the air during its preamble and header to be found at all. Receivers are not
-    /// standardised here; 4 dB is what packet simulators assume for correlation with a known preamble.
+    /// SINR that a frame needs during its preamble and header to be detected at all. The standard does not
+    /// specify this. 4 dB is what packet simulators assume for correlation with a known preamble.
     pub preamble: Db,
-    /// How much stronger than the frame being received a later one must be to take its place (Lee et al. 2007, "An experimental study
-    /// on the capture effect in 802.11a networks": about 10 dB once the first preamble is over); `None`: never.
+    /// How much stronger than the frame being received a later one must be to take its place. `None`: it
+    /// never does. Lee et al. 2007 ("An experimental study on the capture effect in 802.11a networks")
+    /// measured about 10 dB after the first preamble.
     pub capture: Option<Db>,
-    /// What arrives that much under the noise floor, or more, is left out of sums of interference (`reception` bounds what that neglects).
+    /// Signals at least this far below the noise floor are left out of sums of interference. `reception`
+    /// bounds the error.
     pub negligible: Db,
-    /// A frame that is repeated at another rate than before does not have the retry bit, as nsdi15 §6.1 says of its access points; the standard
-    /// sets it (§9.2.4.1.7).
+    /// Leaves out the retry bit when a frame is retransmitted at another rate. nsdi15 §6.1 reports this for
+    /// its access points. The standard sets the bit (§9.2.4.1.7).
     pub no_retry_bit_on_rate_change: bool,
 }
 
@@ -306,22 +314,23 @@ impl Default for Rules {
     }
 }
 
-/// What a busy period does to the countdowns of those who are not part of it.
+/// How a busy period affects the backoff of stations that take no part in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Countdown {
-    /// Nothing: only idle slots count, and a sender whose frame failed notices when its wait for the acknowledgement is over.
+    /// No effect: only idle slots count. A sender notices a failure when its ACK timeout expires.
     Standard,
-    /// It counts as one slot, and a sender knows at once that its frame failed: the assumptions of Bianchi's model. For comparison with
-    /// that model only.
+    /// It counts as one slot, and a sender learns of a failure at once. These are the assumptions of
+    /// Bianchi's model. Use it only for comparison with that model.
     BusyCountsAsSlot,
 }
 
-/// When the extended interframe space takes the place of DIFS.
+/// When EIFS replaces DIFS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Eifs {
-    /// After a frame whose header was received, but whose contents were not: "a frame transmission was begun that did not result in the
-    /// correct reception" (§10.3.2.3.7). Frames that begin together and equally strong leave nobody a header: DIFS follows.
+    /// After a frame whose header was received but whose contents were not: "a frame transmission was begun
+    /// that did not result in the correct reception" (§10.3.2.3.7). If frames begin together and equally
+    /// strong, no header is decoded and DIFS follows.
     AfterHeader,
-    /// Also after a signal in which no header could be made out, as receivers do that report a format violation.
+    /// Also after a signal without a decodable header, as in receivers that report a format violation.
     AfterAnyError,
 }

@@ -21,10 +21,10 @@ use units::{Bytes, Dbm, Duration, Instant};
 /// Token of the waker; devices have the numbers from zero.
 pub(super) const WAKER: u64 = u64::MAX;
 
-/// Packets read from one device before the others, and what is due, have their turn.
+/// Packets read from one device before the other devices and due departures have their turn.
 const READ_BATCH: usize = 16;
 
-/// What connects the thread with the others.
+/// The thread's connections to the other threads.
 pub(super) struct Lines {
     pub(super) waiter: Waiter,
     pub(super) waker: Waker,
@@ -33,7 +33,8 @@ pub(super) struct Lines {
     pub(super) stop: Arc<AtomicBool>,
 }
 
-/// All that the thread has. Devices, and what leads to them, are numbered: 2·link the client's, 2·link + 1 the server's.
+/// The thread's state. Devices and their outlets are numbered: 2·link is the client's, 2·link + 1 the
+/// server's.
 pub(super) struct Core {
     clock: Clock,
     tuning: Tuning,
@@ -43,7 +44,7 @@ pub(super) struct Core {
     slab: Slab,
     schedule: VecDeque<Scheduled>,
     lines: Lines,
-    /// The latest time that the network was told; it never runs backwards.
+    /// The latest time that was passed to the network; it never runs backwards.
     told: Instant,
     woken: Instant,
     next_sample: Instant,

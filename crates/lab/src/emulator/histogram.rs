@@ -1,4 +1,4 @@
-//! How late packets were: a histogram with a bounded relative error. A percentile of millions of packets costs
+//! Lateness of packets: a histogram with a bounded relative error. A percentile of millions of packets costs
 //! 4 KiB.
 
 use hdrhistogram::Histogram;
@@ -8,7 +8,7 @@ use units::Duration;
 /// A percentile is at most 1/16 too high.
 const SIGNIFICANT_DIGITS: u8 = 1;
 
-/// An hour, in µs. What is later is counted as that.
+/// An hour, in µs. Longer delays count as this.
 const LATEST_US: u64 = 3_600_000_000;
 
 /// Departure minus due time of packets.

@@ -1,7 +1,7 @@
 //! The way out of the links into one device.
 //!
-//! Segments of one burst that leave one after another wait here until something else leaves, or until the emulator has nothing more
-//! to do, and are written as one burst.
+//! Segments of one burst that leave one after another wait here. They are written as one burst when another
+//! packet leaves or the emulator has nothing more to do.
 
 use super::Lateness;
 use crate::clock::Clock;
@@ -10,7 +10,7 @@ use crate::tun::Tun;
 use std::io::IoSlice;
 use units::Instant;
 
-/// A packet's name in the links: its slot and, in a burst, which segment it is.
+/// A packet's identifier in the links: its slot and, in a burst, which segment it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) slot: SlotId,

@@ -29,7 +29,7 @@ impl LinkSample {
     }
 }
 
-/// TCP packets that left a link with congestion experienced put on them there: by link, direction and the client's port.
+/// TCP packets that a link marked CE, by link, direction and the client's port.
 pub type Marks = BTreeMap<(LinkId, Direction, u16), u64>;
 
 /// Packets lost, by reason.
@@ -37,7 +37,7 @@ pub type Marks = BTreeMap<(LinkId, Direction, u16), u64>;
 pub struct Losses {
     /// The queue was full.
     pub queue_full: u64,
-    /// The queue's management chose them.
+    /// Active queue management dropped them.
     pub aqm: u64,
     /// Random loss.
     pub loss: u64,
@@ -45,7 +45,7 @@ pub struct Losses {
     pub retries: u64,
     /// The link was not attached.
     pub detached: u64,
-    /// A fault swallowed them.
+    /// A fault dropped them.
     pub fault: u64,
 }
 

@@ -82,7 +82,7 @@ impl Waiter {
         Ok(count)
     }
 
-    /// The token of the `index`th that can be read.
+    /// The token of the `index`th readable descriptor.
     pub(super) fn token(&self, index: usize) -> u64 {
         self.ready[index].u64
     }
@@ -103,7 +103,8 @@ impl Waker {
 
     pub(super) fn wake(&self) {
         let one = 1u64;
-        // SAFETY: writes eight bytes from `one`. It can only fail when the count is full, and then the sleeper is awake.
+        // SAFETY: writes eight bytes from `one`. It can only fail when the counter is full, and then the
+        // sleeper is awake.
         unsafe { libc::write(self.fd(), (&raw const one).cast(), 8) };
     }
 
@@ -124,7 +125,8 @@ impl AsRawFd for Waker {
     }
 }
 
-/// Asks for real-time scheduling and exact timers for the calling thread; whether real time was granted.
+/// Asks for real-time scheduling and exact timers for the calling thread. Returns whether real-time
+/// scheduling was granted.
 pub(super) fn become_punctual() -> bool {
     // SAFETY: no pointers.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };

@@ -1,7 +1,7 @@
-//! Where packets lie while they are on their way: buffers that are used again and again, so that a packet costs no allocation.
+//! Buffers for the packets in flight. They are reused, so that a packet costs no allocation.
 //!
-//! Every packet has a slot of [`SLOT_LEN`] bytes, room for a virtio header and any packet of one MTU. A burst goes on in a tail of
-//! 64 KiB, which only bursts hold.
+//! Every packet has a slot of [`SLOT_LEN`] bytes, room for a virtio header and any packet of one MTU. A burst
+//! continues in a tail of 64 KiB, which only bursts hold.
 
 use super::{Burst, Header, Vnet};
 use crate::tun::VNET_LEN;
@@ -11,20 +11,20 @@ use std::io::IoSliceMut;
 const SLOT_LEN: usize = 2_048;
 /// Bytes of a tail: a whole IP packet.
 const TAIL_LEN: usize = 65_536;
-/// Slots are made so many at a time.
+/// Slots allocated at a time.
 const CHUNK: usize = 256;
 
-/// The name of a slot in use.
+/// The index of a slot in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SlotId(pub(crate) u32);
 
-/// What is known of the packet in a slot.
+/// The packet in a slot.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     /// Length of the packet, without the virtio header.
     len: usize,
     tail: Option<u32>,
-    /// Packets that the links still have of it.
+    /// Packets of it that are still in the links.
     live: u16,
     ip: Option<Header>,
     burst: Option<Burst>,

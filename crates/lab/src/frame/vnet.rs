@@ -1,7 +1,8 @@
 //! The virtio-net header in front of every packet of a TUN device.
 //!
 //! # Sources
-//! - Virtual I/O Device (VIRTIO) 1.2 §5.1.6; `include/uapi/linux/virtio_net.h`. TUN uses the host's byte order.
+//! - Virtual I/O Device (VIRTIO) 1.2 §5.1.6; `include/uapi/linux/virtio_net.h`. TUN uses the host's byte
+//!   order.
 
 use crate::tun::VNET_LEN;
 use wire::checksum::Field;
@@ -16,7 +17,7 @@ const GSO_TCPV6: u8 = 4;
 pub(crate) struct Vnet {
     /// The transport checksum holds the pseudo header's sum only.
     pub(crate) partial: bool,
-    /// Payload bytes of each TCP segment that the packet is to be cut into; zero if it is one already.
+    /// Payload bytes of each TCP segment to cut the packet into; zero if the packet is a single segment.
     pub(crate) segment: u16,
     /// Of which family the burst is.
     pub(crate) v6: bool,

@@ -137,7 +137,7 @@ impl Core {
         }
     }
 
-    /// How long there is nothing to do.
+    /// Time until the next thing is due.
     fn until_next(&self) -> Option<Duration> {
         let departure = self
             .network
@@ -163,7 +163,7 @@ impl Core {
         self.advance();
     }
 
-    /// The time now, for the network.
+    /// The current time for the network, which never runs backwards.
     fn tell(&mut self) -> Instant {
         self.told = self.told.max(self.clock.now());
         self.told
@@ -186,7 +186,7 @@ impl Core {
                 self.apply(at, Input::Moved(position));
             }
             Step::Fault(whom, fault) => {
-                // What was due before is none of the fault's.
+                // Packets that were due earlier are not affected by the fault.
                 self.network.tick(at);
                 self.carry_out();
                 let link = self.meant(whom);
@@ -243,7 +243,7 @@ impl Core {
         }
     }
 
-    /// Gives the packet in `slot` to the links; whether it is one for them.
+    /// Gives the packet in `slot` to the links. Returns whether the links carry it.
     fn enter(&mut self, device: usize, slot: SlotId) -> bool {
         let len = self.slab.len(slot);
         let Some(vnet) = self.slab.vnet(slot) else {
@@ -332,7 +332,7 @@ impl Core {
         self.with_outlet(device, |outlet, writing| outlet.push(due, token, ce, writing));
     }
 
-    /// Counts what the link has marked, or took in marked already.
+    /// Counts packets that the link has marked, or that were marked already when it received them.
     fn note_mark(&mut self, packet: Packet, slot: SlotId, ce: bool) {
         let bytes = self.slab.packet(slot);
         let header = Header::parse(bytes).filter(|ip| ce || ip.ce(bytes));
@@ -398,7 +398,7 @@ fn tun(ports: &[Port], device: usize) -> &Tun {
     }
 }
 
-/// Which way packets go that the kernel sends on this device.
+/// The direction of packets that the kernel sends on this device.
 const fn direction(device: usize) -> Direction {
     if device.is_multiple_of(2) {
         Direction::Up

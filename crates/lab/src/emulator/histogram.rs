@@ -29,7 +29,7 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// A packet left this long after it was due.
+    /// Records a packet that left this long after it was due.
     pub fn record(&mut self, late: Duration) {
         self.us.saturating_record(late.as_micros() as u64);
         self.max = self.max.max(late);
@@ -40,12 +40,12 @@ impl Lateness {
         self.us.len()
     }
 
-    /// What at least this share of the packets did not exceed; zero without packets.
+    /// Lateness that at least this share of the packets did not exceed; zero without packets.
     fn quantile(&self, share: f64) -> Duration {
         Duration::from_micros(self.us.value_at_quantile(share)).min(self.max)
     }
 
-    /// Everything recorded in `other` too.
+    /// Adds everything recorded in `other`.
     pub fn add(&mut self, other: &Self) {
         self.us
             .add(&other.us)
@@ -53,7 +53,7 @@ impl Lateness {
         self.max = self.max.max(other.max);
     }
 
-    /// As a trace has it.
+    /// The summary that traces contain.
     pub fn summary(&self) -> LatenessUs {
         LatenessUs {
             p50_us: self.quantile(0.5).as_micros() as u64,

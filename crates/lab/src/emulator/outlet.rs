@@ -45,7 +45,7 @@ impl Group {
     }
 }
 
-/// What waits to be written to one device.
+/// Packets waiting to be written to one device.
 #[derive(Debug, Default)]
 pub(super) struct Outlet {
     group: Option<Group>,
@@ -63,7 +63,7 @@ pub(super) struct Writing<'w> {
 }
 
 impl Outlet {
-    /// A packet left a link that was `due` then.
+    /// Accepts a packet that has left a link and was `due` then.
     pub(super) fn push(&mut self, due: Instant, token: Token, ce: bool, writing: &mut Writing<'_>) {
         match &mut self.group {
             Some(group) if group.continues_with(token, ce) => group.last = token.segment,
@@ -80,7 +80,7 @@ impl Outlet {
         self.dues.push(due);
     }
 
-    /// Writes what waits.
+    /// Writes the waiting packets.
     pub(super) fn flush(&mut self, writing: &mut Writing<'_>) {
         let Some(group) = self.group.take() else { return };
         let now = writing.clock.now();

@@ -1,4 +1,4 @@
-//! What an emulator did.
+//! The report of an emulator.
 
 use super::{FaultRecord, Lateness};
 use links::{Counters, Direction, DropReason, LinkId};
@@ -71,7 +71,7 @@ pub struct Report {
     pub lateness: Lateness,
     /// One per link.
     pub links: Vec<LinkSample>,
-    /// Whose packets came out marked, by the link or by whoever handed them in.
+    /// Packets that left a link marked, whether the link or the sender marked them.
     pub marks: Marks,
     /// Every fault, in the order in which they were applied.
     pub faults: Vec<FaultRecord>,
@@ -79,13 +79,13 @@ pub struct Report {
     pub cpu: Duration,
     /// How long it ran.
     pub wall: Duration,
-    /// Packets that were no traffic of ours (multicast, link-local), or nothing that we know: not carried.
+    /// Packets not carried, because they are not ours (multicast, link-local) or of no known kind.
     pub chatter: u64,
     /// Packets that a device did not take because it was down.
     pub refused: u64,
     /// Packets left in the links at the end.
     pub under_way: usize,
-    /// What of the models' own traffic arrived when, by flow.
+    /// The models' own traffic that arrived, by flow.
     pub background: Vec<FlowMeter>,
 }
 

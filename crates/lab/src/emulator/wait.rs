@@ -1,4 +1,5 @@
-//! Sleeping until a device has a packet or until a time to the nanosecond, and being woken by another thread.
+//! Sleeps until a device has a packet or until a time with nanosecond precision. Another thread can wake the
+//! sleeper.
 //!
 //! # Sources
 //! - `epoll_pwait2(2)`, `eventfd(2)`, `sched(7)`, `PR_SET_TIMERSLACK` in `prctl(2)`.
@@ -51,9 +52,10 @@ impl Waiter {
         check(added).map_err(StartError::Wait)
     }
 
-    /// Sleeps until something can be read or `timeout` is over; how many can be read, by [`Waiter::token`].
+    /// Sleeps until a descriptor is readable or `timeout` is over. Returns how many are readable; see
+    /// [`Waiter::token`].
     pub(super) fn wait(&mut self, timeout: Option<Duration>) -> usize {
-        // The only error left is an interruption by a signal: nothing can be read then.
+        // The only remaining error is an interruption by a signal; nothing is readable then.
         self.pwait2(timeout).unwrap_or(0)
     }
 

@@ -54,7 +54,7 @@ pub(crate) struct Slab {
 pub(crate) type Buffers<'s> = [IoSliceMut<'s>; 2];
 
 impl Slab {
-    /// A few slots; more are made when they are needed.
+    /// Starts with a few slots; more are allocated on demand.
     pub(crate) fn new() -> Self {
         let mut slab = Self {
             chunks: Vec::new(),
@@ -100,7 +100,7 @@ impl Slab {
         ]
     }
 
-    /// `read` bytes were read into the slot.
+    /// Records that `read` bytes were read into the slot.
     pub(crate) fn filled(&mut self, id: SlotId, read: usize) {
         let tail = (read > SLOT_LEN).then_some(self.spare);
         if tail.is_some() {
@@ -118,7 +118,7 @@ impl Slab {
         self.slots[id.0 as usize].len
     }
 
-    /// Its virtio header; `None`: none that we know.
+    /// Its virtio header; `None`: an unknown one.
     pub(crate) fn vnet(&self, id: SlotId) -> Option<Vnet> {
         let (chunk, at) = place(id);
         Vnet::parse(self.chunks[chunk][at..].first_chunk()?)
@@ -131,7 +131,7 @@ impl Slab {
         &self.chunks[chunk][at + VNET_LEN..][..len]
     }
 
-    /// The same, to be changed.
+    /// Mutable access to the same bytes.
     pub(crate) fn packet_mut(&mut self, id: SlotId) -> &mut [u8] {
         let (chunk, at) = place(id);
         let len = self.len(id).min(SLOT_LEN - VNET_LEN);
@@ -160,7 +160,7 @@ impl Slab {
         [near, far]
     }
 
-    /// The links have the packet now, as one or as the segments of a burst.
+    /// Records that the links have the packet now, as one or as the segments of a burst.
     pub(crate) fn enter(&mut self, id: SlotId, ip: Header, burst: Option<Burst>) {
         let slot = &mut self.slots[id.0 as usize];
         slot.ip = Some(ip);
@@ -173,14 +173,14 @@ impl Slab {
         self.slots[id.0 as usize].burst
     }
 
-    /// Sets congestion experienced on a packet that is no burst.
+    /// Sets CE on a packet that is no burst.
     pub(crate) fn set_ce(&mut self, id: SlotId) {
         if let Some(ip) = self.slots[id.0 as usize].ip {
             ip.set_ce(self.packet_mut(id));
         }
     }
 
-    /// The links have let go of `count` of its packets; the last one frees the slot.
+    /// Records that `count` of its packets have left the links; the last one frees the slot.
     pub(crate) fn leave(&mut self, id: SlotId, count: u16) {
         let slot = &mut self.slots[id.0 as usize];
         slot.live -= count;

@@ -150,7 +150,8 @@ fn contain() -> io::Result<()> {
     check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
     // SAFETY: as above.
     check(unsafe { libc::unshare(libc::CLONE_NEWPID) })?;
-    // SAFETY: the child of a forked, single-threaded process; only async-signal-safe calls follow on either side.
+    // SAFETY: the child of a forked, single-threaded process; only async-signal-safe calls follow on either
+    // side.
     match check(unsafe { libc::fork() })? {
         0 => {
             // SAFETY: no pointers.

@@ -165,7 +165,7 @@ fn ignore_missing(error: SysctlError) -> Result<(), SysctlError> {
     }
 }
 
-/// Sets the MTU of a device and brings it up. Returns it with its interface number.
+/// Sets the MTU of a device and sets it up. Returns it with its interface number.
 fn device(rtnl: &mut Rtnl, tun: Tun) -> Result<(Tun, u32), BuildError> {
     let name = tun.name().to_owned();
     let interface: IfName = name.parse()?;

@@ -29,7 +29,7 @@ impl LinkSample {
     }
 }
 
-/// TCP packets that a link marked CE, by link, direction and the client's port.
+/// TCP packets that left a link with CE, by link, direction and the client's port.
 pub type Marks = BTreeMap<(LinkId, Direction, u16), u64>;
 
 /// Packets lost, by reason.

@@ -89,7 +89,7 @@ impl Common<'_> {
                 Ok(()) => traffic::run(&task, &server, &tell),
                 Err(error) => Err(error.into()),
             };
-            // Nobody listens when the run was given up.
+            // Nobody listens if the run was aborted.
             let _ = notes.send(Note::FlowEnded(index, Box::new(outcome)));
         };
         let thread = std::thread::Builder::new().name("lab-flow".into());

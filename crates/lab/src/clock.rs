@@ -1,8 +1,8 @@
-//! Wall time as a run's own: nanoseconds of `CLOCK_MONOTONIC` since its epoch.
+//! The clock of a run: nanoseconds of `CLOCK_MONOTONIC` since its epoch.
 
 use units::{Duration, Instant};
 
-/// Tells the time of one run; every thread of the run has a copy, so that what they record lines up.
+/// Tells the time of one run. Every thread of the run has a copy, so their records share one time base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clock {
     epoch_ns: u64,
@@ -16,7 +16,7 @@ impl Clock {
         }
     }
 
-    /// Time zero is so far ahead, that everything can be made ready until then.
+    /// Puts time zero this far ahead, so that everything can be prepared until then.
     pub fn starting_in(delay: Duration) -> Self {
         Self {
             epoch_ns: monotonic_ns() + delay.as_nanos() as u64,

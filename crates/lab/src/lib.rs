@@ -1,11 +1,13 @@
-//! `linux` over links made of software: network namespaces, TUN devices, and the models of `links` in real time, all on one machine.
+//! Runs `linux` over software links on one machine: network namespaces, TUN devices, and the models of
+//! `links` in real time.
 //!
-//! - [`world`] plays a scenario: [`world::play`].
-//! - [`emulator`] carries packets between TUN devices as the models decide, in real time, and says how late it was.
+//! - [`world`] runs a scenario: [`world::play`].
+//! - [`emulator`] carries packets between TUN devices in real time, as the models decide, and measures how
+//!   late they leave.
 //! - [`hosts`] are the client and the server: namespaces, devices, addresses.
-//! - [`prerequisites`] says what is missing here, and how to get it.
+//! - [`prerequisites`] checks what this machine lacks and says how to get it.
 //! - [`traffic`] is our own sender and receiver; [`shell`] runs real programs.
-//! - [`without_bpf`] is a host on which no program can be loaded.
+//! - [`without_bpf`] runs work as on a host that forbids loading BPF programs.
 
 pub mod clock;
 pub mod emulator;

@@ -1,12 +1,13 @@
-//! An application that offers no more than a rate, in blocks.
+//! Paces an application that offers data at a limited rate, in blocks.
 //!
-//! It writes what a grain of time is worth. Whoever writes each byte as soon as it may writes some 300 at a time at 20 Mb/s; they become segments of
-//! that size, windows count segments, and the connection's queues and windows tell more of the writer than of the network.
+//! It writes the bytes of one grain of time at once. An application that writes each byte as soon as it may
+//! writes some 300 bytes at a time at 20 Mb/s. These become segments of that size, and windows count
+//! segments. The connection's queues and windows would then describe the writer more than the network.
 
 use crate::clock::Clock;
 use units::{Bitrate, Duration, Instant};
 
-/// What an application may hand to the kernel by now.
+/// How many bytes an application may hand to the kernel by now.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
     rate: Option<Bitrate>,
@@ -14,11 +15,11 @@ pub(crate) struct Pace {
     given: u64,
 }
 
-/// How finely a limited application offers its bytes.
+/// Time whose bytes a limited application writes at once.
 const GRAIN: Duration = Duration::from_millis(5);
 
 impl Pace {
-    /// At most `bytes_per_s` from `now` on; 0 is no limit.
+    /// Allows at most `bytes_per_s` from `now` on; 0 means no limit.
     pub(crate) fn new(now: Instant, bytes_per_s: u64) -> Self {
         let rate = (bytes_per_s > 0).then(|| Bitrate::from_bps(bytes_per_s.saturating_mul(8)));
         Self {
@@ -28,7 +29,7 @@ impl Pace {
         }
     }
 
-    /// Waits until a grain's worth may go, or `most`; returns how many bytes may, at most `most`.
+    /// Waits until the bytes of one grain, or `most`, may go. Returns how many bytes may go, at most `most`.
     pub(crate) fn wait(&mut self, clock: Clock, most: u64) -> u64 {
         let Some(rate) = self.rate else { return most };
         let block = (rate * GRAIN).get().clamp(1, most.max(1));
@@ -60,7 +61,7 @@ mod tests {
         assert!(written.iter().all(|&bytes| bytes >= block), "{written:?}");
         let most = rate * clock.now().since(Instant::ZERO);
         assert!(written.iter().sum::<u64>() <= most.get());
-        // A smaller buffer is filled before its grain is over.
+        // A smaller buffer fills before its grain is over.
         assert!(pace.wait(clock, 100) <= 100);
     }
 

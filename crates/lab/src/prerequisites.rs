@@ -1,4 +1,4 @@
-//! What the lab needs of this machine, looked at before anything is made and not in the middle of a run.
+//! Checks what the lab needs of this machine before anything is created, not in the middle of a run.
 //!
 //! # Checked by
 //! `tests`; `tests/play.rs` of the program: without rights, without /dev/net/tun, without MPTCP.
@@ -7,12 +7,13 @@ use linux::doctor::{self, Check, Need};
 use linux::netns::Netns;
 use thiserror::Error;
 
-/// What is missing, a line each, and how to get it.
+/// What is missing, one line each, and how to get it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the lab cannot run here:\n  {}", .0.join("\n  "))]
 pub struct MissingError(Vec<String>);
 
-/// Looks whether a lab can be run here. What only makes it worse (no real-time scheduling) is told by every run itself.
+/// Checks whether a lab can run here. Every run itself reports what only makes it worse (no real-time
+/// scheduling).
 pub fn check() -> Result<(), MissingError> {
     let missing = missing();
     if missing.is_empty() {
@@ -32,7 +33,8 @@ fn missing() -> Vec<String> {
         .collect()
 }
 
-/// In a namespace of its own, so that a stricter setting of the host does not count; where there can be none, here, and why not.
+/// Runs the checks in a new namespace, so that a stricter setting of the host does not count. If no namespace
+/// can be created, runs them here and says why.
 fn checks() -> (Vec<Check>, Option<String>) {
     match Netns::new() {
         Ok(netns) => match netns.run(doctor::checks) {

@@ -1,11 +1,12 @@
 //! Real programs in a lab's hosts.
 //!
-//! The client's program gets a process namespace of its own: when it ends, or the lab does, everything that it started is killed by
-//! the kernel. Servers run in the server's namespace the same way. All of them see the host's files, and nothing of its
-//! network.
+//! The client's program gets its own process namespace. When the program or the lab ends, the kernel kills
+//! everything that the program started. Servers run the same way in the server's namespace. All programs see
+//! the host's files, but not its network.
 //!
 //! # Sources
-//! - `pid_namespaces(7)`: when the first process of a namespace ends, the kernel kills all others; `PR_SET_PDEATHSIG` in `prctl(2)`.
+//! - `pid_namespaces(7)`: when the first process of a namespace ends, the kernel kills all others;
+//!   `PR_SET_PDEATHSIG` in `prctl(2)`.
 //!
 //! # Checked by
 //! `tests/shell.rs`: curl and iperf3 against nginx and iperf3; a program's orphans die with it.
@@ -21,23 +22,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use thiserror::Error;
 use units::Duration;
 
-/// Variable in which programs find the server's address.
+/// Environment variable with the server's address, for programs.
 pub const SERVER_VARIABLE: &str = "SLOWHAND_SERVER";
 const GLANCE: Duration = Duration::from_millis(10);
 
-/// What is to be run. Each is handed to `sh -c`.
+/// The programs of a run. Each is passed to `sh -c`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Programs {
-    /// At the client. The run is over when it ends.
+    /// The client's program. The run is over when it ends.
     pub client: OsString,
-    /// At the server, from before the client's until after it. The client's waits until one of them listens, but some seconds at most.
+    /// The server's programs. They start before the client's program and end after it. The client's program
+    /// waits until one of them listens, for some seconds at most.
     pub servers: Vec<OsString>,
 }
 
 /// How the programs ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramsEnded {
-    /// The client's; `None`: it was still running when the run ended, and was killed.
+    /// The client's exit status; `None`: it was still running when the run ended, and was killed.
     pub client: Option<ExitStatus>,
     /// Servers that ended by themselves, by their index.
     pub servers: Vec<(usize, ExitStatus)>,
@@ -69,7 +71,7 @@ pub enum ProgramError {
     Thread(#[source] io::Error),
 }
 
-/// A program that runs; killed with all that it started when dropped.
+/// A running program; dropping it kills the program and everything that it started.
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Arc<Mutex<Child>>,
@@ -96,7 +98,7 @@ impl Running {
         })
     }
 
-    /// Calls `ended` on a thread of its own when the program ends by itself.
+    /// Calls `ended` on a separate thread when the program ends by itself.
     pub(crate) fn when_ended(&self, ended: impl FnOnce() + Send + 'static) -> Result<(), ProgramError> {
         let (child, over) = (Arc::clone(&self.child), Arc::clone(&self.over));
         let wait = move || {
@@ -112,7 +114,7 @@ impl Running {
         thread.spawn(wait).map(drop).map_err(ProgramError::Thread)
     }
 
-    /// Its end, if it has ended by itself; it is killed otherwise.
+    /// Its exit status, if it has ended by itself; otherwise it is killed.
     pub(crate) fn finish(self) -> Option<ExitStatus> {
         lock(&self.child).try_wait().ok().flatten()
     }
@@ -122,7 +124,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         let mut child = lock(&self.child);
-        // It may have ended already; either way nothing of it is left after this.
+        // It may have ended already. In either case nothing of it is left after this.
         let _ = child.kill();
         let _ = child.wait();
     }
@@ -132,23 +134,24 @@ fn lock(child: &Mutex<Child>) -> std::sync::MutexGuard<'_, Child> {
     child.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a program as the first of a process namespace, which dies with the thread that starts it.
+/// Starts a program as the first process of a process namespace, which dies with the thread that starts it.
 ///
-/// `unshare` moves only the *children* of a process into a new process namespace, so a guard stands in between: it starts the program,
-/// waits for it, and hands its end on.
+/// `unshare` moves only the *children* of a process into a new process namespace, so a guard process is in
+/// between. It starts the program, waits for it, and passes its exit status on.
 fn spawn_contained(command: &mut Command) -> io::Result<Child> {
     // SAFETY: between fork and exec the hook makes system calls only, and allocates nothing.
     unsafe { command.pre_exec(contain) };
     command.spawn()
 }
 
-/// In the child: becomes the guard of a grandchild, which goes on to exec.
+/// In the child: becomes the guard of a grandchild, which continues to exec.
 fn contain() -> io::Result<()> {
     // SAFETY: no pointers; this process has one thread.
     check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
     // SAFETY: as above.
     check(unsafe { libc::unshare(libc::CLONE_NEWPID) })?;
-    // SAFETY: the child of a forked, single-threaded process; only async-signal-safe calls follow on either side.
+    // SAFETY: the child of a forked, single-threaded process; only async-signal-safe calls follow on either
+    // side.
     match check(unsafe { libc::fork() })? {
         0 => {
             // SAFETY: no pointers.
@@ -159,7 +162,7 @@ fn contain() -> io::Result<()> {
     }
 }
 
-/// Waits for the program and ends as it did.
+/// Waits for the program and exits with its status.
 fn guard(program: libc::pid_t) -> ! {
     close_all();
     let mut status = 0;
@@ -182,9 +185,10 @@ fn guard(program: libc::pid_t) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// Otherwise the guard would hold the pipe by which `spawn` learns that exec succeeded, and `spawn` would wait for the program's end.
+/// Closes all descriptors. Otherwise the guard would hold the pipe by which `spawn` learns that exec
+/// succeeded, and `spawn` would wait until the program ends.
 fn close_all() {
-    // SAFETY: the guard uses no descriptor any more.
+    // SAFETY: the guard uses no descriptor after this.
     unsafe {
         libc::syscall(
             libc::SYS_close_range,

@@ -3,29 +3,29 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Asks everything that was given a copy to end. Setting it is allowed in a signal handler.
+/// Tells everything that has a copy to end. Setting it is allowed in a signal handler.
 #[derive(Debug, Clone, Default)]
 pub struct Stop {
     flag: Arc<AtomicBool>,
 }
 
 impl Stop {
-    /// Nobody has been asked yet.
+    /// Creates one that is not set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Asks.
+    /// Sets it.
     pub fn stop(&self) {
         self.flag.store(true, Ordering::Release);
     }
 
-    /// Whether it was asked.
+    /// Whether it is set.
     pub fn is_stopped(&self) -> bool {
         self.flag.load(Ordering::Acquire)
     }
 
-    /// For those who keep a flag only.
+    /// The flag itself, for code that keeps only that.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.flag)
     }

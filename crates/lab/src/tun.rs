@@ -1,10 +1,11 @@
 //! TUN devices: the two ends of every software link.
 //!
-//! What the kernel sends over the device is read from the descriptor, and what is written to the descriptor arrives on
-//! the device. The device goes when its descriptor is closed, so nothing outlives a lab, however that ends.
+//! Reading the descriptor returns what the kernel sends over the device. What is written to the descriptor
+//! arrives on the device. The device disappears when its descriptor is closed, so nothing outlives a lab,
+//! however that ends.
 //!
-//! Every packet is led by a virtio-net header, so that one read may bring a whole TCP burst that is still to be cut into
-//! segments, and one write may deliver several segments of it.
+//! Every packet has a virtio-net header in front. One read may therefore return a whole TCP burst that is not
+//! yet cut into segments, and one write may deliver several segments of it.
 //!
 //! # Sources
 //! - `Documentation/networking/tuntap.rst`; `include/uapi/linux/{if_tun,virtio_net}.h` (Linux 6.18).
@@ -24,7 +25,8 @@ pub const DEVICE: &str = "/dev/net/tun";
 /// Length of the virtio-net header in front of every packet.
 pub const VNET_LEN: usize = 10;
 
-/// Packets that wait in the kernel for us to read them: enough for a burst while the emulator is kept off its processor.
+/// Packets that the kernel queues until we read them: enough for a burst while the emulator is kept off its
+/// processor.
 const QUEUE_LEN: libc::c_int = 4_096;
 
 const TUNSETIFF: libc::Ioctl = 0x4004_54ca;
@@ -33,7 +35,7 @@ const TUNSETLINK: libc::Ioctl = 0x4004_54cd;
 const TUNSETCARRIER: libc::Ioctl = 0x4004_54e2;
 /// `ARPHRD_IEEE80211_RADIOTAP`.
 const RADIOTAP: libc::c_ulong = 803;
-/// Begin without carrier (since Linux 6.2; before, the flag is ignored).
+/// Creates the device without carrier (Linux 6.2 and later; older kernels ignore the flag).
 const IFF_NO_CARRIER: libc::c_int = 0x0040;
 const TUN_F_CSUM: libc::c_ulong = 1;
 const TUN_F_TSO4: libc::c_ulong = 2;
@@ -63,12 +65,12 @@ pub enum CreateError {
         /// The name.
         name: String,
     },
-    /// Anything else that the kernel said.
+    /// Another error of the kernel.
     #[error("{request} of the TUN device {name}")]
     Kernel {
         /// Its name.
         name: String,
-        /// What was asked.
+        /// The request that failed.
         request: &'static str,
         /// The kernel's answer.
         source: io::Error,
@@ -83,13 +85,14 @@ pub struct Tun {
 }
 
 impl Tun {
-    /// Makes the device: down, with carrier, without an address.
+    /// Creates the device: down, with carrier, without an address.
     pub fn create(name: &str) -> Result<Self, CreateError> {
         Self::create_with(name, 0)
     }
 
-    /// Makes the device: down, without carrier, without an address. A carrier that is taken away just before it is given back is noticed up to a
-    /// second late: the kernel looks at lost carriers no more often, in all namespaces together (`net/core/link_watch.c`).
+    /// Creates the device: down, without carrier, without an address. If a carrier is removed and restored at
+    /// once, the change is noticed up to a second late. The kernel polls lost carriers no more often, in all
+    /// namespaces together (`net/core/link_watch.c`).
     pub fn unplugged(name: &str) -> Result<Self, CreateError> {
         Self::create_with(name, IFF_NO_CARRIER)
     }
@@ -104,8 +107,8 @@ impl Tun {
         Ok(tun)
     }
 
-    /// Makes a device that says of itself that it is an 802.11 monitor with radiotap headers: down. What is written to it begins with packet
-    /// information, and whoever listens on it gets what follows.
+    /// Creates a device whose link type is an 802.11 monitor with radiotap headers: down. Each write begins
+    /// with packet information, and listeners on the device get what follows it.
     pub fn monitor(name: &str) -> Result<Self, CreateError> {
         let tun = Self {
             file: open(name)?,
@@ -181,7 +184,7 @@ impl Tun {
         &self.name
     }
 
-    /// Gives it a carrier or takes it away, as plugging a cable does. Fails while the device is down.
+    /// Sets or clears the carrier, as plugging a cable does. Fails while the device is down.
     pub fn set_carrier(&self, carrier: bool) -> io::Result<()> {
         let on = libc::c_int::from(carrier);
         // SAFETY: TUNSETCARRIER reads one int.

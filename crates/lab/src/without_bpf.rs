@@ -1,28 +1,33 @@
-//! Work for which the kernel refuses every bpf(2), as on a host that forbids it: where no program can be loaded, the daemon has to do without.
+//! Runs work for which the kernel refuses every bpf(2), as a host does that forbids it. The daemon then has
+//! to work without its programs.
 //!
 //! # Sources
-//! - seccomp(2), `Documentation/userspace-api/seccomp_filter.rst` (Linux 6.18): a filter holds for the thread that sets it and for all that it starts
-//!   from then on, and is never taken off.
+//! - seccomp(2), `Documentation/userspace-api/seccomp_filter.rst` (Linux 6.18): a filter applies to the
+//!   thread that sets it and to everything that this thread starts afterwards. It cannot be removed.
 //!
 //! # Where we differ, and why
-//! 1. The number of the call is looked at without the architecture: the filter is for our own work, not against somebody who would go round it.
-//! 2. libbpf remembers for the whole process what a kernel can do. It asks next to nothing here: first it loads a program of two instructions, and where that is
-//!    refused it gives up (libbpf 1.7, `bpf_object__probe_loading`). What comes before that decides only whether it raises the limit of locked memory.
+//! 1. The filter checks the system call's number without the architecture: it is for our own work, not
+//!    against an attacker who would bypass it.
+//! 2. libbpf remembers for the whole process what a kernel can do. Here it probes next to nothing: it first
+//!    loads a program of two instructions, and gives up where that is refused (libbpf 1.7,
+//!    `bpf_object__probe_loading`). What it probes earlier decides only whether it raises the limit of locked
+//!    memory.
 //!
 //! # Checked by
-//! `tests`: refused inside and on the threads that are started there, but not beside it; `tests/world.rs`.
+//! `tests`: refused inside and on the threads started there, but not elsewhere; `tests/world.rs`.
 
 use std::io;
 
-/// The filter was not taken.
+/// The kernel did not accept the filter.
 #[derive(Debug, thiserror::Error)]
 #[error("the kernel's bpf(2) cannot be refused, which stands for a host that forbids it; run as root")]
 pub struct NotRefused(#[source] io::Error);
 
-/// Runs that on a thread of its own, for which, and for all that it starts, there is no bpf(2).
+/// Runs `work` on its own thread, which has no bpf(2). Neither has anything that this thread starts.
 ///
 /// # Errors
-/// Where the thread may not set a filter (seccomp(2): that needs `CAP_SYS_ADMIN`); then nothing has been done.
+/// Fails if the thread may not set a filter, which needs `CAP_SYS_ADMIN` (seccomp(2)). Then nothing has been
+/// done.
 pub fn without_bpf<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, NotRefused> {
     let refused = || {
         refuse().map_err(NotRefused)?;
@@ -37,7 +42,7 @@ pub fn without_bpf<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, NotRef
     })
 }
 
-/// From now on, for this thread and those that it starts.
+/// Refuses bpf(2) from now on, for this thread and those that it starts.
 fn refuse() -> io::Result<()> {
     let step = |code: u32, if_not: u8, value: u32| libc::sock_filter {
         code: code as u16,
@@ -45,7 +50,7 @@ fn refuse() -> io::Result<()> {
         jf: if_not,
         k: value,
     };
-    // The number of the call comes first in what a filter sees. If it is not this one, one step is left out.
+    // A filter sees the system call's number first. If it is not bpf(2), the filter skips one step.
     let mut filter = [
         step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
         step(
@@ -82,7 +87,7 @@ fn refuse() -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// What the kernel says to a call that does not exist.
+    /// The error number of a bpf(2) command that does not exist.
     fn answer() -> Option<i32> {
         const NO_COMMAND: libc::c_long = 9_999;
         // SAFETY: no pointers but null, of which nothing is read.

@@ -1,4 +1,5 @@
-//! The senders' congestion controllers: what is asked for is what the sockets really use, and `cla` is told how the client's signals go.
+//! The senders' congestion controllers: the sockets really use the requested ones, and `cla` receives the
+//! client's signals.
 
 mod plans;
 
@@ -38,7 +39,7 @@ fn whole(played: Played) -> Played {
         "{:?}",
         played.run
     );
-    // How fast is for the benches to say.
+    // The benches check how fast.
     assert!(played.run.bytes() > 1_000_000, "{:?}", played.run);
     played
 }
@@ -130,7 +131,7 @@ fn a_server_with_cla_hears_the_client_fade_and_hand_over() {
     let heard = advised.heard.expect("the server listens");
     assert!(heard.followed > heard.handed_off, "{heard:?}");
     assert!(heard.handed_off > 0, "{heard:?}");
-    // Each message goes over every path, and of its copies the first is heard.
+    // Each message goes over every path, and only its first copy counts.
     assert!(heard.replayed > 0, "{heard:?}");
     assert_eq!((heard.forged, heard.failed), (0, 0), "{heard:?}");
     // The fading path's window, and that of the path after it.

@@ -1,6 +1,6 @@
-//! nsdi15's marks on the real kernel: a monitor interface hears two access points of one channel, the engine compares what a packet
-//! over each costs, and the program on the poor one's interface marks as many packets as it was asked to. What was marked is counted by the
-//! client's kernel, too, which knows nothing of us.
+//! nsdi15's marks on the real kernel. A monitor interface hears two access points of one channel, and the
+//! engine compares the cost of a packet over each. The program on the poor link's interface marks as many
+//! packets as requested. The client's kernel, which is independent of us, counts the marks too.
 
 mod plans;
 
@@ -30,7 +30,7 @@ direction = "down"
 size_mb = 20
 "#;
 
-/// A quick cable beside a slow one with a deep buffer, in which the server would queue for seconds.
+/// A low-latency cable beside a slow one with a deep buffer, in which the server would queue for seconds.
 const DEEP_AND_FAR: &str = r#"
 sentence = "Two cables, the farther with a deep buffer."
 duration_s = 14
@@ -68,7 +68,7 @@ fn marks(played: &Played, link: &str) -> Option<MarkReport> {
     link.expect("a link of the plan").marks
 }
 
-/// What was decided about marks, and of which link.
+/// The decisions about marks, with their links.
 fn decisions(played: &Played) -> Vec<(String, String)> {
     let decision = |what: &What| match what {
         What::Decision {
@@ -83,16 +83,17 @@ fn decisions(played: &Played) -> Vec<(String, String)> {
     events.filter_map(|event| decision(&event.what)).collect()
 }
 
-/// The client's kernel has counted every packet that our programs marked as it arrived, and none besides.
+/// The client's kernel has counted exactly the packets that our programs marked on arrival.
 ///
-/// Nothing may be under way when both are read: the flow has been over for half a second.
+/// Nothing may be in flight when both are read: the flow has been over for half a second.
 fn assert_the_kernel_counted_as_many(played: &Played) {
     let read = &played.run.goodput_series;
     let last = &read[read.len() - 5..];
     assert_eq!(last, [0; 5], "the flow has an end before the run has: {read:?}");
     let report = played.daemon.as_ref().expect("the daemon reports at the end");
     let marked = report.links.iter().filter_map(|link| link.marks);
-    // One header may stand for several segments. The kernel counts it by `gso_segs`, which a TUN leaves at 0: then it counts once.
+    // One header may stand for several segments. The kernel counts them by `gso_segs`. A TUN leaves that at
+    // 0, and then the header counts once.
     let [made, segments] = marked.fold([0, 0], |[made, segments], marks| {
         [made + marks.counters.made, segments + marks.counters.segments]
     });
@@ -142,7 +143,7 @@ fn is_marked_as_asked(medium: &str) {
         [("near", None), ("far", Some(expected))]
     );
     assert!(played.run.links.iter().all(|link| link.sent_marks.is_none()));
-    // The only flow has all of them: as many as the kernel counted.
+    // All marks belong to the only flow: as many as the kernel counted.
     let paths = played.run.flows[0].paths.iter();
     let ce = paths.map(|path| (&*path.link, path.ce_marks)).collect::<Vec<_>>();
     let received = played.received_ce.unwrap();
@@ -158,7 +159,7 @@ fn all_of_ours_marks_as_many_as_it_asks_for_too() {
     assert!(assert_marks_are_those_asked_for(&played) > 0);
 }
 
-/// How many it asks for there is its own affair.
+/// The engine decides how many marks it requests there; the test checks that they are made.
 #[test]
 fn so_it_does_where_every_frame_is_modelled() {
     let played = played("slowhand", "exact");
@@ -166,7 +167,7 @@ fn so_it_does_where_every_frame_is_modelled() {
     assert_eq!(marked > 0, !decisions(&played).is_empty(), "{:#?}", played.daemon);
 }
 
-/// How many were made.
+/// Asserts that the marks are the requested ones. Returns how many there were.
 fn assert_marks_are_those_asked_for(played: &Played) -> u64 {
     assert!(played.run.intact(), "{:#?}", played.run);
     assert_the_kernel_counted_as_many(played);

@@ -1,4 +1,4 @@
-//! The emulator between two real kernels: what a link is asked to do to packets is what happens to them.
+//! The emulator between two real kernels: packets fare as the link's configuration says.
 
 mod common;
 
@@ -60,14 +60,15 @@ fn an_upload_goes_the_other_way() {
 fn received(socket: &UdpSocket, buffer: &mut [u8]) -> (usize, SocketAddr) {
     loop {
         match socket.recv_from(buffer) {
-            // With a deadline set, a machine that was stopped and goes on interrupts the wait (signal(7)).
+            // With a deadline set, a machine that was stopped and continues interrupts the wait (signal(7)).
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             received => return received.expect("the datagram comes"),
         }
     }
 }
 
-/// Sends one datagram from the client and waits for the echo of a server that runs beside it; the time it took.
+/// Sends one datagram from the client and waits for the echo of a server that runs beside it. Returns how
+/// long that took.
 fn echo(bench: &Bench, payload: &[u8]) -> Duration {
     let server = bench
         .hosts
@@ -95,7 +96,7 @@ fn echo(bench: &Bench, payload: &[u8]) -> Duration {
 #[test]
 fn a_round_trip_takes_the_delay_both_ways() {
     let bench = Bench::start(Want::links(vec![LinkConfig::Cable(cable("one", 100, 40))]));
-    // Whatever else the machine does only adds to a round trip: the shortest of some is the link's.
+    // Other load on the machine only adds to a round trip, so the shortest of several is the link's.
     let took = (0..10).map(|_| echo(&bench, b"ping")).min().unwrap();
     assert!(took >= Duration::from_millis(40), "{took:?}");
     assert!(took < Duration::from_millis(200), "{took:?}");

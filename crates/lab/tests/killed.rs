@@ -1,6 +1,7 @@
 //! `kill -9` at any moment leaves nothing behind.
 //!
-//! A child process runs a lab and is killed at ten random moments; every namespace that it had by then has a witness.
+//! A child process runs a lab and is killed at ten random moments. A witness watches every namespace that it
+//! had by then.
 
 mod plans;
 mod witness;
@@ -65,7 +66,7 @@ fn kill_ten_times() {
     println!("{MOMENTS} kills, {witnessed} namespaces gone: ok");
 }
 
-/// How many namespaces the victim had.
+/// Kills the victim once. Returns how many namespaces it had.
 fn kill_once(rtnl: &mut Rtnl, moment: u32, after: Duration) -> usize {
     let mut victim = start(moment % 2 == 1);
     std::thread::sleep(after);
@@ -88,7 +89,7 @@ fn start(programs: bool) -> Child {
     victim.spawn().unwrap()
 }
 
-/// It puts back what is the whole host's and not a namespace's.
+/// The next run restores settings of the whole host, which belong to no namespace.
 fn the_next_run_starts_clean() {
     let plan = plans::two_cables(1, plans::DOWNLOAD);
     let played = play(&Play::new(&plan, PolicyName::Mptcp), &Stop::new(), &mut |_| {}).unwrap();

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use trace::{Event, PolicyName, What};
 
-/// A folder of this test's own, removed at its end.
+/// A folder of one test, removed at its end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -66,7 +66,7 @@ fn bash(script: &str) -> String {
     format!("exec bash -c '{}'", script.replace('\'', "'\\''"))
 }
 
-/// The client bounds what the server may queue: it did, and the bytes arrived all the same.
+/// Counts the windows with which the client limited the server's queue.
 fn windows(played: &Played) -> usize {
     let bounds = |event: &&Event| matches!(event.what, What::Window { bytes: Some(_), .. });
     played.record.events.iter().filter(bounds).count()
@@ -131,7 +131,7 @@ fn iperf3_bears_the_window() {
 fn iperf3_measures_under(policy: PolicyName, name: &str) -> Played {
     let folder = Folder::new(name);
     let at = folder.path().display();
-    // The server takes one connection at a time, so looking whether it is there would be in the way.
+    // The server accepts one connection at a time, so a check whether it listens would block the client.
     let try_it = format!(
         "mptcpize run iperf3 -c $SLOWHAND_SERVER -R -t 3 -J > {at}/json; grep -q sum_received {at}/json && exit 0"
     );
@@ -157,7 +157,7 @@ fn iperf3_measures_under(policy: PolicyName, name: &str) -> Played {
     played
 }
 
-/// The limit is 64 KiB, and the scheduler assigns a burst of as much when it has less.
+/// The limit is 64 KiB, and the scheduler assigns a burst of the same size when less is queued.
 const UNSENT: u64 = 200_000;
 
 #[test]
@@ -168,7 +168,7 @@ fn iperf3_bears_the_unsent_limit() {
     assert!(ours <= UNSENT, "{ours} bytes wait unsent with it");
 }
 
-/// The most that waited unsent on one subflow in the second half of the upload.
+/// The most unsent bytes of one subflow in the second half of the upload.
 fn iperf3_uploads_under(policy: PolicyName, name: &str) -> u64 {
     let folder = Folder::new(name);
     let at = folder.path().display();

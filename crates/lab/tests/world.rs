@@ -36,7 +36,7 @@ fn a_download_over_two_cables_is_measured_and_recorded() {
         path_bytes(&played, 0, "left") > 1_000_000 && path_bytes(&played, 0, "right") > 500_000,
         "{run:#?}"
     );
-    // What was acknowledged after the last look is missing; what was sent twice is there twice.
+    // Bytes acknowledged after the last poll are missing; bytes sent twice count twice.
     assert!(
         paths as f64 > 0.8 * run.bytes() as f64,
         "{paths} of {}",
@@ -86,7 +86,8 @@ fn the_window_keeps_the_servers_queue_short() {
     ensure_short(&ours, &without);
 }
 
-/// The same by the other lever: once the window has come down, no more is queued than it allows, and what was sent twice.
+/// The same by the other lever: once the window has shrunk, the server queues no more than it allows, plus
+/// what was sent twice.
 #[test]
 fn a_clamp_bounds_the_servers_queue() {
     let plan = deep_cables(8, DOWNLOAD);
@@ -109,7 +110,8 @@ fn a_clamp_bounds_the_servers_queue() {
     assert!(moved > 20_000_000, "{moved} bytes: a short queue is no art");
 }
 
-/// The last way, where no program can be loaded. Connections that begin afterwards feel it, and those that their kernel had not yet given more.
+/// The last lever, where no program can be loaded. It limits new connections, and older ones to which the
+/// kernel had not yet given a larger window.
 #[test]
 fn without_programs_the_receive_buffer_keeps_the_servers_queue_short() {
     let plan = deep_cables(8, DOWNLOAD);
@@ -125,7 +127,8 @@ fn without_programs_the_receive_buffer_keeps_the_servers_queue_short() {
     ensure_short(&ours, &played(&plan, "slowhand-no-window"));
 }
 
-/// Asserts that the server queued far less than it does unbounded, and that a good part of the bytes came all the same.
+/// Asserts that the server queued far less than without a limit, and that a good part of the bytes still
+/// arrived.
 fn ensure_short(ours: &Played, unbounded: &Played) {
     assert!(ours.run.intact() && unbounded.run.intact());
     let [short, long] = [ours, unbounded].map(|played| played.run.levels.server_queue_bytes.unwrap());
@@ -134,7 +137,7 @@ fn ensure_short(ours: &Played, unbounded: &Played) {
     assert!(moved > all / 2, "{moved} of {all} bytes: a short queue is no art");
 }
 
-/// The number of events until half of the time is over.
+/// Number of events in the first half of the run.
 fn half_of(played: &Played) -> usize {
     let half_ns = (played.run.duration_s * 0.5e9) as u64;
     played.record.events.partition_point(|event| event.t_ns < half_ns)
@@ -256,7 +259,7 @@ fn a_link_that_comes_back_has_another_address() {
     ));
     let played = played(&plan, "mptcp");
     assert!(played.run.intact(), "{:#?}", played.run);
-    // What the application reads may wait for the slow link; the fast one carries all the same.
+    // The application's reads may wait for the slow link; the fast one still carries data.
     let at = |ns: u64| {
         let told = played.record.events.iter().filter(|event| event.t_ns <= ns);
         let bytes = told.filter_map(|event| match &event.what {
@@ -330,7 +333,7 @@ fn another_controller_is_used_and_its_permission_given_back() {
         "{:#?}",
         played.run
     );
-    // Labs of other processes may need it still, this one does not.
+    // Labs of other processes may still need it; this one does not.
     let record =
         std::fs::read_to_string("/run/slowhand/net.ipv4.tcp_allowed_congestion_control").unwrap_or_default();
     let ours = std::process::id().to_string();

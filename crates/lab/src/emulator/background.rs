@@ -1,4 +1,4 @@
-//! What the models carry that no kernel sends: how much of each flow has arrived, and when.
+//! Traffic that the models carry and no kernel sends: how much of each flow has arrived, and when.
 
 use trace::FlowMeter;
 use units::Instant;
@@ -14,17 +14,17 @@ pub struct Background {
 }
 
 impl Background {
-    /// Measured with these meters until then.
+    /// Measures the flows with these meters until then.
     pub const fn new(meters: Vec<FlowMeter>, until: Instant) -> Self {
         Self { meters, until }
     }
 
-    /// There is none.
+    /// No background traffic.
     pub const fn none() -> Self {
         Self::new(Vec::new(), Instant::ZERO)
     }
 
-    /// A station has received a datagram.
+    /// Records a datagram that a station has received.
     pub(super) fn arrived(&mut self, due: Instant, flow: u32, bytes: u32) {
         if due < self.until
             && let Some(meter) = self.meters.get_mut(flow as usize)
@@ -33,7 +33,7 @@ impl Background {
         }
     }
 
-    /// What has arrived of each flow.
+    /// Payload bytes of each flow that have arrived.
     pub(super) fn bytes(&self) -> Vec<u64> {
         self.meters.iter().map(|meter| meter.bytes().get()).collect()
     }

@@ -1,4 +1,4 @@
-//! Which link is the busiest: the one that delivered most bytes in the last second.
+//! Finds the busiest link: the one that delivered most bytes in the last second.
 
 use links::LinkId;
 use std::collections::{BTreeMap, VecDeque};
@@ -6,7 +6,7 @@ use units::{Bytes, Duration, Instant};
 
 const LOOK_BACK: Duration = Duration::from_secs(1);
 
-/// Remembers a second of totals.
+/// Keeps the totals of the last second.
 #[derive(Debug, Default)]
 pub(super) struct Busiest {
     history: VecDeque<(Instant, Vec<Bytes>)>,
@@ -14,10 +14,10 @@ pub(super) struct Busiest {
 }
 
 impl Busiest {
-    /// The links have delivered so much since the start.
+    /// Records how much each link has delivered since the start.
     pub(super) fn remember(&mut self, now: Instant, totals: Vec<Bytes>) {
         self.history.push_back((now, totals));
-        // The last one that is at least a second old stays: it is what a second is counted from.
+        // Keep the latest entry that is at least a second old: the second is counted from it.
         while self
             .history
             .get(1)
@@ -27,13 +27,13 @@ impl Busiest {
         }
     }
 
-    /// The link that is meant by `round`: chosen now, if it has not been before.
+    /// The busiest link of `round`: chosen on the first call, then kept.
     pub(super) fn of(&mut self, round: u32, totals: &[Bytes]) -> LinkId {
         let before = self.history.front().map_or(&[][..], |(_, totals)| totals);
         *self.chosen.entry(round).or_insert_with(|| {
             let gained = totals.iter().enumerate().map(|(link, total)| {
                 let gained = *total - before.get(link).copied().unwrap_or_default();
-                // Of equal ones the first.
+                // The first of equal ones.
                 (gained, std::cmp::Reverse(link as u16))
             });
             LinkId(gained.max().map_or(0, |(_, link)| link.0))

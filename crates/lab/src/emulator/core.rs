@@ -21,10 +21,10 @@ use units::{Bytes, Dbm, Duration, Instant};
 /// Token of the waker; devices have the numbers from zero.
 pub(super) const WAKER: u64 = u64::MAX;
 
-/// Packets read from one device before the others, and what is due, have their turn.
+/// Packets read from one device before the other devices and due departures have their turn.
 const READ_BATCH: usize = 16;
 
-/// What connects the thread with the others.
+/// The thread's connections to the other threads.
 pub(super) struct Lines {
     pub(super) waiter: Waiter,
     pub(super) waker: Waker,
@@ -33,7 +33,8 @@ pub(super) struct Lines {
     pub(super) stop: Arc<AtomicBool>,
 }
 
-/// All that the thread has. Devices, and what leads to them, are numbered: 2·link the client's, 2·link + 1 the server's.
+/// The thread's state. Devices and their outlets are numbered: 2·link is the client's, 2·link + 1 the
+/// server's.
 pub(super) struct Core {
     clock: Clock,
     tuning: Tuning,
@@ -43,7 +44,7 @@ pub(super) struct Core {
     slab: Slab,
     schedule: VecDeque<Scheduled>,
     lines: Lines,
-    /// The latest time that the network was told; it never runs backwards.
+    /// The latest time that was passed to the network; it never runs backwards.
     told: Instant,
     woken: Instant,
     next_sample: Instant,
@@ -136,7 +137,7 @@ impl Core {
         }
     }
 
-    /// How long there is nothing to do.
+    /// Time until the next thing is due.
     fn until_next(&self) -> Option<Duration> {
         let departure = self
             .network
@@ -162,7 +163,7 @@ impl Core {
         self.advance();
     }
 
-    /// The time now, for the network.
+    /// The current time for the network, which never runs backwards.
     fn tell(&mut self) -> Instant {
         self.told = self.told.max(self.clock.now());
         self.told
@@ -185,7 +186,7 @@ impl Core {
                 self.apply(at, Input::Moved(position));
             }
             Step::Fault(whom, fault) => {
-                // What was due before is none of the fault's.
+                // Packets that were due earlier are not affected by the fault.
                 self.network.tick(at);
                 self.carry_out();
                 let link = self.meant(whom);
@@ -242,7 +243,7 @@ impl Core {
         }
     }
 
-    /// Gives the packet in `slot` to the links; whether it is one for them.
+    /// Gives the packet in `slot` to the links. Returns whether the links carry it.
     fn enter(&mut self, device: usize, slot: SlotId) -> bool {
         let len = self.slab.len(slot);
         let Some(vnet) = self.slab.vnet(slot) else {
@@ -331,7 +332,7 @@ impl Core {
         self.with_outlet(device, |outlet, writing| outlet.push(due, token, ce, writing));
     }
 
-    /// Counts what the link has marked, or took in marked already.
+    /// Counts packets that the link has marked, or that were marked already when it received them.
     fn note_mark(&mut self, packet: Packet, slot: SlotId, ce: bool) {
         let bytes = self.slab.packet(slot);
         let header = Header::parse(bytes).filter(|ip| ce || ip.ce(bytes));
@@ -397,7 +398,7 @@ fn tun(ports: &[Port], device: usize) -> &Tun {
     }
 }
 
-/// Which way packets go that the kernel sends on this device.
+/// The direction of packets that the kernel sends on this device.
 const fn direction(device: usize) -> Direction {
     if device.is_multiple_of(2) {
         Direction::Up

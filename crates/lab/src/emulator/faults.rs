@@ -1,4 +1,5 @@
-//! What was broken when, and whether it had its effect: a fault that nobody saw is no experiment.
+//! The log of faults: what was broken when, and whether it took effect. A fault that no packet met is no
+//! experiment.
 
 use links::{Fault, LinkId, Position};
 use units::Instant;
@@ -12,43 +13,44 @@ pub struct Scheduled {
     pub step: Step,
 }
 
-/// What can happen by itself.
+/// A scripted change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// The client's radio is here now.
+    /// The client's radio moves here.
     Move(Position),
-    /// Something breaks or is mended.
+    /// A fault begins or is fixed.
     Fault(Whom, Fault),
-    /// The link's next address is another one; who gives addresses is told ([`super::Event::Renew`]).
+    /// The link hands out a different address next; the event [`super::Event::Renew`] reports it.
     Renew(Whom),
 }
 
-/// Whom a step befalls.
+/// The link that a step applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whom {
     /// This link.
     Link(LinkId),
-    /// The link that delivered most in the second before the first step with this number; the same one for all of them.
+    /// The link that delivered most in the second before the first step with this number. All steps with the
+    /// number share it.
     Busiest(u32),
 }
 
-/// A fault as it was applied.
+/// A fault that was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FaultRecord {
     /// Of which link.
     pub link: LinkId,
     /// What.
     pub fault: Fault,
-    /// When the network was told.
+    /// When it was applied to the network.
     pub applied: Instant,
-    /// Packets of the link that faults swallowed from then until the next fault of the link, or the end.
+    /// Packets of the link that faults dropped from then until the next fault of the link, or the end.
     pub swallowed: u64,
-    /// Packets that the link delivered in that time.
+    /// Packets that the link delivered in the same time.
     pub delivered: u64,
 }
 
 impl FaultRecord {
-    /// Whether what happened to the packets is what the fault says: nothing passes a link that is a black hole or down.
+    /// Whether the packets fared as the fault says: nothing passes a link that is a black hole or down.
     pub const fn holds(&self) -> bool {
         match self.fault {
             Fault::Blackhole(true) | Fault::Down(true) => self.delivered == 0,
@@ -57,11 +59,11 @@ impl FaultRecord {
     }
 }
 
-/// Counts what faults do.
+/// Counts the packets that each fault drops or lets pass.
 #[derive(Debug, Default)]
 pub(super) struct FaultLog {
     records: Vec<FaultRecord>,
-    /// Index of the fault that each link is under now.
+    /// Index of the current fault of each link.
     current: Vec<Option<usize>>,
 }
 
@@ -84,7 +86,7 @@ impl FaultLog {
         });
     }
 
-    /// The fault, if this is the first packet that it swallowed.
+    /// Counts a dropped packet. Returns the fault if this is the first packet that it drops.
     pub(super) fn swallowed(&mut self, link: LinkId) -> Option<Fault> {
         let record = &mut self.records[self.current[usize::from(link.0)]?];
         record.swallowed += 1;

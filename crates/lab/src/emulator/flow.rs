@@ -1,11 +1,11 @@
-//! Which flow a packet belongs to, for queues that keep flows apart.
+//! Assigns packets to flows, for queues that keep flows apart.
 //!
 //! # Sources
 //! - RFC 8290 §4.1.1: a hash of addresses, protocol and ports, modulo the number of queues, 1,024.
 //! - Fowler, Noll, Vo: FNV-1a with 32 bits, the hash.
 //!
 //! # Where we differ, and why
-//! 1. The hash has no random seed: one run is as the other, and nobody attacks a lab.
+//! 1. The hash has no random seed: runs stay reproducible, and nobody attacks a lab.
 
 use wire::ip::{Header, TCP, UDP};
 
@@ -50,7 +50,7 @@ mod tests {
         assert_eq!(queue(&packet(TCP, first, 1)), queue(&packet(TCP, first, 2)));
         assert_ne!(queue(&packet(TCP, first, 1)), queue(&packet(TCP, second, 1)));
         assert_ne!(queue(&packet(TCP, first, 1)), queue(&packet(UDP, first, 1)));
-        // What has no ports is one flow, and too short a packet is none the less one.
+        // Packets without ports are one flow, and so are packets that are too short.
         assert_eq!(queue(&packet(1, first, 1)), queue(&packet(1, second, 1)));
         assert_eq!(
             queue(&packet(TCP, first, 1)[..22]),
@@ -63,7 +63,7 @@ mod tests {
         let all: BTreeSet<u32> = (0..=255)
             .map(|port| queue(&packet(UDP, [9, 9, 9, port], 0)))
             .collect();
-        // 256 balls into 1,024 boxes leave 226 of them with one at least, on average.
+        // 256 balls into 1,024 boxes fill 226 boxes on average.
         assert!((200..=256).contains(&all.len()), "{}", all.len());
         assert!(all.iter().all(|&queue| queue < QUEUES));
     }

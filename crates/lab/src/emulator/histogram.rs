@@ -1,4 +1,4 @@
-//! How late packets were: a histogram with a bounded relative error. A percentile of millions of packets costs
+//! Lateness of packets: a histogram with a bounded relative error. A percentile of millions of packets costs
 //! 4 KiB.
 
 use hdrhistogram::Histogram;
@@ -8,7 +8,7 @@ use units::Duration;
 /// A percentile is at most 1/16 too high.
 const SIGNIFICANT_DIGITS: u8 = 1;
 
-/// An hour, in µs. What is later is counted as that.
+/// An hour, in µs. Longer delays count as this.
 const LATEST_US: u64 = 3_600_000_000;
 
 /// Departure minus due time of packets.
@@ -29,7 +29,7 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// A packet left this long after it was due.
+    /// Records a packet that left this long after it was due.
     pub fn record(&mut self, late: Duration) {
         self.us.saturating_record(late.as_micros() as u64);
         self.max = self.max.max(late);
@@ -40,12 +40,12 @@ impl Lateness {
         self.us.len()
     }
 
-    /// What at least this share of the packets did not exceed; zero without packets.
+    /// Lateness that at least this share of the packets did not exceed; zero without packets.
     fn quantile(&self, share: f64) -> Duration {
         Duration::from_micros(self.us.value_at_quantile(share)).min(self.max)
     }
 
-    /// Everything recorded in `other` too.
+    /// Adds everything recorded in `other`.
     pub fn add(&mut self, other: &Self) {
         self.us
             .add(&other.us)
@@ -53,7 +53,7 @@ impl Lateness {
         self.max = self.max.max(other.max);
     }
 
-    /// As a trace has it.
+    /// The summary that traces contain.
     pub fn summary(&self) -> LatenessUs {
         LatenessUs {
             p50_us: self.quantile(0.5).as_micros() as u64,

@@ -1,20 +1,25 @@
-//! The links of a run in real time: one thread that carries packets between TUN devices as `links` decides.
+//! The links of a run in real time: one thread carries packets between TUN devices as `links` decides.
 //!
-//! Each link has a TUN device in the client's namespace and one in the server's. The thread reads what the kernel sends on either,
-//! hands it to [`links::Network`] with the time, and writes it to the other one when the model lets go of it. It runs at
-//! `SCHED_FIFO`, sleeps to the nanosecond, and touches no allocator per packet. How late each packet leaves is part of the result.
+//! Each link has a TUN device in the client's namespace and one in the server's. The thread reads what the
+//! kernel sends on either device and hands it to [`links::Network`] with the time. It writes the packet to
+//! the other device when the model releases it. It runs at `SCHED_FIFO`, sleeps with nanosecond precision,
+//! and allocates nothing per packet. The result states how late packets leave.
 //!
 //! # Sources
 //! - `sched(7)`, `epoll_pwait2(2)`, `Documentation/networking/tuntap.rst`.
 //!
 //! # Where we differ, and why
-//! 1. From netem: one thread sees all links of a run, so links can share a medium; and what a packet met is known exactly.
-//! 2. Departures under load are bundled within [`Tuning::bundle`], as a network card bundles its interrupts: one system call for
-//!    several packets, at a lateness that is measured and stated. A lone packet leaves on time.
-//! 3. Segments of one TCP burst that leave together are delivered as one burst, as a card with GRO delivers them.
+//! 1. From netem: one thread sees all links of a run, so links can share a medium. What happened to each
+//!    packet is known exactly.
+//! 2. Under load, departures within [`Tuning::bundle`] are batched, as a network card coalesces its
+//!    interrupts: one system call for several packets. The lateness that this adds is measured and stated. A
+//!    lone packet leaves on time.
+//! 3. Segments of one TCP burst that leave together are delivered as one burst, as a card with GRO delivers
+//!    them.
 //!
 //! # What was measured
-//! 4 links × 250 Mb/s, 20 ms, one MPTCP download (`examples/saturate.rs`), two cores that compilers kept busy at a load of 8 to 10:
+//! 4 links × 250 Mb/s, 20 ms, one MPTCP download (`examples/saturate.rs`), on two cores that compilers kept
+//! busy at a load of 8 to 10:
 //!
 //! | | goodput, Mb/s | emulator, cores | p99 of lateness |
 //! |---|---|---|---|
@@ -24,11 +29,11 @@
 //! | bundles of 50 µs | 916 | 0.65 | 0.1 ms |
 //! | bundles of 200 µs | 919 | 0.46 | 0.3–0.6 ms |
 //!
-//! Nearly three quarters of the thread's time is the kernel's TCP, which receives inside our writes; a tenth is waiting, a tenth
-//! reading, a tenth the models and ourselves.
+//! Nearly three quarters of the thread's time is the kernel's TCP, which receives inside our writes. A tenth
+//! is waiting, a tenth reading, a tenth the models and our own code.
 //!
 //! # Checked by
-//! `tests/emulator.rs`: rate, delay, loss, CE, NAT, faults, on the real kernel; the bench `emulator`.
+//! `tests/emulator.rs`: rate, delay, loss, CE, NAT and faults, on the real kernel; the bench `emulator`.
 
 mod background;
 mod busiest;
@@ -60,20 +65,20 @@ use trace::LatenessUs;
 use units::{Dbm, Duration, Instant};
 use wait::{Waiter, Waker};
 
-/// What an emulator is made of.
+/// What an emulator needs to start.
 #[derive(Debug)]
 pub struct Setup {
-    /// Whose time it follows.
+    /// The clock that it follows.
     pub clock: Clock,
-    /// The models.
+    /// The link models.
     pub network: Network,
     /// The devices of every link, in the network's order.
     pub ports: Vec<Port>,
-    /// What of the models' own traffic has arrived.
+    /// Counts the models' own traffic that has arrived.
     pub background: Background,
-    /// Where frames that the client's radios hear are shown.
+    /// Receives the frames that the client's radios hear.
     pub monitor: Option<Feed>,
-    /// What happens when, besides commands.
+    /// Steps at fixed times, in addition to commands.
     pub schedule: Vec<Scheduled>,
     /// How it works.
     pub tuning: Tuning,
@@ -84,7 +89,7 @@ pub struct Setup {
 pub struct Tuning {
     /// Departures closer together than this leave together.
     pub bundle: Duration,
-    /// How often a sample is told.
+    /// Time between two samples.
     pub sample_every: Duration,
     /// Whether to ask for real-time scheduling.
     pub realtime: bool,
@@ -100,7 +105,7 @@ impl Default for Tuning {
     }
 }
 
-/// Something that the rest of the lab should know.
+/// What the emulator reports to the rest of the lab.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// The client heard a beacon.
@@ -137,7 +142,7 @@ pub enum Event {
         /// What.
         fault: links::Fault,
     },
-    /// A fault swallowed its first packet.
+    /// A fault dropped its first packet.
     Effect {
         /// When.
         at: Instant,
@@ -146,22 +151,22 @@ pub enum Event {
         /// What.
         fault: links::Fault,
     },
-    /// The link's next address is to be another one.
+    /// The link will hand out a different address next.
     Renew {
         /// When.
         at: Instant,
         /// Which.
         link: LinkId,
     },
-    /// What the links have carried since the start.
+    /// A periodic sample: what the links have carried since the start.
     Sample {
         /// When.
         at: Instant,
         /// One per link.
         links: Vec<LinkSample>,
-        /// Payload that has arrived of each flow that the models carry by themselves.
+        /// Payload delivered so far, for each flow that the models carry without a kernel.
         background: Vec<u64>,
-        /// How late packets were since the last sample.
+        /// Lateness of packets since the last sample.
         lateness: LatenessUs,
     },
 }
@@ -169,7 +174,7 @@ pub enum Event {
 /// Why an emulator could not start.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The kernel does not wait to the nanosecond.
+    /// The kernel cannot wait with nanosecond precision.
     #[error("this kernel lacks epoll_pwait2; the lab needs Linux 5.11 or later")]
     NoPreciseWait,
     /// No epoll or eventfd.
@@ -178,7 +183,7 @@ pub enum StartError {
     /// No thread.
     #[error("no thread could be started; see `ulimit -u`")]
     Thread(#[source] io::Error),
-    /// The network has another number of links.
+    /// The number of device pairs differs from the network's number of links.
     #[error("the network has {links} links and {ports} pairs of devices; it needs one pair per link")]
     Ports {
         /// Of the network.
@@ -188,12 +193,12 @@ pub enum StartError {
     },
 }
 
-/// What a running emulator can be told.
+/// A command to a running emulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     /// An input of its network: associate, leave.
     Input(Input),
-    /// From now on this link translates so.
+    /// Sets the address translation of this link, from now on.
     Translate(LinkId, Option<Nat>),
 }
 
@@ -205,7 +210,7 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// Carried out at once. Without effect when the emulator has stopped.
+    /// Executes the command at once. Has no effect when the emulator has stopped.
     pub fn send(&self, command: Command) {
         if self.queue.send(command).is_ok() {
             self.waker.wake();
@@ -222,7 +227,7 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// Starts the thread. What happens is told to `tell`, which is called on that thread and must not wait.
+    /// Starts the thread. It calls `tell` for every event; `tell` runs on that thread and must not block.
     pub fn start(setup: Setup, tell: impl FnMut(Event) + Send + 'static) -> Result<Self, StartError> {
         let (queue, incoming) = channel();
         let commands = Commands {
@@ -247,12 +252,12 @@ impl Emulator {
         })
     }
 
-    /// For giving it inputs.
+    /// The handle that sends commands to this emulator.
     pub const fn commands(&self) -> &Commands {
         &self.commands
     }
 
-    /// Stops the thread and tells what it did. The devices are closed, and with that gone.
+    /// Stops the thread and returns its report. The devices are closed, which removes them.
     pub fn finish(mut self) -> Report {
         let thread = self
             .thread
@@ -279,7 +284,7 @@ impl Drop for Emulator {
     }
 }
 
-/// Watches both devices of every link, in the order in which `core` numbers them, and the waker.
+/// Watches the waker and both devices of every link, in the order in which `core` numbers them.
 fn waiter(ports: &[Port], waker: &Waker) -> Result<Waiter, StartError> {
     let waiter = Waiter::new()?;
     for (index, port) in ports.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! The way out of the links into one device.
 //!
-//! Segments of one burst that leave one after another wait here until something else leaves, or until the emulator has nothing more
-//! to do, and are written as one burst.
+//! Segments of one burst that leave one after another wait here. They are written as one burst when another
+//! packet leaves or the emulator has nothing more to do.
 
 use super::Lateness;
 use crate::clock::Clock;
@@ -10,7 +10,7 @@ use crate::tun::Tun;
 use std::io::IoSlice;
 use units::Instant;
 
-/// A packet's name in the links: its slot and, in a burst, which segment it is.
+/// A packet's identifier in the links: its slot and, in a burst, which segment it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) slot: SlotId,
@@ -45,7 +45,7 @@ impl Group {
     }
 }
 
-/// What waits to be written to one device.
+/// Packets waiting to be written to one device.
 #[derive(Debug, Default)]
 pub(super) struct Outlet {
     group: Option<Group>,
@@ -63,7 +63,7 @@ pub(super) struct Writing<'w> {
 }
 
 impl Outlet {
-    /// A packet left a link that was `due` then.
+    /// Accepts a packet that has left a link and was `due` then.
     pub(super) fn push(&mut self, due: Instant, token: Token, ce: bool, writing: &mut Writing<'_>) {
         match &mut self.group {
             Some(group) if group.continues_with(token, ce) => group.last = token.segment,
@@ -80,7 +80,7 @@ impl Outlet {
         self.dues.push(due);
     }
 
-    /// Writes what waits.
+    /// Writes the waiting packets.
     pub(super) fn flush(&mut self, writing: &mut Writing<'_>) {
         let Some(group) = self.group.take() else { return };
         let now = writing.clock.now();

@@ -1,4 +1,4 @@
-//! What an emulator did.
+//! The report of an emulator.
 
 use super::{FaultRecord, Lateness};
 use links::{Counters, Direction, DropReason, LinkId};
@@ -29,7 +29,7 @@ impl LinkSample {
     }
 }
 
-/// TCP packets that left a link with congestion experienced put on them there: by link, direction and the client's port.
+/// TCP packets that left a link with CE, by link, direction and the client's port.
 pub type Marks = BTreeMap<(LinkId, Direction, u16), u64>;
 
 /// Packets lost, by reason.
@@ -37,7 +37,7 @@ pub type Marks = BTreeMap<(LinkId, Direction, u16), u64>;
 pub struct Losses {
     /// The queue was full.
     pub queue_full: u64,
-    /// The queue's management chose them.
+    /// Active queue management dropped them.
     pub aqm: u64,
     /// Random loss.
     pub loss: u64,
@@ -45,7 +45,7 @@ pub struct Losses {
     pub retries: u64,
     /// The link was not attached.
     pub detached: u64,
-    /// A fault swallowed them.
+    /// A fault dropped them.
     pub fault: u64,
 }
 
@@ -71,7 +71,7 @@ pub struct Report {
     pub lateness: Lateness,
     /// One per link.
     pub links: Vec<LinkSample>,
-    /// Whose packets came out marked, by the link or by whoever handed them in.
+    /// Packets that left a link marked, whether the link or the sender marked them.
     pub marks: Marks,
     /// Every fault, in the order in which they were applied.
     pub faults: Vec<FaultRecord>,
@@ -79,13 +79,13 @@ pub struct Report {
     pub cpu: Duration,
     /// How long it ran.
     pub wall: Duration,
-    /// Packets that were no traffic of ours (multicast, link-local), or nothing that we know: not carried.
+    /// Packets not carried, because they are not ours (multicast, link-local) or of no known kind.
     pub chatter: u64,
     /// Packets that a device did not take because it was down.
     pub refused: u64,
     /// Packets left in the links at the end.
     pub under_way: usize,
-    /// What of the models' own traffic arrived when, by flow.
+    /// The models' own traffic that arrived, by flow.
     pub background: Vec<FlowMeter>,
 }
 

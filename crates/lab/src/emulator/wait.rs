@@ -1,4 +1,5 @@
-//! Sleeping until a device has a packet or until a time to the nanosecond, and being woken by another thread.
+//! Sleeps until a device has a packet or until a time with nanosecond precision. Another thread can wake the
+//! sleeper.
 //!
 //! # Sources
 //! - `epoll_pwait2(2)`, `eventfd(2)`, `sched(7)`, `PR_SET_TIMERSLACK` in `prctl(2)`.
@@ -51,9 +52,10 @@ impl Waiter {
         check(added).map_err(StartError::Wait)
     }
 
-    /// Sleeps until something can be read or `timeout` is over; how many can be read, by [`Waiter::token`].
+    /// Sleeps until a descriptor is readable or `timeout` is over. Returns how many are readable; see
+    /// [`Waiter::token`].
     pub(super) fn wait(&mut self, timeout: Option<Duration>) -> usize {
-        // The only error left is an interruption by a signal: nothing can be read then.
+        // The only remaining error is an interruption by a signal; nothing is readable then.
         self.pwait2(timeout).unwrap_or(0)
     }
 
@@ -82,7 +84,7 @@ impl Waiter {
         Ok(count)
     }
 
-    /// The token of the `index`th that can be read.
+    /// The token of the `index`th readable descriptor.
     pub(super) fn token(&self, index: usize) -> u64 {
         self.ready[index].u64
     }
@@ -103,7 +105,8 @@ impl Waker {
 
     pub(super) fn wake(&self) {
         let one = 1u64;
-        // SAFETY: writes eight bytes from `one`. It can only fail when the count is full, and then the sleeper is awake.
+        // SAFETY: writes eight bytes from `one`. It can only fail when the counter is full, and then the
+        // sleeper is awake.
         unsafe { libc::write(self.fd(), (&raw const one).cast(), 8) };
     }
 
@@ -124,7 +127,8 @@ impl AsRawFd for Waker {
     }
 }
 
-/// Asks for real-time scheduling and exact timers for the calling thread; whether real time was granted.
+/// Asks for real-time scheduling and exact timers for the calling thread. Returns whether real-time
+/// scheduling was granted.
 pub(super) fn become_punctual() -> bool {
     // SAFETY: no pointers.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };

@@ -1,17 +1,19 @@
 //! A TCP burst: one buffer from the kernel, several packets to the links.
 //!
-//! The kernel hands a burst over uncut (TSO). To the links it is its segments, each with its own fate; segments that leave a link
-//! together are written as one burst again (as a receiving network card merges them, GRO).
+//! The kernel hands a burst over uncut (TSO). The links treat it as separate segments, each with its own
+//! fate. Segments that leave a link together are written as one burst again, as a receiving network card
+//! merges them (GRO).
 //!
 //! # Sources
-//! - `net/ipv4/tcp_offload.c: tcp_gso_segment` (Linux 6.18): sequence numbers, FIN and PSH on the last segment only, CWR on the first
-//!   only, IPv4 identification counted up.
+//! - `net/ipv4/tcp_offload.c: tcp_gso_segment` (Linux 6.18): sequence numbers, FIN and PSH on the last
+//!   segment only, CWR on the first only, IPv4 identification counted up.
 //!
 //! # Where we differ, and why
 //! 1. The transport checksum stays partial: the packet never leaves the machine's memory.
 //!
 //! # Checked by
-//! `frame::tests`: every cut of a burst against segments built one by one; `tests/emulator.rs` with the kernel at both ends.
+//! `frame::tests`: every cut of a burst against segments built one by one; `tests/emulator.rs` with the
+//! kernel at both ends.
 
 use super::vnet::Vnet;
 use crate::tun::VNET_LEN;
@@ -24,7 +26,7 @@ const TCP_CHECKSUM: u16 = 16;
 const FIN_PSH: u8 = 0x01 | 0x08;
 const CWR: u8 = 0x80;
 
-/// How a buffer is cut.
+/// How a buffer is cut into segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Burst {
     ip: Header,
@@ -39,7 +41,8 @@ pub(crate) struct Burst {
 }
 
 impl Burst {
-    /// How `packet` of `len` bytes (of which only the beginning need be there) is to be cut. `None`: not TCP, or nonsense.
+    /// How to cut `packet` of `len` bytes, of which only the beginning need be present. `None`: not TCP, or
+    /// malformed.
     pub(crate) fn of(vnet: Vnet, ip: Header, packet: &[u8], len: usize) -> Option<Self> {
         let segment = usize::from(vnet.segment);
         let offset = usize::from(packet.get(ip.len + 12)? >> 4) * 4;

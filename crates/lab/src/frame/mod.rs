@@ -1,8 +1,8 @@
-//! Packets as they pass the emulator: what it must know of their headers, and the few things that it changes in them.
+//! Packets as they pass the emulator: the header fields that it needs, and the few fields that it changes.
 //!
-//! - `vnet`: the virtio-net header that leads every packet.
-//! - `burst`: a TCP burst that is still one buffer but several packets to the links.
-//! - `slab`: where packets lie while they are on their way.
+//! - `vnet`: the virtio-net header in front of every packet.
+//! - `burst`: a TCP burst, one buffer here but several packets to the links.
+//! - `slab`: buffers for the packets in flight.
 
 mod burst;
 mod slab;

@@ -1,7 +1,7 @@
-//! Where packets lie while they are on their way: buffers that are used again and again, so that a packet costs no allocation.
+//! Buffers for the packets in flight. They are reused, so that a packet costs no allocation.
 //!
-//! Every packet has a slot of [`SLOT_LEN`] bytes, room for a virtio header and any packet of one MTU. A burst goes on in a tail of
-//! 64 KiB, which only bursts hold.
+//! Every packet has a slot of [`SLOT_LEN`] bytes, room for a virtio header and any packet of one MTU. A burst
+//! continues in a tail of 64 KiB, which only bursts hold.
 
 use super::{Burst, Header, Vnet};
 use crate::tun::VNET_LEN;
@@ -11,20 +11,20 @@ use std::io::IoSliceMut;
 const SLOT_LEN: usize = 2_048;
 /// Bytes of a tail: a whole IP packet.
 const TAIL_LEN: usize = 65_536;
-/// Slots are made so many at a time.
+/// Slots allocated at a time.
 const CHUNK: usize = 256;
 
-/// The name of a slot in use.
+/// The index of a slot in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SlotId(pub(crate) u32);
 
-/// What is known of the packet in a slot.
+/// The packet in a slot.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     /// Length of the packet, without the virtio header.
     len: usize,
     tail: Option<u32>,
-    /// Packets that the links still have of it.
+    /// Packets of it that are still in the links.
     live: u16,
     ip: Option<Header>,
     burst: Option<Burst>,
@@ -54,7 +54,7 @@ pub(crate) struct Slab {
 pub(crate) type Buffers<'s> = [IoSliceMut<'s>; 2];
 
 impl Slab {
-    /// A few slots; more are made when they are needed.
+    /// Starts with a few slots; more are allocated on demand.
     pub(crate) fn new() -> Self {
         let mut slab = Self {
             chunks: Vec::new(),
@@ -100,7 +100,7 @@ impl Slab {
         ]
     }
 
-    /// `read` bytes were read into the slot.
+    /// Records that `read` bytes were read into the slot.
     pub(crate) fn filled(&mut self, id: SlotId, read: usize) {
         let tail = (read > SLOT_LEN).then_some(self.spare);
         if tail.is_some() {
@@ -118,7 +118,7 @@ impl Slab {
         self.slots[id.0 as usize].len
     }
 
-    /// Its virtio header; `None`: none that we know.
+    /// Its virtio header; `None`: an unknown one.
     pub(crate) fn vnet(&self, id: SlotId) -> Option<Vnet> {
         let (chunk, at) = place(id);
         Vnet::parse(self.chunks[chunk][at..].first_chunk()?)
@@ -131,7 +131,7 @@ impl Slab {
         &self.chunks[chunk][at + VNET_LEN..][..len]
     }
 
-    /// The same, to be changed.
+    /// Mutable access to the same bytes.
     pub(crate) fn packet_mut(&mut self, id: SlotId) -> &mut [u8] {
         let (chunk, at) = place(id);
         let len = self.len(id).min(SLOT_LEN - VNET_LEN);
@@ -160,7 +160,7 @@ impl Slab {
         [near, far]
     }
 
-    /// The links have the packet now, as one or as the segments of a burst.
+    /// Records that the links have the packet now, as one or as the segments of a burst.
     pub(crate) fn enter(&mut self, id: SlotId, ip: Header, burst: Option<Burst>) {
         let slot = &mut self.slots[id.0 as usize];
         slot.ip = Some(ip);
@@ -173,14 +173,14 @@ impl Slab {
         self.slots[id.0 as usize].burst
     }
 
-    /// Sets congestion experienced on a packet that is no burst.
+    /// Sets CE on a packet that is no burst.
     pub(crate) fn set_ce(&mut self, id: SlotId) {
         if let Some(ip) = self.slots[id.0 as usize].ip {
             ip.set_ce(self.packet_mut(id));
         }
     }
 
-    /// The links have let go of `count` of its packets; the last one frees the slot.
+    /// Records that `count` of its packets have left the links; the last one frees the slot.
     pub(crate) fn leave(&mut self, id: SlotId, count: u16) {
         let slot = &mut self.slots[id.0 as usize];
         slot.live -= count;

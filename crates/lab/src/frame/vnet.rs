@@ -1,7 +1,8 @@
 //! The virtio-net header in front of every packet of a TUN device.
 //!
 //! # Sources
-//! - Virtual I/O Device (VIRTIO) 1.2 §5.1.6; `include/uapi/linux/virtio_net.h`. TUN uses the host's byte order.
+//! - Virtual I/O Device (VIRTIO) 1.2 §5.1.6; `include/uapi/linux/virtio_net.h`. TUN uses the host's byte
+//!   order.
 
 use crate::tun::VNET_LEN;
 use wire::checksum::Field;
@@ -11,25 +12,25 @@ const GSO_NONE: u8 = 0;
 const GSO_TCPV4: u8 = 1;
 const GSO_TCPV6: u8 = 4;
 
-/// What the header says.
+/// The fields of the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Vnet {
     /// The transport checksum holds the pseudo header's sum only.
     pub(crate) partial: bool,
-    /// Payload bytes of each TCP segment that the packet is to be cut into; zero if it is one already.
+    /// Payload bytes of each TCP segment to cut the packet into; zero if the packet is a single segment.
     pub(crate) segment: u16,
-    /// Of which family the burst is.
+    /// Whether the burst is IPv6.
     pub(crate) v6: bool,
     /// Bytes of all headers together.
     pub(crate) header_len: u16,
-    /// Where the transport header begins, in the packet.
+    /// Offset of the transport header in the packet.
     pub(crate) transport: u16,
-    /// Where its checksum field is, from there.
+    /// Offset of the checksum field in the transport header.
     pub(crate) checksum: u16,
 }
 
 impl Vnet {
-    /// Reads the ten bytes. A burst of anything but TCP is refused: we never offered to take one.
+    /// Parses the ten bytes. Refuses a burst of anything but TCP: we never offered to take one.
     pub(crate) fn parse(bytes: &[u8; VNET_LEN]) -> Option<Self> {
         let word = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
         let segment = match bytes[1] {
@@ -56,7 +57,7 @@ impl Vnet {
         }
     }
 
-    /// The ten bytes.
+    /// Encodes the header as ten bytes.
     pub(crate) fn encode(self) -> [u8; VNET_LEN] {
         let kind = match (self.segment, self.v6) {
             (0, _) => GSO_NONE,

@@ -1,7 +1,7 @@
-//! Who has which address.
+//! The addresses of the client's links and of the server.
 //!
-//! Every link gives the client an address of its private network. Where networks overlap, the link translates (as the routers of
-//! two homes do), and the server sees an address of 100.64.0.0/10 instead.
+//! Every link gives the client an address of its private network. Where networks overlap, the link translates
+//! addresses, as the routers of two homes do. The server then sees an address of 100.64.0.0/10.
 //!
 //! # Sources
 //! - RFC 1918 (private networks), RFC 6598 (100.64.0.0/10), RFC 2544 (198.18.0.0/15).
@@ -10,7 +10,7 @@ use crate::frame::Nat;
 use linux::rtnl::Prefix;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Where the server can be reached, in the order of preference: the first that no link's network contains.
+/// Addresses for the server, in order of preference. It gets the first that no link's network contains.
 const SERVERS: [Ipv4Addr; 3] = [
     Ipv4Addr::new(10, 255, 0, 1),
     Ipv4Addr::new(198, 18, 0, 1),
@@ -39,7 +39,7 @@ pub struct LinkAddresses {
 }
 
 impl Addressing {
-    /// For links that ask for these networks; `None`: one of its own.
+    /// Assigns addresses to links that ask for these networks; `None`: the link gets its own network.
     pub fn new(asked: &[Option<(Ipv4Addr, u8)>]) -> Self {
         let mut taken: Vec<(Ipv4Addr, u8)> = asked.iter().flatten().copied().collect();
         let mut links = Vec::with_capacity(asked.len());
@@ -66,8 +66,8 @@ impl Addressing {
 }
 
 impl LinkAddresses {
-    /// The client's address on the link, and the length of its network's prefix. `lease` counts the addresses that the link has
-    /// given out: 0 is the first one.
+    /// The client's address on the link, and the length of its network's prefix. `lease` counts the addresses
+    /// that the link has given out: 0 is the first one.
     pub fn client(&self, lease: u32) -> Prefix {
         let addr = Ipv4Addr::from_bits(self.network.to_bits() + self.host(lease));
         prefix(addr, self.len)
@@ -78,7 +78,7 @@ impl LinkAddresses {
         Ipv4Addr::from_bits(self.network.to_bits() + 1)
     }
 
-    /// What the server sees of it.
+    /// The client's address as the server sees it.
     pub fn seen(&self, lease: u32) -> Ipv4Addr {
         match (self.translated, self.client(lease).addr()) {
             (false, IpAddr::V4(addr)) => addr,
@@ -86,7 +86,7 @@ impl LinkAddresses {
         }
     }
 
-    /// How the link translates, if it does.
+    /// The link's address translation, if it has one.
     pub fn nat(&self, lease: u32) -> Option<Nat> {
         let IpAddr::V4(private) = self.client(lease).addr() else {
             return None;
@@ -97,7 +97,7 @@ impl LinkAddresses {
         })
     }
 
-    /// Everything that the server reaches over this link.
+    /// The prefix that the server reaches over this link.
     pub fn behind(&self) -> Prefix {
         if self.translated {
             prefix(self.public_network(), 24)
@@ -106,8 +106,8 @@ impl LinkAddresses {
         }
     }
 
-    /// Addresses 0 and 1 are the network and its router, the last one is for broadcasts. Links that share a network begin at
-    /// different hosts of it, where it has enough.
+    /// The host part of the client's address. Addresses 0 and 1 are the network and its router, the last one
+    /// is for broadcasts. Links that share a network begin at different hosts of it, if it has enough.
     fn host(&self, lease: u32) -> u32 {
         let hosts = (1u32 << (32 - self.len)) - 3;
         2 + (u32::from(self.index) + 100 * lease) % hosts
@@ -123,7 +123,7 @@ fn prefix(addr: Ipv4Addr, len: u8) -> Prefix {
     Prefix::new(addr.into(), len).expect("an IPv4 prefix is at most 32 bits long")
 }
 
-/// The first 10.x.y.0/24 that nobody has.
+/// The first free 10.x.y.0/24.
 fn own_network(taken: &[(Ipv4Addr, u8)]) -> (Ipv4Addr, u8) {
     let candidates = (1..=254u8).flat_map(|x| (1..=254u8).map(move |y| (Ipv4Addr::new(10, x, y, 0), 24)));
     let mut free = candidates.filter(|network| !taken.iter().any(|taken| overlap(*taken, *network)));

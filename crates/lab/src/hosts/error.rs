@@ -7,7 +7,7 @@ use linux::{mptcp_pm, netlink, rtnl};
 use std::io;
 use thiserror::Error;
 
-/// Why the hosts of a lab could not be built. What was built is gone again.
+/// Why the hosts of a lab could not be built. Everything that was built has been removed.
 #[derive(Debug, Error)]
 pub enum BuildError {
     /// No namespace.
@@ -19,7 +19,7 @@ pub enum BuildError {
     /// No device.
     #[error(transparent)]
     Device(#[from] tun::CreateError),
-    /// The kernel made a device and then did not know it.
+    /// The kernel created a device and then could not find it.
     #[error(
         "the interface {0} vanished while it was being set up; is something else managing new interfaces?"
     )]
@@ -27,7 +27,7 @@ pub enum BuildError {
     /// Not a name that an interface may have.
     #[error(transparent)]
     Name(#[from] rtnl::IfNameError),
-    /// The carrier could not be taken away.
+    /// The carrier could not be cleared.
     #[error("this kernel's TUN devices have no TUNSETCARRIER; the lab needs Linux 5.0 or later")]
     Carrier(#[source] io::Error),
     /// A setting.
@@ -56,7 +56,7 @@ pub enum BuildError {
     Limits(#[from] mptcp_pm::LimitsError),
 }
 
-/// Does `work` inside a namespace.
+/// Runs `work` inside a namespace.
 pub(super) fn in_netns<T: Send>(
     netns: &Netns,
     work: impl FnOnce() -> Result<T, BuildError> + Send,

@@ -1,4 +1,4 @@
-//! The two hosts of a lab: a client and a server, each in a network namespace of its own that has no name, so that nothing of
+//! The two hosts of a lab: a client and a server. Each is in its own unnamed network namespace, so nothing of
 //! them outlives the process.
 
 mod addressing;
@@ -23,18 +23,18 @@ use std::net::{IpAddr, Ipv4Addr};
 pub const STOCK_SUBFLOWS: u8 = 2;
 const MTU: u32 = 1_500;
 
-/// What the hosts are to be.
+/// Configuration of the hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostsConfig {
     /// Names and addresses of the links.
     pub links: Vec<HostLink>,
     /// The server's address.
     pub server: Ipv4Addr,
-    /// What the client's sockets begin with.
+    /// Default congestion controller of the client's sockets.
     pub client_cc: String,
-    /// What the server's do.
+    /// Default congestion controller of the server's sockets.
     pub server_cc: String,
-    /// How many additional subflows the server takes.
+    /// Limit of additional subflows that the server accepts.
     pub server_subflows: u8,
 }
 
@@ -50,9 +50,9 @@ pub struct HostLink {
 /// The two namespaces.
 #[derive(Debug)]
 pub struct Hosts {
-    /// Where the client lives: an interface per link, up, without an address.
+    /// The client's namespace: an interface per link, up, without an address.
     pub client: Netns,
-    /// Where the server lives.
+    /// The server's namespace.
     pub server: Netns,
     /// Interface numbers of the links at the client.
     pub client_ifindex: Vec<u32>,
@@ -65,12 +65,12 @@ pub struct Port {
     pub client: Tun,
     /// In the server's namespace.
     pub server: Tun,
-    /// Between the two.
+    /// Address translation between the two.
     pub nat: Option<Nat>,
 }
 
 impl Hosts {
-    /// Builds both, and the devices of every link for the emulator.
+    /// Builds both namespaces, and the devices of every link for the emulator.
     pub fn build(config: &HostsConfig) -> Result<(Self, Vec<Port>), BuildError> {
         let (client, server) = (Netns::new()?, Netns::new()?);
         let at_client = in_netns(&client, || build_client(config))?;
@@ -101,12 +101,12 @@ impl Drop for Hosts {
 
 fn build_client(config: &HostsConfig) -> Result<Vec<(Tun, u32)>, BuildError> {
     common_settings(&config.client_cc)?;
-    // A connection that could not be made on a dead link must not switch MPTCP off for the next ones.
+    // A connection that failed on a dead link must not disable MPTCP for the next ones.
     set_sysctl("net.mptcp.blackhole_timeout", "0").or_else(ignore_missing)?;
     let mut rtnl = Rtnl::open()?;
     let made = config.links.iter().map(|link| {
         let (tun, ifindex) = device(&mut rtnl, Tun::unplugged(&link.interface)?)?;
-        // Older kernels make it with one.
+        // Older kernels create the device with a carrier.
         tun.set_carrier(false).map_err(BuildError::Carrier)?;
         Ok((tun, ifindex))
     });
@@ -139,11 +139,11 @@ fn build_server(config: &HostsConfig) -> Result<Vec<Tun>, BuildError> {
     made.collect()
 }
 
-/// In every network namespace the loopback is the first link.
+/// Interface number of the loopback: the first link in every network namespace.
 const LOOPBACK: u32 = 1;
 
 fn common_settings(cc: &str) -> Result<(), BuildError> {
-    // Without link-local addresses the kernel has nobody to look for on the links.
+    // Without link-local addresses, the kernel looks for no neighbours on the links.
     set_sysctl("net.ipv6.conf.default.addr_gen_mode", "1").or_else(ignore_missing)?;
     set_sysctl("net.ipv6.conf.default.accept_ra", "0").or_else(ignore_missing)?;
     set_sysctl("net.ipv4.conf.all.rp_filter", "0")?;
@@ -156,7 +156,7 @@ fn set_sysctl(name: &str, value: &str) -> Result<(), SysctlError> {
     sysctl::write(&Key::new(name), value)
 }
 
-/// A kernel without the thing needs no setting for it.
+/// A kernel that lacks the feature needs no setting for it.
 fn ignore_missing(error: SysctlError) -> Result<(), SysctlError> {
     if matches!(error, SysctlError::Missing(_)) {
         Ok(())
@@ -165,7 +165,7 @@ fn ignore_missing(error: SysctlError) -> Result<(), SysctlError> {
     }
 }
 
-/// Makes a device, up.
+/// Sets the MTU of a device and sets it up. Returns it with its interface number.
 fn device(rtnl: &mut Rtnl, tun: Tun) -> Result<(Tun, u32), BuildError> {
     let name = tun.name().to_owned();
     let interface: IfName = name.parse()?;
@@ -175,7 +175,7 @@ fn device(rtnl: &mut Rtnl, tun: Tun) -> Result<(Tun, u32), BuildError> {
     Ok((tun, link.ifindex))
 }
 
-/// A name for the interface of the `index`th link: that of the link, as far as an interface may be called so.
+/// A name for the interface of the `index`th link: the link's own name, as far as an interface may have it.
 pub fn interface_name(index: usize, link: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let plain = !link.is_empty()

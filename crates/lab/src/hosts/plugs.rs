@@ -20,10 +20,10 @@ pub enum PlugError {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// An address could not be given.
+    /// An address could not be added.
     #[error(transparent)]
     Give(#[from] AddAddressError),
-    /// An address could not be taken.
+    /// An address could not be removed.
     #[error(transparent)]
     Take(#[from] DelAddressError),
 }
@@ -31,7 +31,7 @@ pub enum PlugError {
 /// Why the client's links cannot be plugged at all.
 #[derive(Debug, Error)]
 pub enum OpenError {
-    /// Into the client's namespace.
+    /// The client's namespace cannot be entered.
     #[error(transparent)]
     Enter(#[from] EnterError),
     /// No rtnetlink.
@@ -47,7 +47,7 @@ struct Plug {
     tun: Tun,
     ifindex: u32,
     addresses: LinkAddresses,
-    /// How many addresses it has been given before.
+    /// How many addresses it has had earlier.
     lease: u32,
     now: Option<Address>,
 }
@@ -80,7 +80,7 @@ impl Plugs {
         Ok(Self { rtnl, links })
     }
 
-    /// Gives a link a carrier, or takes it away.
+    /// Sets or clears a link's carrier.
     pub fn carrier(&self, link: usize, carrier: bool) -> Result<(), PlugError> {
         let tun = &self.links[link].tun;
         tun.set_carrier(carrier).map_err(|source| PlugError::Carrier {
@@ -100,7 +100,7 @@ impl Plugs {
         Ok(())
     }
 
-    /// Takes a link's address, if it has one.
+    /// Removes a link's address, if it has one.
     pub fn take_address(&mut self, link: usize) -> Result<(), PlugError> {
         if let Some(address) = self.links[link].now.take() {
             self.rtnl.del_address(&address)?;
@@ -108,7 +108,7 @@ impl Plugs {
         Ok(())
     }
 
-    /// The next address of a link will be another one. Tells how the link translates it, if it does.
+    /// Gives the link a different address next time. Returns how the link translates it, if it does.
     pub fn renew(&mut self, link: usize) -> Option<crate::frame::Nat> {
         let plug = &mut self.links[link];
         plug.lease += 1;
@@ -127,7 +127,7 @@ impl Plugs {
             .position(|plug| plug.addresses.behind().contains(seen))
     }
 
-    /// The link on which the client has, or had, this address; of several the first.
+    /// The link on which the client has, or had, this address; the first of several.
     pub fn link_with(&self, address: IpAddr) -> Option<usize> {
         let given =
             |plug: &Plug| (0..=plug.lease).any(|lease| plug.addresses.client(lease).addr() == address);

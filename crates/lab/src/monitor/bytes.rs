@@ -1,14 +1,16 @@
-//! What an access point sends, as a monitor interface shows it: radiotap, then the frame.
+//! Frames of an access point as a monitor interface shows them: radiotap, then the frame.
 //!
 //! # Sources
-//! - IEEE 802.11-2020 §9.2.5.2 (the duration field of data: SIFS and the acknowledgement, in whole µs, rounded up), §9.3.3.2 and §9.4
-//!   (beacons: timestamp, interval, capabilities; SSID, rates, channel), §10.3.2.14 (beacons have their own counter beside QoS data).
+//! - IEEE 802.11-2020 §9.2.5.2 (the duration field of data: SIFS and the acknowledgement, in whole µs,
+//!   rounded up), §9.3.3.2 and §9.4 (beacons: timestamp, interval, capabilities; SSID, rates, channel),
+//!   §10.3.2.14 (beacons have their own counter beside QoS data).
 //!
 //! # Where we differ, and why
-//! 1. Payloads have their length, but not their contents: zeros of no protocol behind the headers.
-//! 2. The model's data has no QoS field; here it is QoS data, because its numbers are the client's own. The frame is as long as on the air.
-//! 3. A beacon has the elements that a listener looks for, and no more: it is shorter than on the air.
-//! 4. The model says how strong beacons are, not data: radiotap gives the signal of beacons only.
+//! 1. Payloads have their length but not their contents: the headers are followed by zeros of no protocol.
+//! 2. The model's data has no QoS field. Here it is QoS data, because its sequence numbers are the client's
+//!    own. The frame is as long as on the air.
+//! 3. A beacon has only the elements that a listener looks for, so it is shorter than on the air.
+//! 4. The model gives the signal strength of beacons, not of data, so radiotap has it for beacons only.
 //!
 //! # Checked by
 //! `tests` of this module's parent.
@@ -23,22 +25,23 @@ use wire::radiotap::{Radiotap, Rate};
 /// The client's own hardware address on every radio.
 pub const CLIENT: MacAddr = MacAddr::local(0);
 
-/// LLC and SNAP before contents of no protocol in particular (IEEE 802-2014 §9.2.3.4: the first local experimental type).
+/// LLC and SNAP headers for a payload of no particular protocol (IEEE 802-2014 §9.2.3.4: the first local
+/// experimental type).
 pub(super) const LLC: [u8; 8] = [0xaa, 0xaa, 0x03, 0, 0, 0, 0x88, 0xb5];
-/// Time units, 1,024 µs, are what intervals are given in.
+/// A time unit, 1,024 µs: beacon intervals are given in it.
 const TIME_UNIT: Duration = Duration::from_micros(1_024);
-/// This is an access point.
+/// Capability bit of an access point.
 const ESS: u16 = 0x0001;
 const SSID: u8 = 0;
 const SUPPORTED_RATES: u8 = 1;
 const DS_PARAMETER: u8 = 3;
-/// No SSID is longer.
+/// Longest SSID, in bytes.
 const LONGEST_SSID: usize = 32;
-/// Everybody in the network has to know this rate.
+/// Flag of a rate that every station of the network must support.
 const BASIC: u8 = 0x80;
 /// Octets of a management frame before its body.
 const MANAGEMENT_HEADER: usize = 24;
-/// Timestamp, interval and capabilities.
+/// Bytes of timestamp, interval and capabilities.
 const BEACON_FIELDS: usize = 12;
 
 /// An access point whose frames are shown.
@@ -47,9 +50,9 @@ pub(super) struct Transmitter {
     address: MacAddr,
     standard: Standard,
     channel: u8,
-    /// Of its beacons.
+    /// The elements of its beacons.
     elements: Vec<u8>,
-    /// Number of its last beacon.
+    /// Sequence number of its last beacon.
     number: SeqNum,
 }
 
@@ -68,7 +71,8 @@ impl Transmitter {
         self.address
     }
 
-    /// Appends the beginning of a frame whose exchange ended at `end`; returns how long the payload behind it is.
+    /// Appends the headers of a frame whose exchange ended at `end`. Returns the length of the payload behind
+    /// them.
     pub(super) fn data(&self, end: Instant, frame: &Heard, out: &mut Vec<u8>) -> usize {
         let answer = self.answer(frame.rate);
         let taken = self.standard.frame_time(frame.bytes, frame.rate) + answer;
@@ -107,7 +111,7 @@ impl Transmitter {
         out.extend_from_slice(&self.elements);
     }
 
-    /// From the end of a data frame to that of its acknowledgement.
+    /// Time from the end of a data frame to the end of its acknowledgement.
     const fn answer(&self, rate: Bitrate) -> Duration {
         let time = self.standard.frame_time(ACK_BYTES, self.standard.ack_rate(rate));
         Duration::from_nanos((self.standard.sifs().as_nanos() + time.as_nanos()) as u64)
@@ -124,17 +128,17 @@ impl Transmitter {
     }
 }
 
-/// The duration field.
+/// The duration field, in µs.
 const fn reserved(time: Duration) -> u16 {
     time.as_nanos().div_ceil(1_000) as u16
 }
 
-/// The radio's clock and the access points': µs since the run began.
+/// The clock of the radio and the access points: µs since the run began.
 const fn clock(at: Instant) -> u64 {
     at.as_nanos() / 1_000
 }
 
-/// What a listener looks for in a beacon.
+/// The elements that a listener looks for in a beacon.
 fn elements(config: &WifiConfig) -> Vec<u8> {
     let mut elements = Vec::new();
     let ssid = &config.name.as_bytes()[..config.name.len().min(LONGEST_SSID)];

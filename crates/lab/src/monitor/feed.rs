@@ -1,4 +1,4 @@
-//! What the radios heard goes from the thread that carries packets to one that has time.
+//! Passes what the radios heard from the thread that carries packets to a thread that has time.
 //!
 //! A write to a device costs several times what a frame costs the model, and packets would wait for it.
 
@@ -10,26 +10,26 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use units::{Dbm, Duration, Instant};
 
-/// Frames are handed over together: waking a thread for each would cost more than the frame.
+/// Frames are passed on in batches: waking a thread for each would cost more than the frame.
 const AT_ONCE: usize = 128;
-/// They do not wait longer than this for others, nor for the next thing that happens.
+/// The longest time that a frame waits for its batch to fill.
 const EVERY: Duration = Duration::from_millis(5);
 
 /// Something that a radio heard.
 #[derive(Debug, Clone)]
 enum Sound {
-    /// A frame whose exchange was over at that time.
+    /// A frame whose exchange ended at that time.
     Frame(Instant, LinkId, Heard),
-    /// A beacon that was over at that time.
+    /// A beacon that ended at that time.
     Beacon(Instant, LinkId, Dbm),
     /// A frame on the exact medium, where beacons are frames.
     Overheard(Overheard),
 }
 
-/// The way to the monitor interfaces. They are gone when it is dropped.
+/// The channel to the monitor interfaces, which are removed when it is dropped.
 #[derive(Debug)]
 pub struct Feed {
-    /// Of the batch that is being filled.
+    /// The batch that is being filled.
     sounds: Vec<Sound>,
     next: Instant,
     batches: Option<Sender<Vec<Sound>>>,
@@ -37,10 +37,10 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// Begins to show what is heard on these devices.
+    /// Begins to show frames on these devices.
     ///
     /// # Errors
-    /// When there is no thread left.
+    /// Fails if no thread can be started.
     pub fn start(mut monitor: Monitor) -> io::Result<Self> {
         let (send, receive) = channel();
         let thread = std::thread::Builder::new().name("lab-monitor".into());
@@ -52,22 +52,22 @@ impl Feed {
         })
     }
 
-    /// The client's radio has heard this frame; the exchange was over at `at`.
+    /// Shows a frame that the client's radio has heard; the exchange ended at `at`.
     pub(crate) fn frame(&mut self, at: Instant, link: LinkId, frame: Heard) {
         self.sounds.push(Sound::Frame(at, link, frame));
     }
 
-    /// The client's radio has heard a beacon, which was over at `at`.
+    /// Shows a beacon that the client's radio has heard; it ended at `at`.
     pub(crate) fn beacon(&mut self, at: Instant, link: LinkId, signal: Dbm) {
         self.sounds.push(Sound::Beacon(at, link, signal));
     }
 
-    /// One of the client's radios has heard this frame, or sent it.
+    /// Shows a frame that one of the client's radios has heard or sent.
     pub(crate) fn overheard(&mut self, frame: Overheard) {
         self.sounds.push(Sound::Overheard(frame));
     }
 
-    /// Hands over what has waited long enough.
+    /// Passes on the batch if it is full or has waited long enough.
     pub(crate) fn flush(&mut self, now: Instant) {
         let full = self.sounds.len() >= AT_ONCE;
         if full || (now >= self.next && !self.sounds.is_empty()) {
@@ -88,7 +88,7 @@ impl Drop for Feed {
         self.hand_over();
         self.batches = None;
         if let Some(thread) = self.thread.take() {
-            // It does nothing that could panic but what the devices do; whoever listens there says so.
+            // Only the devices could make it panic, and listeners there report that.
             let _ = thread.join();
         }
     }

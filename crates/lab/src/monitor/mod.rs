@@ -1,18 +1,22 @@
-//! Monitor interfaces of the lab's radios: what a radio hears stands on a device in the client's namespace, as bytes, for whoever listens there.
+//! Monitor interfaces of the lab's radios: what a radio hears appears on a device in the client's namespace,
+//! as bytes, for any listener there.
 //!
-//! One device for each channel (`mon6`). Its type says radiotap, and so `linux::capture`, tcpdump and tshark read it as they read a real one
-//! (without asking for monitor mode: it is one already). A device goes when its descriptor is closed, and with its namespace.
+//! There is one device for each channel (`mon6`). Its link type is radiotap, so `linux::capture`, tcpdump and
+//! tshark read it as a real one. They must not request monitor mode, which it already is in. A device
+//! disappears when its descriptor is closed, and with its namespace.
 //!
 //! # Sources
-//! - Linux 6.18, `drivers/net/tun.c`: TUNSETLINK gives a device a link type while it is down; with packet information (no `IFF_NO_PI`) a write
-//!   may be of any protocol.
+//! - Linux 6.18, `drivers/net/tun.c`: TUNSETLINK sets the link type of a device while it is down. With packet
+//!   information (no `IFF_NO_PI`), a write may carry any protocol.
 //! - `include/uapi/linux/if_arp.h`: ARPHRD_IEEE80211_RADIOTAP is 803; `if_ether.h`: ETH_P_802_2 is 4.
 //!
 //! # Where we differ, and why
-//! 1. On the exact medium an interface shows what a real one does: all frames that the radio makes sense of, whoever they are for, and those
-//!    that it sends. The coarse one (`links::wifi`) tells of beacons and of what access points send to the client: what the estimators ask for.
-//! 2. A TAP would run Ethernet's reading of types over the middle of the radiotap header: the device is a TUN.
-//! 3. Frames stand on the device up to some 5 ms late, in their order; radiotap has the time of the air.
+//! 1. On the exact medium, an interface shows what a real one does: all frames that the radio decodes,
+//!    whoever their receiver, and those that it sends. The coarse medium (`links::wifi`) reports only beacons
+//!    and what access points send to the client: what the estimators need.
+//! 2. The device is a TUN: a TAP would parse the middle of the radiotap header as an Ethernet type.
+//! 3. Frames appear on the device up to some 5 ms late, in their order. The radiotap header has the time on
+//!    the air.
 //!
 //! # Checked by
 //! `tests`: read by `linux::capture` and by tshark; `tests/ecn.rs`: the engine hears nothing else.
@@ -38,7 +42,7 @@ pub use feed::Feed;
 
 /// Packet information: no flags, protocol 4 (802.2 frames).
 const PACKET_INFORMATION: [u8; 4] = [0, 0, 0, 4];
-/// What payloads are shown as; longer than any.
+/// Bytes shown in place of payloads; longer than any payload.
 const PAYLOAD: [u8; 4_096] = [0; 4_096];
 /// Enough for the headers and for a beacon.
 const ROOM: usize = 512;
@@ -47,9 +51,10 @@ const ROOM: usize = 512;
 #[derive(Debug)]
 pub struct Monitor {
     radios: Vec<Radio>,
-    /// The access point of each link, if it has one, and the radio that hears it; empty on the exact medium, where beacons are frames.
+    /// The access point of each link, if it has one, and the radio that hears it. Empty on the exact medium,
+    /// where beacons are frames.
     heard: Vec<Option<(Transmitter, usize)>>,
-    /// On the exact medium: who is who.
+    /// The stations of the exact medium.
     stations: Option<Stations>,
     bytes: Vec<u8>,
 }
@@ -57,15 +62,16 @@ pub struct Monitor {
 #[derive(Debug)]
 struct Radio {
     channel: u8,
-    /// The client's address there.
+    /// The client's address on this channel.
     own: MacAddr,
-    /// What it is on the exact medium.
+    /// Its station on the exact medium.
     station: Option<StationId>,
     device: Tun,
 }
 
 impl Monitor {
-    /// Makes the devices, in the calling thread's namespace; `stations` is who is who where every frame is modelled.
+    /// Creates the devices in the calling thread's namespace. `stations` are the stations of the exact
+    /// medium, where every frame is modelled.
     pub fn plug(config: &NetworkConfig, stations: Option<Stations>) -> Result<Self, BuildError> {
         let mut monitor = Self {
             radios: Vec::new(),
@@ -119,7 +125,7 @@ impl Monitor {
         self.radios.iter().map(|radio| (radio.device.name(), radio.own))
     }
 
-    /// Whose frames the listener will hear.
+    /// Addresses of the transmitters that the listener hears, with their links.
     pub fn transmitters(&self) -> BTreeMap<MacAddr, PolicyLink> {
         let heard = self.heard.iter().enumerate();
         let coarse =
@@ -129,7 +135,7 @@ impl Monitor {
         coarse.chain(exact).collect()
     }
 
-    /// One of the client's radios has heard this frame, or sent it.
+    /// Shows a frame that one of the client's radios has heard or sent.
     fn overhear(&mut self, frame: &Overheard) {
         let radio = self
             .radios
@@ -142,7 +148,7 @@ impl Monitor {
         }
     }
 
-    /// The client's radio has heard this frame; the exchange was over at `at`.
+    /// Shows a frame that the client's radio has heard; the exchange ended at `at`.
     fn show(&mut self, at: Instant, link: LinkId, frame: &Heard) {
         if let Some(Some((transmitter, radio))) = self.heard.get(usize::from(link.0)) {
             self.bytes.clear();
@@ -151,7 +157,7 @@ impl Monitor {
         }
     }
 
-    /// The client's radio has heard a beacon, which was over at `at`.
+    /// Shows a beacon that the client's radio has heard; it ended at `at`.
     fn show_beacon(&mut self, at: Instant, link: LinkId, signal: Dbm) {
         if let Some(Some((transmitter, radio))) = self.heard.get_mut(usize::from(link.0)) {
             self.bytes.clear();
@@ -161,7 +167,7 @@ impl Monitor {
     }
 }
 
-/// Appends the beginning of a frame; returns how long the payload behind it is.
+/// Appends the headers of a frame. Returns the length of the payload behind them.
 fn write_down(known: &Stations, frame: &Overheard, out: &mut Vec<u8>) -> usize {
     let rest = known.addresses.write(frame, out);
     if rest > LLC.len() {
@@ -173,7 +179,7 @@ fn write_down(known: &Stations, frame: &Overheard, out: &mut Vec<u8>) -> usize {
 impl Radio {
     fn write(&self, bytes: &[u8], payload: usize) {
         let parts = [&PACKET_INFORMATION, bytes, &PAYLOAD[..payload]].map(IoSlice::new);
-        // A device that takes nothing, because somebody has taken it down, shows nothing.
+        // A write fails if somebody has set the device down; then it shows nothing.
         let _ = self.device.write(&parts);
     }
 }

@@ -1,4 +1,4 @@
-//! What is written is what `linux` and tshark read.
+//! `linux` and tshark read what the monitor writes.
 
 use super::*;
 use links::Position;

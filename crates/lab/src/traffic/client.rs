@@ -16,11 +16,11 @@ use thiserror::Error;
 use trace::{FlowMeter, Stall};
 use units::{Duration, Instant};
 
-/// An attempt to connect is given up after this and begun anew, as applications do.
+/// Timeout of an attempt to connect. The flow then tries again, as applications do.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(3);
-/// Between attempts that fail at once, as without a route.
+/// Time between attempts that fail at once, as without a route.
 const CONNECT_EVERY: Duration = Duration::from_millis(20);
-/// How often progress is told.
+/// Interval between progress reports.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
 /// What carries a flow.
@@ -42,11 +42,11 @@ pub enum Via {
     },
 }
 
-/// Why one connection was left.
+/// Why the flow left a connection.
 pub(super) enum Left {
     /// The transfer or the run is over.
     Done,
-    /// A new connection should go on from here.
+    /// A new connection should continue from here.
     Again,
 }
 
@@ -61,36 +61,36 @@ pub struct Task {
     pub via: Via,
     /// To whom.
     pub server: SocketAddr,
-    /// Of this end: uploads are sent with it.
+    /// Congestion controller of this end, which sends uploads.
     pub cc: String,
-    /// What the bytes are.
+    /// Seed of the content.
     pub seed: u64,
-    /// Whose time counts.
+    /// The clock of the run.
     pub clock: Clock,
-    /// When the run ends, whatever is under way.
+    /// When the run ends, even with data in flight.
     pub until: Instant,
     /// Set when the run is to end at once.
     pub stop: Arc<AtomicBool>,
-    /// This end of its connections, to be looked at.
+    /// Where this end of its connections can be polled.
     pub watchlist: Watchlist,
 }
 
-/// A connection, and what keeps it on the list of those that are looked at.
+/// A connection, and the guard that keeps it on the watchlist.
 pub(super) type Connection = (TcpStream, Watching);
 
 /// Something that happened to a flow, for the trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told {
-    /// The receiving application has read so many bytes so far.
+    /// Bytes that the receiving application has read so far.
     Bytes(u64),
-    /// It waited.
+    /// A gap between its reads.
     Stall(Stall),
 }
 
-/// Is told what happens to a flow, on its thread; must not wait.
+/// Receives the events of a flow, on its thread; must not block.
 pub type Tell<'a> = &'a dyn Fn(Instant, Told);
 
-/// What came of a flow.
+/// The outcome of a flow.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// Measured at the receiving application.
@@ -99,20 +99,21 @@ pub struct Outcome {
     pub intact: bool,
     /// How many connections it took.
     pub connections: u32,
-    /// What broke a connection before the end, in order.
+    /// Errors that broke connections before the end, in order.
     pub broken: Vec<String>,
-    /// Every request that was answered: from written, or from due if the one before was not answered by then, to its reply complete.
+    /// Every request that was answered, until its reply was complete. The time counts from when the request
+    /// was written. If the previous one was unanswered when it was due, it counts from then.
     pub requests: Vec<Stall>,
-    /// Those that were due and not answered when the run ended: until then.
+    /// Requests that were due and unanswered when the run ended, until that time.
     pub unanswered: Vec<Stall>,
     /// When the transfer ended.
     pub ended: Instant,
 }
 
-/// Why a flow could not be run. A connection that breaks is no error but part of the outcome.
+/// Why a flow could not run. A connection that breaks is no error but part of the outcome.
 #[derive(Debug, Error)]
 pub enum TransferError {
-    /// Its thread is not in the client's namespace.
+    /// Its thread cannot enter the client's namespace.
     #[error(transparent)]
     Enter(#[from] EnterError),
     /// No socket.
@@ -123,7 +124,7 @@ pub enum TransferError {
     Prepare(#[source] io::Error),
 }
 
-/// Runs one flow to its end, in the calling thread, which is in the client's namespace.
+/// Runs one flow to its end in the calling thread, which is in the client's namespace.
 pub fn run(task: &Task, server: &Server, tell: Tell<'_>) -> Result<Outcome, TransferError> {
     match task.work {
         Work::Download { size, limit } => download::run(task, size, limit, tell),
@@ -143,7 +144,7 @@ impl Task {
         self.clock.now() >= self.until || self.stop.load(Ordering::Relaxed)
     }
 
-    /// Connects, trying again until the run is over; `None` when it is.
+    /// Connects, retrying until the run is over; `None` when it is.
     pub(super) fn connect(&self) -> Result<Option<Connection>, TransferError> {
         while !self.is_over() {
             let socket = self.transport().socket(self.server, &self.cc)?;
@@ -170,14 +171,15 @@ impl Task {
         }
     }
 
-    /// Whether a connection on which nothing comes should be begun anew: plain TCP, once its link is there again.
+    /// Whether to replace a silent connection: for plain TCP, once its link is usable again.
     pub(super) fn should_reconnect(&self) -> bool {
         matches!(&self.via, Via::Tcp { usable, .. } if usable.load(Ordering::Relaxed))
     }
 }
 
-/// Binds it to this device, and to a port that is nobody else's. Left to connecting, the kernel may choose the port of a socket that is
-/// bound to no device for the same way (docs/kernel.md): both would be one connection to the server.
+/// Binds the socket to this device, and to a port that nobody else has. If connecting chose the port, the
+/// kernel might choose that of a socket that is bound to no device for the same route (docs/kernel.md). The
+/// server could not tell the two connections apart.
 fn bind(socket: &Socket, device: &str, server: SocketAddr) -> io::Result<()> {
     let any: IpAddr = match server {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -187,7 +189,7 @@ fn bind(socket: &Socket, device: &str, server: SocketAddr) -> io::Result<()> {
     socket.bind(&SocketAddr::new(any, 0).into())
 }
 
-/// Tells progress at intervals, and stalls as they end.
+/// Reports progress at intervals, and stalls as they end.
 pub(super) struct Teller<'a> {
     tell: Tell<'a>,
     last: Option<Instant>,

@@ -1,4 +1,4 @@
-//! What is transferred: bytes that look random, known at every offset.
+//! The content of transfers: bytes that look random and are known at every offset.
 
 use super::Digest;
 use sha2::{Digest as _, Sha256};
@@ -6,7 +6,8 @@ use sha2::{Digest as _, Sha256};
 /// Bytes per generated word.
 const WORD: u64 = 8;
 
-/// The word of a content at a word index: SplitMix64's output function over a Weyl sequence (Steele et al. 2014).
+/// The word of a content at a word index: SplitMix64's output function over a Weyl sequence (Steele et al.
+/// 2014).
 const fn word(seed: u64, index: u64) -> [u8; 8] {
     let mut z = seed.wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,13 +1,17 @@
-//! UDP between the client and the server over one link: saturated, or one datagram in every interval. Nobody answers.
+//! UDP between the client and the server over one link: saturated, or one datagram per interval. There are no
+//! replies.
 //!
-//! The client's end is bound to the link's interface. It says hello until the server has heard it, so that the server knows where the client is
-//! behind the link's address translation; then whoever sends, sends until the run ends.
+//! The client's end is bound to the link's interface. It sends hellos until the server has received one. The
+//! server then knows the client's address behind the link's address translation. After that, the sender sends
+//! until the run ends.
 //!
 //! # Where we differ, and why
-//! 1. "Saturated" is a pace: that of the first thing behind the sender, whose queue it keeps full. A kernel has no word for "send when there is room
-//!    on the air".
-//! 2. The receiver looks a thousand times a second instead of waiting: the thread that carries packets would have to wake it for each.
-//! 3. A sender that is behind its pace by more than a burst forgets the rest: it does not make up for the time in which it did not run.
+//! 1. "Saturated" is a rate: that of the first bottleneck behind the sender, whose queue it keeps full. A
+//!    kernel has no call for "send when there is room on the air".
+//! 2. The receiver polls a thousand times a second instead of waiting. Otherwise the thread that carries
+//!    packets would have to wake it for each one.
+//! 3. A sender that is more than a burst behind its rate skips the rest: it does not make up for time in
+//!    which it did not run.
 //!
 //! # Checked by
 //! `tests` of this module's parent; `slowhand`'s `tests/both_worlds.rs` against virtual time.
@@ -24,14 +28,14 @@ use units::{Bytes, Duration, Instant};
 
 /// Sender and receiver wake this often.
 const GRAIN: Wall = Wall::from_millis(1);
-/// At most so many datagrams are sent at once.
+/// Most datagrams sent at once.
 const BURST: u64 = 64;
-/// Between hellos that were not heard.
+/// Time between hellos that were not received.
 const PATIENCE: Wall = Wall::from_millis(20);
-/// How every datagram of a flow begins.
+/// Length of the mark with which every datagram of a flow begins.
 const MARK: usize = 8;
 const LONGEST: usize = 65_536;
-/// For what arrives while the receiver does not look; the host may allow less.
+/// Receive buffer for what arrives between two polls; the host may allow less.
 const ROOM: usize = 4 << 20;
 
 /// The two ends.
@@ -90,12 +94,12 @@ impl Ends {
         Ok(Self { client, server })
     }
 
-    /// Until each knows where the other is; `false`: the run was over before.
+    /// Waits until each end knows the other's address; `false`: the run was over first.
     fn meet(&self, task: &Task) -> io::Result<bool> {
         let (hello, there) = (task.seed.to_be_bytes(), self.server.local_addr()?);
         let mut heard = [0; MARK];
         while !task.is_over() {
-            // Without a route or an address there is none to be heard.
+            // Without a route or an address, no hello can arrive.
             if self.client.send_to(&hello, there).is_err() {
                 std::thread::sleep(PATIENCE);
                 continue;
@@ -112,7 +116,7 @@ impl Ends {
     }
 }
 
-/// For a receiver that looks now and then.
+/// Prepares a receiver that polls.
 fn prepare(receiver: &UdpSocket) -> io::Result<()> {
     SockRef::from(receiver).set_recv_buffer_size(ROOM)?;
     receiver.set_nonblocking(true)
@@ -127,7 +131,8 @@ fn content(seed: u64, payload: Bytes) -> Vec<u8> {
 fn interval(pace: Pace) -> Duration {
     match pace {
         Pace::Every(interval) => interval,
-        // Whoever starts a flow knows how fast its link is; without that, as fast as the grain allows.
+        // The caller that starts a flow knows the rate of its link. Without that: as fast as the grain
+        // allows.
         Pace::Saturated => Duration::from_micros(10),
     }
 }
@@ -139,7 +144,7 @@ fn send(task: &Task, socket: &UdpSocket, datagram: &[u8], interval: Duration) {
         let due = (task.clock.now().since(begun).as_nanos() / interval.as_nanos().max(1)) as u64 + 1;
         sent = sent.max(due.saturating_sub(BURST));
         while sent < due {
-            // What does not fit into the device is lost there, as on the air.
+            // Datagrams that do not fit into the device are lost there, as on the air.
             let _ = socket.send(datagram);
             sent += 1;
         }
@@ -147,7 +152,7 @@ fn send(task: &Task, socket: &UdpSocket, datagram: &[u8], interval: Duration) {
     }
 }
 
-/// Whether all that came was as it was sent.
+/// Receives datagrams. Returns whether all of them arrived as they were sent.
 fn receive(
     task: &Task,
     socket: &UdpSocket,
@@ -173,7 +178,7 @@ fn receive(
     intact
 }
 
-/// A socket for one flow's end at the server.
+/// A socket for the server's end of one flow.
 pub(super) fn at_server(address: SocketAddr) -> io::Result<UdpSocket> {
     UdpSocket::bind((address.ip(), 0))
 }

@@ -67,7 +67,7 @@ impl Download<'_> {
         loop {
             let moved = read(&mut stream, buffer);
             let now = self.task.clock.now();
-            // What the kernel holds after the end of the run was not read in time.
+            // Data that the kernel still holds after the end of the run was not read in time.
             if self.task.is_over() {
                 break;
             }
@@ -86,7 +86,7 @@ impl Download<'_> {
                 Moved::Broken(error) => return self.broke(&error),
             }
         }
-        // The kernel forgets its counters when a connection is shut down.
+        // The kernel discards its counters when a connection is shut down.
         drop(watching);
         // The peer may already be gone.
         let _ = stream.shutdown(Shutdown::Both);

@@ -1,13 +1,14 @@
 //! Our own sender and receiver: every byte is checked, every gap is timed.
 //!
-//! A [`Server`] in the server's namespace serves what clients order: bytes down, bytes up, replies to requests. A client is
-//! one call of [`run`] per flow, in a thread of its own in the client's namespace. Content comes from a seeded generator that can be
-//! read at any offset, so both ends know what every byte must be; SHA-256 over what was received is compared with
-//! SHA-256 over what was to be sent.
+//! A [`Server`] in the server's namespace serves what clients order: bytes down, bytes up, replies to
+//! requests. A client is one call of [`run`] per flow, in its own thread in the client's namespace. Content
+//! comes from a seeded generator that can be read at any offset, so both ends know what every byte must be.
+//! The SHA-256 of what was received is compared with that of what was to be sent.
 //!
 //! # Where we differ, and why
-//! 1. A plain TCP client reconnects and goes on where it was, down or up, when its link is usable and nothing has come for 1 s: a
-//!    browser or a download manager does, and without it RTO back-off would make the baseline look weak.
+//! 1. A plain TCP client reconnects and continues where it was, down or up, when its link is usable and
+//!    nothing has arrived for 1 s. A browser or a download manager does so too. Without it, RTO back-off
+//!    would make the baseline look weak.
 //!
 //! # Checked by
 //! `tests.rs`, over loopback in a namespace of its own.

@@ -5,24 +5,26 @@ use std::io::{self, Read, Write};
 const MAGIC: [u8; 4] = *b"slo1";
 const LENGTH: usize = 4 + 4 + 5 * 8;
 
-/// What is to be done on a connection. Numbers travel little-endian.
+/// What the server does on a connection. Numbers are sent little-endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Send the content of `seed` from `offset` to `end` (`u64::MAX`: until the client closes), at most `bytes_per_s`.
+    /// Send the content of `seed` from `offset` to `end` (`u64::MAX`: until the client closes), at most
+    /// `bytes_per_s`.
     Down {
         seed: u64,
         offset: u64,
         end: u64,
         bytes_per_s: u64,
     },
-    /// Receive under this name until the client closes; first say (eight bytes) how much has come already, if it `resumes`.
+    /// Receive under this id until the client closes. If it `resumes`, first send how much has arrived
+    /// already (eight bytes).
     Up { id: u64, resumes: bool },
     /// Answer every `request` bytes with `reply` bytes of the content of `seed`.
     Answer { seed: u64, request: u64, reply: u64 },
 }
 
 impl Order {
-    /// Whose it is: the seed of its task.
+    /// The flow that it belongs to: the seed of its task.
     pub(super) const fn flow(self) -> u64 {
         match self {
             Self::Down { seed, .. } | Self::Answer { seed, .. } => seed,

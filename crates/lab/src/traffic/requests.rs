@@ -1,10 +1,11 @@
 //! Small requests, each answered, on one connection.
 //!
 //! # Where we differ, and why
-//! 1. Who asks on a schedule and waits for each reply asks least often while replies are slow, and then knows too little about just that time. So the
-//!    schedule stays: a request that was due while the one before was still unanswered is written as soon as that is answered, and its time
-//!    counts from when it was due.
-//! 2. What was not answered when the run ended is told too, with how long it had been due by then: it would have taken longer.
+//! 1. A client that waits for each reply sends least often while replies are slow, and then measures too
+//!    little of just that time. So the schedule stays fixed. A request that becomes due while the previous
+//!    one is unanswered is written as soon as that is answered. Its time counts from when it was due.
+//! 2. Requests unanswered at the end of the run are reported too, with how long they had been due by then:
+//!    they would have taken longer.
 //!
 //! # Checked by
 //! `tests` below; `traffic::tests` (real connections).
@@ -28,13 +29,13 @@ struct Requests<'a> {
     teller: Teller<'a>,
 }
 
-/// When requests are due, whatever becomes of those before.
+/// When requests are due, independent of the replies to earlier ones.
 struct Schedule {
     every: Duration,
     due: Instant,
-    /// From when the one that is not answered counts.
+    /// Start of the wait for the request that is unanswered.
     waiting: Option<Instant>,
-    /// When the latest was answered.
+    /// When the latest request was answered.
     free_since: Instant,
 }
 
@@ -48,7 +49,7 @@ impl Schedule {
         }
     }
 
-    /// Whether one is due, which is then written.
+    /// Whether a request is due; the caller then writes it.
     fn next(&mut self, now: Instant) -> bool {
         if now < self.due {
             return false;
@@ -64,7 +65,7 @@ impl Schedule {
         self.waiting.take().map(|from| Stall { from, to: now })
     }
 
-    /// The one that is not answered, and those that became due behind it.
+    /// The unanswered request, and those that became due behind it.
     fn unanswered(&self, end: Instant) -> Vec<Stall> {
         let Some(first) = self.waiting else {
             return Vec::new();

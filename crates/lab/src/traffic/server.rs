@@ -1,4 +1,5 @@
-//! Serves what clients order, in the server's namespace: a thread that accepts, and one for each connection.
+//! Serves what clients order, in the server's namespace: one thread accepts, and each connection has its own
+//! thread.
 
 use super::Digest;
 use super::content::fill;
@@ -20,11 +21,11 @@ use thiserror::Error;
 use trace::{FlowMeter, Stall};
 use units::{Duration, Instant};
 
-/// Bytes handed to the kernel at once.
+/// Bytes passed to the kernel at once.
 const CHUNK: usize = 64 * 1024;
 const BACKLOG: i32 = 128;
 
-/// Why there is no server.
+/// Why the server could not start.
 #[derive(Debug, Error)]
 pub enum ServeError {
     /// No listening socket.
@@ -44,16 +45,16 @@ pub enum ServeError {
 /// What a server has received on one upload so far.
 #[derive(Debug)]
 pub(super) struct Received {
-    /// Counts until the end of the run.
+    /// Counts bytes until the end of the run.
     pub(super) meter: FlowMeter,
     until: Instant,
-    /// Stalls that were not told yet.
+    /// Stalls not reported yet.
     pub(super) stalls: Vec<Stall>,
-    /// Everything that came, also after the end of the run.
+    /// Bytes received, including those after the end of the run.
     pub(super) length: u64,
     hash: Sha256,
     pub(super) complete: bool,
-    /// How many connections have brought it: what an older one still holds has been sent again by the newest.
+    /// How many connections have carried it. The newest one has sent again what an older one still holds.
     connections: u32,
 }
 
@@ -62,7 +63,8 @@ impl Received {
         self.hash.clone().finalize().into()
     }
 
-    /// Another connection goes on with it: its number, and from where.
+    /// Starts another connection that continues the upload. Returns its number and the offset to continue
+    /// from.
     const fn begin(&mut self) -> (u32, u64) {
         self.connections += 1;
         (self.connections, self.length)
@@ -85,12 +87,12 @@ pub(super) struct Shared {
     stop: AtomicBool,
     uploads: Uploads,
     watchlist: Watchlist,
-    /// Of flows that are sent with another controller than the listener's.
+    /// Controllers of flows that use another one than the listener's.
     controllers: Mutex<BTreeMap<u64, String>>,
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // A panicking server thread leaves numbers that are still true.
+    // A panicking server thread leaves numbers that are still correct.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -127,7 +129,7 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
@@ -138,7 +140,7 @@ impl Server {
         made.map_err(io::Error::other)?
     }
 
-    /// Its end of every connection.
+    /// The server's end of every connection.
     pub fn watchlist(&self) -> &Watchlist {
         &self.shared.watchlist
     }
@@ -148,7 +150,7 @@ impl Server {
         lock(&self.shared.controllers).insert(flow, cc.to_owned());
     }
 
-    /// Announces an upload, so that its receiver can be watched from the beginning.
+    /// Announces an upload, so that its receiver can be polled from the beginning.
     pub(super) fn expect(&self, id: u64, meter: FlowMeter, until: Instant) -> Arc<Mutex<Received>> {
         let (stalls, hash) = (Vec::new(), Sha256::new());
         let received = Received {
@@ -182,7 +184,7 @@ fn listen(address: SocketAddr, cc: &str) -> Result<socket2::Socket, ServeError> 
     socket.set_reuse_address(true).map_err(refused)?;
     socket.bind(&address.into()).map_err(refused)?;
     socket.listen(BACKLOG).map_err(refused)?;
-    // A receive time-out does not bound accept() on an MPTCP listener, so it is polled.
+    // A receive timeout does not limit accept() on an MPTCP listener, so it is polled.
     socket.set_nonblocking(true).map_err(refused)?;
     Ok(socket)
 }
@@ -201,7 +203,7 @@ fn accept(listener: &socket2::Socket, shared: &Arc<Shared>) {
         let worker = std::thread::Builder::new()
             .name("lab-serve".into())
             .spawn(move || {
-                // A client that leaves in the middle is how a timed run ends.
+                // A timed run ends with a client that leaves in the middle.
                 let _ = serve(socket.into(), &shared);
             });
         workers.extend(worker);
@@ -266,7 +268,7 @@ fn send(
     await_close(stream, shared)
 }
 
-/// Closing throws away what is unsent, so the client closes first.
+/// Waits for the client to close first: closing here would discard unsent data.
 fn await_close(stream: &mut TcpStream, shared: &Shared) -> io::Result<()> {
     let mut nothing = [0; 64];
     while !shared.stop.load(Ordering::Relaxed) {

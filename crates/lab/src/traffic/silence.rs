@@ -1,12 +1,13 @@
-//! For how long nothing has come on a connection of plain TCP.
+//! Measures how long nothing has arrived on a plain TCP connection.
 
 use std::net::TcpStream;
 use units::{Duration, Instant};
 
-/// Plain TCP is begun anew when nothing has come for this long and its link is usable.
+/// Plain TCP reconnects when nothing has arrived for this long and its link is usable.
 const TOO_LONG: Duration = Duration::from_secs(1);
 
-/// Since when nothing has come. A hole in the data is not silence: segments behind a loss go on coming.
+/// Time since which nothing has arrived. A hole in the data is not silence: segments behind a loss still
+/// arrive.
 pub(super) struct Silence {
     since: Instant,
     segments: u32,
@@ -20,17 +21,17 @@ impl Silence {
         }
     }
 
-    /// Something has come.
+    /// Ends the silence: something has arrived.
     pub(super) const fn end(&mut self, now: Instant) {
         self.since = now;
     }
 
-    /// Looks at a receiver's connection; whether it has been silent for too long.
+    /// Polls a receiver's connection. Returns whether it has been silent for too long.
     pub(super) fn of_peer(&mut self, now: Instant, stream: &TcpStream) -> bool {
         self.look(now, stream, |_| true)
     }
 
-    /// Looks at a sender's connection: only who waits for acknowledgements hears silence.
+    /// Polls a sender's connection. Only a sender that waits for acknowledgements can be silent.
     pub(super) fn of_acknowledgements(&mut self, now: Instant, stream: &TcpStream) -> bool {
         self.look(now, stream, |info| {
             info.unacked > 0 || info.notsent > units::Bytes::ZERO

@@ -1,4 +1,4 @@
-//! TCP and MPTCP sockets that never block for longer than a glance at the stop flag takes.
+//! TCP and MPTCP sockets that never block for longer than the interval at which the stop flag is checked.
 
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use std::io::{self, Read, Write};
@@ -7,10 +7,10 @@ use std::os::fd::AsRawFd;
 use std::time::Duration;
 use thiserror::Error;
 
-/// A read or write gives up after this and is tried again: the granularity of stopping.
+/// Timeout of a read or write, which is then repeated: the granularity of stopping.
 pub(super) const GLANCE: Duration = Duration::from_millis(20);
 
-/// What a socket speaks.
+/// The protocol of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
     /// Multipath TCP.
@@ -25,14 +25,14 @@ pub enum SocketError {
     /// No socket of this protocol.
     #[error("no {0:?} socket; for Mptcp, see `sysctl net.mptcp.enabled`")]
     Create(Transport, #[source] io::Error),
-    /// The controller is not what was asked for.
+    /// The congestion controller is not the requested one.
     #[error(
         "congestion control {asked} was asked for, the socket has {got}; see `sysctl net.ipv4.tcp_allowed_congestion_control`"
     )]
     Congestion {
-        /// Asked for.
+        /// The requested one.
         asked: String,
-        /// Read back.
+        /// The one read back.
         got: String,
     },
     /// An option was refused.
@@ -48,8 +48,8 @@ impl Transport {
         }
     }
 
-    /// A new socket for this address with this congestion controller, which is read back: an unknown name is silently
-    /// ignored on an MPTCP socket.
+    /// Creates a socket for this address with this congestion controller, and reads the controller back: the
+    /// kernel silently ignores an unknown name on an MPTCP socket.
     pub(super) fn socket(self, address: SocketAddr, cc: &str) -> Result<Socket, SocketError> {
         let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(self.protocol()))
             .map_err(|e| SocketError::Create(self, e))?;
@@ -75,8 +75,8 @@ fn congestion(socket: &Socket) -> Result<String, SocketError> {
     Ok(String::from_utf8_lossy(&name).trim_end_matches('\0').to_owned())
 }
 
-/// Makes reads and writes give up after a glance, and closing final: what is unsent then is thrown away, also when the process is
-/// killed. Otherwise the kernel would keep the connection, and the namespace that it is in, for a minute.
+/// Sets a short timeout for reads and writes, and makes closing discard unsent data, even when the process is
+/// killed. Otherwise the kernel would keep the connection, and its namespace, for a minute.
 pub(super) fn impatient(stream: &TcpStream) -> io::Result<()> {
     stream.set_read_timeout(Some(GLANCE))?;
     stream.set_write_timeout(Some(GLANCE))?;
@@ -97,16 +97,16 @@ pub(super) fn is_readable(socket: &impl AsRawFd, patience: Duration) -> bool {
     unsafe { libc::poll(&raw mut wanted, 1, millis) > 0 }
 }
 
-/// What came of one impatient read or write.
+/// The result of one read or write with a timeout.
 #[derive(Debug)]
 pub(super) enum Moved {
-    /// So many bytes.
+    /// This many bytes.
     Bytes(usize),
     /// Nothing yet.
     Nothing,
     /// The other end closed.
     End,
-    /// The connection is no more.
+    /// The connection is broken.
     Broken(io::Error),
 }
 
@@ -122,7 +122,7 @@ impl From<io::Result<usize>> for Moved {
     }
 }
 
-/// Reads what is there.
+/// Reads what is available.
 pub(super) fn read(stream: &mut TcpStream, buffer: &mut [u8]) -> Moved {
     stream.read(buffer).into()
 }

@@ -17,7 +17,7 @@ use std::sync::mpsc::channel;
 use trace::FlowMeter;
 use units::{Bitrate, Bytes, Duration, Instant};
 
-/// A run of so long: whatever else the machine does meanwhile, something is moved in it.
+/// Length of a run: long enough to move some data whatever else the machine does.
 const RUN: Duration = Duration::from_secs(2);
 
 struct Place {
@@ -106,7 +106,7 @@ fn uploads_are_checked_at_the_server() {
             &place,
             Work::Upload {
                 size: None,
-                // Every byte is hashed.
+                // Limited, because every byte is hashed.
                 limit: Some(Bitrate::from_mbps(80)),
             },
             RUN,
@@ -116,7 +116,7 @@ fn uploads_are_checked_at_the_server() {
     assert!(outcome.intact && outcome.meter.bytes() > Bytes::ZERO);
 }
 
-/// Nothing gets through over loopback from half a second on, for a second and a half.
+/// Blocks the loopback from 0.5 s on, for 1.5 s.
 fn cut(place: &Place) {
     let set_up = |up| {
         let change = || linux::rtnl::Rtnl::open().unwrap().set_up(1, up).unwrap();
@@ -163,7 +163,7 @@ fn plain_tcp_goes_on_where_it_was_when_nothing_has_come_for_a_second() {
     }
 }
 
-/// Sends `bytes` to whoever orders a download here, whatever was ordered.
+/// Sends `bytes` to the client that orders a download here, whatever it ordered.
 fn false_server(place: &Place, bytes: Vec<u8>) -> SocketAddr {
     let listener = place
         .netns
@@ -265,7 +265,7 @@ fn a_run_can_be_stopped_while_nobody_answers() {
         size: None,
         limit: None,
     };
-    // Nothing routes there, so connecting fails at once and is tried again and again.
+    // There is no route to it, so connecting fails at once and is retried.
     let nowhere = Task {
         server: "192.0.2.1:5001".parse().unwrap(),
         ..task(&place, work, Duration::from_secs(600))
@@ -307,7 +307,7 @@ fn both_ends_of_a_connection_can_be_looked_at() {
         "{look:?}"
     );
     assert_eq!(look.subflows.len(), 1);
-    // What MPTCP sends twice, and the FIN, count too.
+    // MPTCP's retransmissions and the FIN count too.
     assert!(look.subflows[0].received >= Bytes::new(1_000_000), "{look:?}");
     assert_eq!(look.subflows[0].remote, place.server.address());
     assert!(task.watchlist.look().is_empty(), "told once");

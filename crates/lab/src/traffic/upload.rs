@@ -1,4 +1,4 @@
-//! Bytes from the client; what counts is what the server's application reads.
+//! Bytes from the client. Only bytes that the server's application reads count.
 
 use super::client::{Left, Outcome, Task, Tell, Teller, TransferError};
 use super::content::{digest, fill};
@@ -68,7 +68,7 @@ impl Upload<'_> {
         })
     }
 
-    /// Orders, and learns from where to send; `None` if that was too long in coming.
+    /// Sends the order and learns the offset to send from; `None` if the reply took too long.
     fn begin(&self, stream: &mut TcpStream, silence: &mut Silence) -> std::io::Result<Option<u64>> {
         let resumes = self.connections > 1;
         let id = self.task.seed;
@@ -115,7 +115,7 @@ impl Upload<'_> {
         Ok(Left::Done)
     }
 
-    /// Whether plain TCP should be begun anew.
+    /// Whether plain TCP should reconnect.
     fn is_silent(&self, silence: &mut Silence, stream: &TcpStream) -> bool {
         let now = self.task.clock.now();
         self.task.should_reconnect() && silence.of_acknowledgements(now, stream)
@@ -133,7 +133,8 @@ impl Upload<'_> {
             .for_each(|stall| self.teller.stall(stall.to, Some(stall)));
     }
 
-    /// Waits until the server has read everything, so that it can be checked; a timed run has been measured before.
+    /// Waits until the server has read everything, so that it can be checked. A timed run has been measured
+    /// by then.
     fn drain(&self, stream: &TcpStream, silence: &mut Silence) -> Left {
         // The peer may already be gone.
         let _ = stream.shutdown(Shutdown::Write);
@@ -163,7 +164,7 @@ impl Upload<'_> {
         };
         let stall = received.meter.end(ended);
         self.teller.stall(ended, stall);
-        // What the end of the run cut off may be short, but not wrong.
+        // Data that the end of the run cut off may be short, but not wrong.
         let cut_off = self.end == u64::MAX || self.task.is_over();
         let size = if cut_off { received.length } else { self.end };
         Outcome {
@@ -178,7 +179,7 @@ impl Upload<'_> {
     }
 }
 
-/// Whether the server has read so many bytes, and each of them is what it was sent as.
+/// Whether the server has read this many bytes, and each is as it was sent.
 pub(super) fn is_intact(received: &Received, seed: u64, size: u64) -> bool {
     received.length == size && received.digest() == digest(seed, size)
 }

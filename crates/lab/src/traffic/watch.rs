@@ -1,14 +1,14 @@
-//! Looking at the sockets of a run from outside: what each path has carried, and what the sender has queued on it.
+//! Polls the sockets of a run from outside: what each path has carried, and what the sender has queued on it.
 //!
 //! # Sources
 //! - `include/uapi/linux/mptcp.h` (`mptcp_full_info`, `mptcp_subflow_info`), Linux 6.18.
 //!
 //! # Where we differ, and why
-//! 1. The sender can be looked into because it is ours; what slowhand decides never depends on it.
-//! 2. A subflow that closes between two looks is known as it was at the last one.
+//! 1. The sender can be inspected because it is ours. Slowhand's decisions never depend on it.
+//! 2. A subflow that closes between two polls keeps the values of the last one.
 //!
 //! # Checked by
-//! `tests`: what is seen adds up to what was transferred; plain TCP is told from MPTCP.
+//! `tests`: the counters add up to what was transferred; plain TCP is told apart from MPTCP.
 
 use linux::info::{Held, MptcpInfo, TcpInfo, TcpState};
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ const TCP_INFO_LEN: usize = TcpInfo::LEN;
 /// Number, padding, two `sockaddr_storage`.
 const SUBFLOW_LEN: usize = 8 + 2 * 128;
 const HEADER_LEN: usize = 40;
-/// `SK_MEMINFO_VARS` numbers; the first is what the receive queue takes.
+/// `SK_MEMINFO_VARS` numbers; the first is the memory of the receive queue.
 const MEMINFO_LEN: usize = 9 * 4;
 const FULL_LEN: usize = HEADER_LEN + MptcpInfo::LEN;
 
@@ -41,7 +41,7 @@ pub enum End {
 /// One connection as one of its ends sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
-    /// Whose: the seed of its task.
+    /// The flow: the seed of its task.
     pub flow: u64,
     /// Which end.
     pub end: End,
@@ -49,14 +49,14 @@ pub struct Look {
     pub token: Option<u32>,
     /// Its subflows; plain TCP has one.
     pub subflows: Vec<SubflowLook>,
-    /// What has come and waits for earlier bytes; nothing with plain TCP.
+    /// Out-of-order bytes; zero with plain TCP.
     pub held: Bytes,
 }
 
 /// One subflow. Counters are since it was established.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubflowLook {
-    /// The end that is looked at.
+    /// The end that is polled.
     pub local: SocketAddr,
     /// The other end.
     pub remote: SocketAddr,
@@ -66,13 +66,13 @@ pub struct SubflowLook {
     pub received: Bytes,
     /// Payload assigned to it and not yet acknowledged, sent or not.
     pub queued: Bytes,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmits: u64,
     /// Smoothed round-trip time; zero until one was measured.
     pub srtt: Duration,
     /// Congestion window, segments.
     pub cwnd: u32,
-    /// Where slow start ends, segments; `None` while it has no end.
+    /// Slow-start threshold, segments; `None` while there is none.
     pub ssthresh: Option<u32>,
 }
 
@@ -83,15 +83,15 @@ struct Watched {
     end: End,
     socket: TcpStream,
     held: Held,
-    /// How much of what each subflow has brought is in `held`.
+    /// Bytes of each subflow that are counted in `held`.
     counted: BTreeMap<(SocketAddr, SocketAddr), Bytes>,
 }
 
-/// What the kernel says of a connection.
+/// What the kernel reports of a connection.
 struct Seen {
     /// Its token, unless it fell back.
     token: Option<u32>,
-    /// What came in order, since it began.
+    /// Bytes received in order since it began.
     in_order: Bytes,
     subflows: Vec<SubflowLook>,
 }
@@ -118,7 +118,7 @@ pub(super) struct Watching {
 }
 
 impl Watchlist {
-    /// Looks at a socket from now on.
+    /// Polls a socket from now on.
     pub(super) fn add(&self, flow: u64, end: End, stream: &TcpStream) -> io::Result<Watching> {
         let socket = stream.try_clone()?;
         let mut inner = self.lock();
@@ -138,7 +138,7 @@ impl Watchlist {
         })
     }
 
-    /// Every connection that is open, and those that have ended since the last look.
+    /// Every connection that is open, and those that have ended since the last poll.
     pub fn look(&self) -> Vec<Look> {
         let mut inner = self.lock();
         let mut looks = std::mem::take(&mut inner.ended);
@@ -147,7 +147,7 @@ impl Watchlist {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
-        // A panic elsewhere leaves a list that is still true.
+        // A panic elsewhere leaves a list that is still correct.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -167,7 +167,7 @@ impl Drop for Watching {
 }
 
 impl Watched {
-    /// `None` when the connection is no more.
+    /// `None` when the connection has ended.
     fn look(&mut self) -> Option<Look> {
         let (token, subflows, held) = match full_info(self.socket.as_raw_fd()) {
             Ok(seen) => (seen.token, seen.subflows.clone(), self.held(&seen)),
@@ -210,14 +210,14 @@ impl Watched {
     }
 }
 
-/// The memory of everything that has come and was not read.
+/// Memory of everything that was received and not read.
 fn receive_memory(fd: RawFd) -> io::Result<Bytes> {
     let mut meminfo = [0; MEMINFO_LEN];
     getsockopt(fd, libc::SOL_SOCKET, libc::SO_MEMINFO, &mut meminfo)?;
     Ok(Bytes::new(u32_at(&meminfo, 0).into()))
 }
 
-/// What `mptcp_full_info` and its arrays say.
+/// Reads `mptcp_full_info` and its arrays.
 fn full_info(fd: RawFd) -> io::Result<Seen> {
     let mut ends = [0; MAX_SUBFLOWS * SUBFLOW_LEN];
     let mut infos = [0; MAX_SUBFLOWS * TCP_INFO_LEN];

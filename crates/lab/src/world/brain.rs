@@ -1,4 +1,4 @@
-//! The daemon, on a thread of its own in the client's namespace: the same one that runs on a real host.
+//! Runs the daemon on a separate thread in the client's namespace: the same daemon that runs on a real host.
 
 use super::PlayError;
 use super::note::Note;
@@ -16,10 +16,10 @@ use thiserror::Error;
 /// Why the daemon did not start.
 #[derive(Debug, Error)]
 pub enum BrainError {
-    /// Its thread is not in the client's namespace.
+    /// Its thread cannot enter the client's namespace.
     #[error(transparent)]
     Enter(#[from] EnterError),
-    /// It lacks something.
+    /// It cannot start.
     #[error(transparent)]
     Start(#[from] StartError),
 }
@@ -31,7 +31,7 @@ pub(super) struct Brain {
     stopper: Stopper,
 }
 
-/// What the daemon is made of here.
+/// The daemon's configuration and connections here.
 pub(super) struct Wiring {
     pub(super) engine: policy::Config,
     pub(super) links: Vec<DeclaredLink>,
@@ -87,7 +87,7 @@ impl Brain {
             let mut daemon = match daemon {
                 Ok(daemon) => daemon,
                 Err(error) => {
-                    // The other end waits for exactly this.
+                    // The other end waits for exactly this message.
                     let _ = ready.send(Err(error));
                     return Ok(());
                 }
@@ -107,7 +107,7 @@ impl Brain {
         }
     }
 
-    /// Stops it and waits until it has put everything back.
+    /// Stops it and waits until it has restored everything.
     pub(super) fn finish(mut self) -> Result<(), PlayError> {
         self.stopper.stop();
         let thread = self
@@ -123,7 +123,7 @@ impl Drop for Brain {
     fn drop(&mut self) {
         self.stopper.stop();
         if let Some(thread) = self.thread.take() {
-            // Dropped on the way out of another error, which is the one to tell.
+            // Dropped because of another error, which is the one to report.
             let _ = thread.join();
         }
     }

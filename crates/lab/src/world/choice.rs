@@ -1,4 +1,4 @@
-//! A plan's policy and links, as the engine is told of them.
+//! Translates a plan's policy and links for the engine.
 
 use policy::{LinkId, LinkSpec, Policy};
 use scenario::{Link, Plan};
@@ -10,7 +10,7 @@ pub(super) fn engine_policy(name: &PolicyName, plan: &Plan) -> Result<Policy, Po
     name.in_engine((0..).map(LinkId).zip(links))
 }
 
-/// What the engine is told of a link.
+/// The engine's description of a link.
 pub(super) fn spec(link: &Link) -> LinkSpec {
     LinkSpec {
         name: link.name.clone(),

@@ -1,5 +1,5 @@
-//! Conducts a run from time zero to its end: starts its threads, passes what they report to those who must act on it,
-//! and stops them. [`Recorder`] keeps the record.
+//! Conducts a run from time zero to its end: starts its threads, passes on what they report, and stops them.
+//! [`Recorder`] keeps the record.
 
 use super::controllers::ReadBack;
 use super::flows::{self, Common};
@@ -23,13 +23,14 @@ use std::thread::JoinHandle;
 use trace::{Event, What};
 use units::{Duration, Instant};
 
-/// How long a stop may go unseen while nothing is told.
+/// How long a stop may go unnoticed while no events arrive.
 const GLANCE: Duration = Duration::from_millis(50);
-/// So long before the end the sockets are asked for their controllers: the flows see the end by themselves, and close them.
+/// How long before the end the sockets' controllers are read. The flows see the end by themselves and close
+/// their sockets.
 const LAST_LOOK: Duration = Duration::from_millis(200);
-/// And so long before it the daemon is asked what it knows: of a connection that is closed it knows nothing.
+/// How long before the end the daemon's report is requested. The daemon knows nothing of a closed connection.
 const LAST_WORD: Duration = Duration::from_millis(20);
-/// Uploads that were sent in time may take this long to arrive after the end, so that they can be checked.
+/// How long uploads sent in time may take to arrive after the end, so that they can be checked.
 const DRAIN: Duration = Duration::from_secs(12);
 
 /// Set when the run ends, for whatever reason.
@@ -41,7 +42,7 @@ impl Drop for Over {
     }
 }
 
-/// A run under way. Fields are dropped in this order: who uses something goes before it.
+/// A run in progress. Fields are dropped in this order, so users of a field precede it.
 pub(super) struct Conductor<'r> {
     what: &'r Play<'r>,
     stop: &'r Stop,
@@ -60,16 +61,16 @@ pub(super) struct Conductor<'r> {
     program_waits: bool,
     /// Kept open while the cost of our controller is counted.
     counting: Option<CountRunTime>,
-    /// Which controllers the sockets had, once they were asked.
+    /// The controllers of the sockets, once read.
     read_back: Option<ReadBack>,
-    /// Asked for just before the end.
+    /// The daemon's report, requested just before the end.
     daemon: Option<daemon::Report>,
-    /// At the same moment: marked packets that the client's kernel took in.
+    /// Packets with CE that the client's kernel has received, read at the same moment.
     received_ce: Option<u64>,
 }
 
 impl<'r> Conductor<'r> {
-    /// Time begins.
+    /// Starts the run at time zero.
     pub(super) fn begin(
         what: &'r Play<'r>,
         mut stage: Stage,
@@ -140,7 +141,7 @@ impl<'r> Conductor<'r> {
         Ok(())
     }
 
-    /// The client's program begins once it may.
+    /// Starts the client's program once it may begin.
     fn start_client(&mut self) -> Result<(), PlayError> {
         let Some(programs) = self.what.programs.as_ref().filter(|_| self.program_waits) else {
             return Ok(());
@@ -162,12 +163,12 @@ impl<'r> Conductor<'r> {
         self.stage.addressing.server.into()
     }
 
-    /// Until the end.
+    /// Runs until the end.
     pub(super) fn conduct(mut self) -> Result<Played, PlayError> {
         let lasts = self.what.plan.duration;
         let end = Instant::ZERO + lasts;
         self.go_on(Instant::ZERO + lasts.saturating_sub(LAST_WORD))?;
-        // Of a run that was ended early.
+        // For a run that was ended early.
         self.read_back();
         self.ask();
         self.go_on(end)?;
@@ -177,7 +178,7 @@ impl<'r> Conductor<'r> {
         self.take_down(ended)
     }
 
-    /// Until then, or until the run is ended early.
+    /// Runs until then, or until the run is ended early.
     fn go_on(&mut self, until: Instant) -> Result<(), PlayError> {
         while !self.is_over(until) {
             self.start_client()?;
@@ -190,7 +191,7 @@ impl<'r> Conductor<'r> {
         Ok(())
     }
 
-    /// What the daemon and the client's kernel say of the run, at one moment.
+    /// Reads the daemon's report and the kernel's counter at one moment.
     fn ask(&mut self) {
         self.daemon = self.stage.glue.report();
         let came = self
@@ -201,7 +202,7 @@ impl<'r> Conductor<'r> {
         self.received_ce = came.ok().flatten();
     }
 
-    /// Once: which controllers the sockets have.
+    /// Reads the controllers of the sockets, once.
     fn read_back(&mut self) {
         if self.what.programs.is_none() && self.read_back.is_none() {
             let (plan, hosts) = (self.what.plan, &self.stage.hosts);
@@ -217,7 +218,7 @@ impl<'r> Conductor<'r> {
         self.stop.is_stopped() || self.program_ended || self.stage.clock.now() >= until
     }
 
-    /// Flows end by themselves now; the links go on, so that what is under way arrives.
+    /// Waits for the flows, which end by themselves now. The links continue, so that data in flight arrives.
     fn await_flows(&mut self) -> Result<(), PlayError> {
         let limit = self.stage.clock.now() + DRAIN;
         while self.running > 0 && self.stage.clock.now() < limit {
@@ -252,7 +253,7 @@ impl<'r> Conductor<'r> {
             .programs
             .is_some()
             .then(|| programs_ended(programs, program_waits));
-        // The server's threads look at their sockets until they are told to stop.
+        // The server's threads poll their sockets until they are told to stop.
         stage.server = None;
         let per_ack = counting.and_then(|_| stage.controllers.per_ack(what.plan));
         let advised = stage.advised(what.plan);
@@ -281,11 +282,11 @@ impl<'r> Conductor<'r> {
         })
     }
 
-    /// Waits for a note and acts on it, and on all that have come with it.
+    /// Waits for a note, and acts on it and on all that are queued behind it.
     fn listen(&mut self, patience: Duration) -> Result<(), PlayError> {
         match self.stage.notes.recv_timeout(patience) {
             Ok(note) => self.hear(note)?,
-            // We hold a sender ourselves, so nobody can be disconnected.
+            // We hold a sender ourselves, so the channel cannot be disconnected.
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Ok(()),
         }
         while let Ok(note) = self.stage.notes.try_recv() {

@@ -1,8 +1,8 @@
-//! The senders' congestion controllers: the kernel's own are allowed in the lab's namespaces, ours are loaded for the run, under a name
-//! of the run's own, since names are the whole host's.
+//! The senders' congestion controllers. The kernel's own are allowed in the lab's namespaces. Ours are loaded
+//! for the run under a name of its own, because names are shared by the whole host.
 //!
-//! A controller acts where data is sent. Uploads are sent by the client, which is ours; everything else by the server, which has our
-//! controllers only if it runs slowhand.
+//! A controller acts where data is sent. The client, which is ours, sends uploads. The server sends
+//! everything else, and has our controllers only if it runs slowhand.
 //!
 //! # Checked by
 //! `tests/controllers.rs`: what sockets really use.
@@ -31,10 +31,10 @@ use wire::mobility;
 
 /// Where records of host-wide values are kept.
 const RUNTIME: &str = "/run/slowhand";
-/// What a stock kernel always has and allows.
+/// The controller that a stock kernel always has and allows.
 const STOCK: &str = "reno";
 
-/// Why a plan's controller cannot be its senders'.
+/// Why the plan's senders cannot use a controller.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "flow `{flow}` is sent by a stock server, which has no `{cc}`: let the server run slowhand (`server = \"slowhand\"`, or --set server=slowhand), or choose a controller of the kernel's"
@@ -46,19 +46,20 @@ pub struct StockSender {
     pub cc: String,
 }
 
-/// Why a controller of the kernel's cannot be used.
+/// Why a controller of the kernel cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "this kernel has no congestion controller `{cc}`; it has {has}, others may come with `modprobe tcp_{cc}`, and slowhand brings lia, olia, balia and cla"
 )]
 pub struct NoController {
-    /// What was asked for.
+    /// The requested controller.
     pub cc: String,
-    /// What there is.
+    /// The available controllers.
     pub has: String,
 }
 
-/// What the plan calls controllers, and what the kernel does during this run. Held for as long as sockets of the run may use them.
+/// The controllers of a run: the plan's names, and the kernel's names for them. Held as long as sockets of
+/// the run may use them.
 #[derive(Debug)]
 pub(super) struct Controllers {
     names: BTreeMap<String, String>,
@@ -67,7 +68,8 @@ pub(super) struct Controllers {
 }
 
 impl Controllers {
-    /// Finds out first whether the plan's senders can have what it asks for, then loads and allows it.
+    /// Checks first whether the plan's senders can have the requested controllers, then loads and allows
+    /// them.
     pub(super) fn prepare(plan: &Plan) -> Result<Self, PlayError> {
         if let Some(flow) = plan.flows.iter().find(|flow| !can_have(plan, flow)) {
             let cc = controller_of(plan, flow).to_owned();
@@ -101,7 +103,7 @@ impl Controllers {
                 })?;
                 let name = controller.name().to_string();
                 self.loaded.push(Arc::new(controller));
-                // Anybody may use it as it is, until another run writes a list without it.
+                // Any namespace may use it now, until another run writes a list without it.
                 self._permissions.extend(permission(&name)?);
                 name
             }
@@ -115,12 +117,12 @@ impl Controllers {
         Ok(())
     }
 
-    /// What the work per acknowledgement of the plan's controller took, as long as somebody counts.
+    /// CPU time per acknowledgement of the plan's controller, while it is measured.
     pub(super) fn per_ack(&self, plan: &Plan) -> Option<RunTime> {
         self.of_plan(plan)?.run_time().ok()
     }
 
-    /// The windows ordered from the plan's controller, if it is one that takes orders.
+    /// The windows ordered from the plan's controller, if it takes orders.
     pub(super) fn orders(&self, plan: &Plan) -> Option<&Orders> {
         self.of_plan(plan)?.orders()
     }
@@ -131,12 +133,14 @@ impl Controllers {
         self.loaded.iter().find(is_of_plan)
     }
 
-    /// The client's, for the daemon; nothing if it is one of the kernel's, which the namespace has already.
+    /// The client's controller, for the daemon; `None` if it is one of the kernel's, which the namespace has
+    /// already.
     pub(super) fn sender(&self, plan: &Plan) -> Option<Sender> {
         self.of_plan(plan).cloned().map(Sender::Coupled)
     }
 
-    /// Lets a server that runs slowhand with `cla` hear the client, and says what the client needs for it.
+    /// Lets a server that runs slowhand with `cla` listen to the client. Returns what the client needs for
+    /// it.
     pub(super) fn listen(
         &self,
         plan: &Plan,
@@ -164,12 +168,12 @@ impl Controllers {
         self.names.get(asked).map_or(asked, String::as_str)
     }
 
-    /// What new sockets of the client's namespace begin with.
+    /// Default controller of new sockets in the client's namespace.
     pub(super) fn at_client<'a>(&'a self, plan: &'a Plan) -> &'a str {
         self.kernel_name(&plan.cc)
     }
 
-    /// What new sockets of the server's namespace begin with.
+    /// Default controller of new sockets in the server's namespace.
     pub(super) fn at_server<'a>(&'a self, plan: &'a Plan) -> &'a str {
         if has(plan.server, &plan.cc) {
             self.kernel_name(&plan.cc)
@@ -178,12 +182,13 @@ impl Controllers {
         }
     }
 
-    /// What the kernel calls the controller of a flow's sender.
+    /// The kernel's name for the controller of a flow's sender.
     pub(super) fn of_flow<'a>(&'a self, plan: &'a Plan, flow: &'a Flow) -> &'a str {
         self.kernel_name(controller_of(plan, flow))
     }
 
-    /// What sockets really use, while they live: the kernel silently ignores an unknown name on an MPTCP socket.
+    /// Reads which controllers the sockets really use, while they live: the kernel silently ignores an
+    /// unknown name on an MPTCP socket.
     pub(super) fn read_back(&self, plan: &Plan, hosts: &Hosts, paths: &Paths) -> ReadBack {
         let flow = |index: usize| {
             let flow = &plan.flows[index];
@@ -209,17 +214,18 @@ fn sockets_of(netns: &Netns) -> Result<Vec<SocketController>, String> {
     sockets.map_err(|error| error.to_string())
 }
 
-/// Which controllers sockets really used, as the kernel said while they lived.
+/// The controllers that sockets really used, as the kernel reported while they lived.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadBack {
     /// How many sockets of each flow's sender had the flow's controller.
     pub confirmed: BTreeMap<String, usize>,
-    /// Those that had another one, or could not be read, in words.
+    /// Sockets that had another one, or could not be read, in words.
     pub strangers: Vec<String>,
 }
 
 impl ReadBack {
-    /// Of one host. Who sends a flow, `sends` tells its name and controller, is to have that; who sends none, any of the `usual`.
+    /// Checks the sockets of one host. If a socket sends a flow, `sends` returns the flow's name and
+    /// controller, and the socket must use that controller. Other sockets may use any of the `usual` ones.
     fn take<'f>(
         &mut self,
         host: &str,
@@ -274,7 +280,7 @@ fn has(server: Server, cc: &str) -> bool {
     server == Server::Slowhand || Coupled::from_id(cc).is_none()
 }
 
-/// Under a name that no other run on this host has.
+/// Loads a controller under a name that no other run on this host has.
 fn load(coupled: Coupled) -> Result<Controller, CcError> {
     loop {
         match Controller::load(coupled, &own_name(coupled)) {
@@ -284,7 +290,7 @@ fn load(coupled: Coupled) -> Result<Controller, CcError> {
     }
 }
 
-/// The next of 36⁴ names, beginning at a place that depends on the process.
+/// The next of 36⁴ names, starting at one that depends on the process.
 fn own_name(coupled: Coupled) -> ControllerName {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = std::process::id()
@@ -296,7 +302,7 @@ fn own_name(coupled: Coupled) -> ControllerName {
 }
 
 fn exists(cc: &str) -> Result<(), PlayError> {
-    // A kernel that does not tell answers when the controller is set.
+    // If the kernel does not list its controllers, setting one shows whether it exists.
     let available = sysctl::read(&Key::new("net.ipv4.tcp_available_congestion_control")).unwrap_or_default();
     let names: Vec<&str> = available.split_whitespace().collect();
     if names.is_empty() || names.contains(&cc) {
@@ -306,7 +312,8 @@ fn exists(cc: &str) -> Result<(), PlayError> {
     Err(super::PlanError::from(NoController { cc, has }).into())
 }
 
-/// Only `reno` and what the host allows may be used in its namespaces; another controller is allowed for as long as runs need it.
+/// Allows another controller for as long as runs need it. The host's namespaces may use only `reno` and what
+/// the host allows.
 fn permission(cc: &str) -> Result<Option<Shared>, PlayError> {
     let refused = |source| PlayError::Controller {
         cc: cc.to_owned(),
@@ -364,7 +371,7 @@ mod tests {
             ]
         );
         assert!(bad.confirmed.is_empty(), "{bad:?}");
-        // The rival's controller is no excuse for the connection's.
+        // A rival flow's controller does not excuse the connection's.
         assert_eq!(read(&["slow_lia", STOCK], "slow_lia").strangers.len(), 1);
     }
 

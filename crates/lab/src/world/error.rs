@@ -13,7 +13,7 @@ use std::io;
 use thiserror::Error;
 use trace::PolicyError;
 
-/// Why a run could not be played to its end. Everything that was made is gone again.
+/// Why a run could not be played to its end. Everything that was created has been removed.
 #[derive(Debug, Error)]
 pub enum PlayError {
     /// The plan.
@@ -22,7 +22,7 @@ pub enum PlayError {
     /// The policy.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// The congestion controller is not allowed in namespaces, and could not be.
+    /// The congestion controller is not allowed in namespaces, and could not be allowed.
     #[error("allowing the congestion controller `{cc}` in the lab's namespaces")]
     Controller {
         /// Its name.
@@ -38,13 +38,13 @@ pub enum PlayError {
         /// Why.
         source: CcError,
     },
-    /// The kernel does not count.
+    /// The kernel does not measure BPF programs.
     #[error("the kernel does not count what BPF programs cost; counting needs CAP_SYS_ADMIN: run as root")]
     Counting(#[source] io::Error),
-    /// The server has no use for what it hears.
+    /// The server's controller cannot use the signals that it receives.
     #[error("the server's congestion controller")]
     Advice(#[from] AdviceError),
-    /// The server does not hear the client.
+    /// The server cannot listen to the client.
     #[error("the server's ear for the client's signals")]
     Listen(#[from] ListenError),
     /// The hosts.
@@ -56,7 +56,7 @@ pub enum PlayError {
     /// A link could not be plugged in or out.
     #[error(transparent)]
     Plug(#[from] PlugError),
-    /// The monitor interfaces cannot be listened to.
+    /// The monitor interfaces cannot be opened.
     #[error(transparent)]
     Capture(#[from] linux::capture::OpenError),
     /// The server.
@@ -85,7 +85,7 @@ pub enum PlayError {
     /// A program.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// A fault was applied, and packets passed all the same: nothing measured in this run means anything.
+    /// A fault was applied, yet packets passed: no measurement of this run is valid.
     #[error("the fault on `{link}` at {at} let {passed} packets pass; the run is void, please report it")]
     FaultHadNoEffect {
         /// Which link.

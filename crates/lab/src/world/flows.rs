@@ -1,4 +1,4 @@
-//! The applications of a run: a thread for each flow, in the client's namespace.
+//! The applications of a run: one thread per flow, in the client's namespace.
 
 use super::PlayError;
 use super::controllers::Controllers;
@@ -17,10 +17,10 @@ use std::thread::JoinHandle;
 use trace::PolicyName;
 use units::{Bitrate, Bytes, Duration, Instant, Rng};
 
-/// Of UDP and IPv4.
+/// Headers of UDP and IPv4.
 const HEADERS: Bytes = Bytes::new(28);
 
-/// What all flows of a run have in common.
+/// What all flows of a run share.
 pub(super) struct Common<'c> {
     pub(super) plan: &'c Plan,
     pub(super) policy: &'c PolicyName,
@@ -36,7 +36,7 @@ pub(super) struct Common<'c> {
     pub(super) watchlist: Watchlist,
 }
 
-/// What a flow is called in looks, traces and results.
+/// The names of flows in polls, traces and results.
 pub(super) fn names(plan: &Plan, policy: &PolicyName, seed: u64) -> Vec<FlowName> {
     let name = |flow: &scenario::Flow| FlowName {
         seed: content_seed(seed, &flow.name),
@@ -55,7 +55,7 @@ pub(super) fn content_seeds(plan: &Plan, seed: u64) -> impl Iterator<Item = u64>
     plan.flows.iter().map(move |flow| content_seed(seed, &flow.name))
 }
 
-/// Every flow has content of its own, and its seed is its name on the wire.
+/// The seed of a flow's own content. It identifies the flow on the wire.
 fn content_seed(seed: u64, flow: &str) -> u64 {
     Rng::named(seed, &format!("flow/{flow}")).next_u64()
 }
@@ -69,7 +69,7 @@ fn link_of(flow: &scenario::Flow, plan: &Plan, policy: &PolicyName) -> Option<us
 }
 
 impl Common<'_> {
-    /// Starts all but those that the models carry by themselves; each waits for its own start.
+    /// Starts all flows except those that the models carry. Each waits for its own start.
     pub(super) fn start(&self) -> Result<Vec<JoinHandle<()>>, PlayError> {
         let own =
             (0..self.plan.flows.len()).filter(|&index| !others::has(self.plan, &self.plan.flows[index]));
@@ -89,7 +89,7 @@ impl Common<'_> {
                 Ok(()) => traffic::run(&task, &server, &tell),
                 Err(error) => Err(error.into()),
             };
-            // Nobody listens when the run was given up.
+            // Nobody listens if the run was aborted.
             let _ = notes.send(Note::FlowEnded(index, Box::new(outcome)));
         };
         let thread = std::thread::Builder::new().name("lab-flow".into());
@@ -122,7 +122,8 @@ impl Common<'_> {
     }
 }
 
-/// A saturated sender of datagrams keeps the queue in front of what is slowest behind it full: it offers a tenth more than that takes.
+/// Sets the rate of a saturated sender of datagrams. It offers a tenth more than the slowest bottleneck
+/// behind it takes, to keep the queue there full.
 fn paced(flow: &scenario::Flow, plan: &Plan) -> Work {
     match (flow.transport, flow.work) {
         (
@@ -145,7 +146,7 @@ fn paced(flow: &scenario::Flow, plan: &Plan) -> Work {
     }
 }
 
-/// The most that a link takes from the side of the sender.
+/// The highest rate that a link takes from the sender's side.
 fn taken(link: &LinkKind, way: Way) -> Bitrate {
     let up = way == Way::Up;
     match link {
@@ -156,13 +157,13 @@ fn taken(link: &LinkKind, way: Way) -> Bitrate {
     }
 }
 
-/// Nothing goes faster over the air than this.
+/// The highest rate over the air.
 fn air(ap: &AccessPoint) -> Bitrate {
     let fastest = ap.standard.rates_kbps().iter().max();
     fastest.map_or(Bitrate::ZERO, |&kbps| Bitrate::from_kbps(kbps.into()))
 }
 
-/// Sleeps in pieces, so that a stop is seen.
+/// Sleeps in short pieces, so that it notices a stop.
 fn wait_until(begin: Instant, task: &Task) {
     const PIECE: units::Duration = units::Duration::from_millis(20);
     while !task.stop.load(std::sync::atomic::Ordering::Relaxed) {

@@ -1,5 +1,5 @@
-//! What stands between a link model and the client's kernel on a real host: the driver that has a carrier or not, the DHCP client
-//! that has an address or not, and the ear for beacons.
+//! Connects a link model to the client's kernel, as three parts do on a real host: the driver that sets the
+//! carrier, the DHCP client that sets the address, and the listener for beacons.
 
 use crate::emulator::{Command, Commands};
 use crate::hosts::{PlugError, Plugs};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Dbm, Duration};
 
-/// How long the daemon may take to say what it knows.
+/// How long the daemon may take to report what it knows.
 const REPORT_PATIENCE: Duration = Duration::from_secs(1);
 
 /// All links of the client.
@@ -45,17 +45,17 @@ impl Glue {
         }
     }
 
-    /// Everything the daemon knows, unless it is too busy to say.
+    /// The daemon's report, unless it is too busy to answer.
     pub(super) fn report(&self) -> Option<daemon::Report> {
         self.inlet.report(REPORT_PATIENCE).ok()
     }
 
-    /// A way to tell the engine more.
+    /// A handle for more inputs to the engine.
     pub(super) fn inlet(&self) -> InletSender {
         self.inlet.clone()
     }
 
-    /// Whether a link has an address now: changes as the run goes on.
+    /// Whether a link has an address now; the value changes as the run continues.
     pub(super) fn usable(&self, link: usize) -> Arc<AtomicBool> {
         Arc::clone(&self.links[link].usable)
     }
@@ -70,7 +70,7 @@ impl Glue {
         self.plugs.link_with(address)
     }
 
-    /// The model's state becomes the kernel's.
+    /// Applies the model's state to the kernel.
     pub(super) fn state(&mut self, link: usize, state: LinkState) -> Result<(), PlugError> {
         if self.links[link].spec.role == policy::Role::Never {
             return Ok(());
@@ -93,7 +93,7 @@ impl Glue {
         self.plugs.take_address(link)
     }
 
-    /// The link gives out another address from now on, and at once if it has given one.
+    /// Makes the link hand out a different address from now on, and at once if the client has one.
     pub(super) fn renew(&mut self, link: usize, emulator: &Commands) -> Result<(), PlugError> {
         let had_one = self.plugs.address(link).is_some();
         self.plugs.take_address(link)?;
@@ -105,17 +105,17 @@ impl Glue {
         Ok(())
     }
 
-    /// The engine hears how full the air of a link's channel is.
+    /// Reports to the engine how busy a link's channel is.
     pub(super) fn survey(&self, link: usize, sight: Sight) {
         let id = LinkId(link as u16);
         let _ = self.inlet.send(Input::Link(id, LinkEvent::Survey(sight)));
     }
 
-    /// The engine hears a beacon; of a link that was never heard before it learns that it is there.
+    /// Reports a beacon to the engine. The first beacon of a link also reports that the link exists.
     pub(super) fn beacon(&mut self, link: usize, signal: Dbm) {
         let known = &mut self.links[link];
         let id = LinkId(link as u16);
-        // A daemon that has ended wants to hear nothing; why it ended is told elsewhere.
+        // A daemon that has ended needs no input; the reason why it ended is reported elsewhere.
         if !std::mem::replace(&mut known.heard, true) {
             let _ = self
                 .inlet

@@ -1,4 +1,4 @@
-//! A scenario's network as the lab plays it: how finely, and what it refuses.
+//! A scenario's network as the lab plays it: its level of detail, and what the lab refuses.
 
 use super::{NoController, StockSender, others};
 use links::air;
@@ -7,32 +7,32 @@ use scenario::{AccessPoint, Plan, Rules, Thing, Thresholds, models};
 use std::collections::BTreeSet;
 use thiserror::Error;
 
-/// Why a plan cannot be played here although it is a good one.
+/// Why a valid plan cannot be played here.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PlanError {
     /// The sender does not have the controller.
     #[error(transparent)]
     Sender(#[from] StockSender),
-    /// Nobody has it.
+    /// No host has the controller.
     #[error(transparent)]
     Controller(#[from] NoController),
-    /// Kernels answer, and the fair queue knows one direction only.
+    /// Kernels reply, but the fair queue models one direction only.
     #[error(
         "`medium = \"wfq\"` is for virtual time: packets go one way only there; remove it, or play the scenario with `--world sim`"
     )]
     Coarse,
-    /// A radio that sleeps wakes for the beacons of one.
+    /// A sleeping radio wakes for the beacons of one access point.
     #[error(
         "`{walker}` saves power, and channel {channel} has several access points, of which a radio that sleeps wakes for the beacons of one; remove \
          `power_save`, or move all but one of them to other channels"
     )]
     SleepsTwice {
-        /// Who.
+        /// The walker.
         walker: String,
         /// The channel.
         channel: u8,
     },
-    /// Others stand still.
+    /// Walkers other than the client must stand still.
     #[error(
         "`{0}` walks, and the lab moves the client only; give `{0}` one place, `at_m = [x, y]`, or play the scenario with `--world sim`"
     )]
@@ -43,7 +43,7 @@ pub enum PlanError {
 }
 
 impl PlanError {
-    /// What of the plan it is about; `None`: no one thing.
+    /// The part of the plan that it is about; `None`: no single part.
     pub fn about(&self) -> Option<Thing<'_>> {
         match self {
             Self::Walks(walker) => Some(Thing::Walker(walker)),
@@ -68,7 +68,7 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
     })
 }
 
-/// A radio that sleeps wakes for the beacons of one access point.
+/// Refuses several access points on the channel of a sleeping radio, which wakes for the beacons of one.
 fn refuse_two_beacons(plan: &Plan) -> Result<(), PlanError> {
     let Some(client) = plan.walkers.first().filter(|client| client.power_save) else {
         return Ok(());
@@ -83,7 +83,7 @@ fn refuse_two_beacons(plan: &Plan) -> Result<(), PlanError> {
     }
 }
 
-/// Every frame where a plan says so, or asks for what exchanges do not have.
+/// Models every frame if a plan says so, or needs what the coarse medium lacks.
 fn medium(plan: &Plan) -> Medium {
     let usual = Thresholds::default();
     let finer = |ap: &AccessPoint| {

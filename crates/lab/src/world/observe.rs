@@ -1,4 +1,4 @@
-//! What the daemon does, as events of a trace.
+//! Translates what the daemon does into events of a trace.
 
 use linux::daemon::Observation;
 use policy::{Action, ConnEvent, ConnId, Input, LinkId, Note, SubflowEvent as Fate, SubflowId};
@@ -11,7 +11,8 @@ use units::Instant;
 pub(super) struct Observer {
     links: Vec<String>,
     subflows: BTreeMap<SubflowId, Known>,
-    /// Why each connection's window is as it is; that comes before it, and where it is not worth a word, not again.
+    /// The reason for each connection's window. It arrives before the window. If a reason is not worth
+    /// reporting, no new one arrives.
     whys: BTreeMap<ConnId, String>,
 }
 
@@ -31,7 +32,7 @@ impl Observer {
         }
     }
 
-    /// The event that an observation is, if it is one.
+    /// The event for an observation, if it has one.
     pub(super) fn event(&mut self, now: Instant, observation: &Observation<'_>) -> Option<Event> {
         let what = match observation {
             Observation::Told(Input::Subflow(id, fate)) => self.fate(*id, *fate)?,
@@ -72,7 +73,8 @@ impl Observer {
         }
     }
 
-    /// Told once, whoever ended it: of those that it ends itself the daemon is told nothing more.
+    /// Reports the end of a subflow once, whoever ended it. The daemon receives no further report of those
+    /// that it ends itself.
     fn gone(&mut self, id: SubflowId) -> Option<What> {
         let known = self.subflows.remove(&id)?;
         Some(self.subflow(known.conn, known.link, SubflowEvent::Closed, known.backup))
@@ -185,7 +187,7 @@ mod tests {
         assert_eq!(told(Observation::Told(&closed)), None, "once");
     }
 
-    /// Also those that are not worth a word: room for what waits for lost bytes comes and goes.
+    /// Includes windows not worth reporting: room for out-of-order bytes behind a loss comes and goes.
     #[test]
     fn every_window_is_in_the_trace_with_its_reason() {
         let mut observer = Observer::new(vec!["wire".to_owned()]);
@@ -213,7 +215,7 @@ mod tests {
         }
     }
 
-    /// What bounds an upload is told in a sentence, as a window is.
+    /// The limit of an upload is reported in a sentence, as a window is.
     #[test]
     fn why_little_may_wait_unsent_is_in_the_trace() {
         let mut observer = Observer::new(vec!["wifi".to_owned()]);

@@ -1,10 +1,12 @@
-//! Flows that the models carry by themselves: the datagrams of other walkers, and those to everyone. No kernel of the lab sends or receives them; on
-//! the air they are as all others.
+//! Flows that the models carry without a kernel: the datagrams of other walkers, and broadcasts. No kernel of
+//! the lab sends or receives them. On the air they are like all others.
 //!
 //! # Where we differ, and why
-//! 1. Who has such a flow stands still: the lab moves the client only.
-//! 2. The wire behind the access point is a pace, as in virtual time: nothing waits in its queue. What goes up ends at the access point.
-//! 3. Programs in place of the scenario's flows (`--shell`) leave these as they are: somebody to share the air with.
+//! 1. A walker with such a flow stands still: the lab moves the client only.
+//! 2. The wire behind the access point is a rate, as in virtual time: it has no queue. Upstream datagrams end
+//!    at the access point.
+//! 3. If programs replace the scenario's flows (`--shell`), these flows stay, so that the client shares the
+//!    air.
 //!
 //! # Checked by
 //! `tests`; `links`' `exact::background`; `cli`'s `tests/both_worlds.rs`.
@@ -16,10 +18,10 @@ use scenario::{AccessPoint, Flow, LinkKind, Pace, Plan, Transport, Walker, Way, 
 use trace::FlowMeter;
 use units::{Bytes, Duration, Instant};
 
-/// Of UDP and IPv4.
+/// Headers of UDP and IPv4.
 const HEADERS: Bytes = Bytes::new(28);
 
-/// The flows that the models carry by themselves, each with its place in the plan.
+/// The flows that the models carry without a kernel, each with its index in the plan.
 pub(super) fn flows(plan: &Plan) -> impl Iterator<Item = (usize, &Flow)> {
     let all = plan.flows.iter().enumerate();
     all.filter(|(_, flow)| sent(plan, flow).is_some())
@@ -30,12 +32,12 @@ pub(super) fn has(plan: &Plan, flow: &Flow) -> bool {
     sent(plan, flow).is_some()
 }
 
-/// The link that such a flow goes over.
+/// The link that carries such a flow.
 pub(super) fn link<'p>(plan: &'p Plan, flow: &Flow) -> &'p str {
     sent(plan, flow).map_or("", |sent| &plan.links[sent.over].name)
 }
 
-/// What measures them.
+/// The meters of these flows.
 pub(super) fn meters(plan: &Plan) -> emulator::Background {
     let meter = |(_, flow): (usize, &Flow)| FlowMeter::new(&flow.name, Instant::ZERO + flow.start);
     emulator::Background::new(flows(plan).map(meter).collect(), Instant::ZERO + plan.duration)
@@ -67,7 +69,7 @@ fn sent<'p>(plan: &'p Plan, flow: &Flow) -> Option<Sent<'p>> {
     })
 }
 
-/// All of it, as the models take it.
+/// All of these flows, in the form of the models.
 pub(super) fn background(plan: &Plan) -> Result<Background, PlanError> {
     let mut background = Background::default();
     let mut known = Vec::new();
@@ -104,7 +106,7 @@ pub(super) fn background(plan: &Plan) -> Result<Background, PlanError> {
 }
 
 impl Sent<'_> {
-    /// From one datagram to the next at the access point: not faster than the wire behind it.
+    /// Time between datagrams at the access point: not faster than the wire behind it.
     fn every(&self) -> Option<Duration> {
         let own = match self.pace {
             Pace::Saturated => None,
@@ -117,7 +119,7 @@ impl Sent<'_> {
         own.max(least)
     }
 
-    /// The most that its air can take.
+    /// The highest rate of its air.
     fn fastest(&self) -> units::Bitrate {
         let ht = self.ap.ht.and_then(|ht| {
             let mode = units::wifi::ht::Mode::new(ht.streams * 8 - 1, ht.width, ht.guard)?;
@@ -128,7 +130,7 @@ impl Sent<'_> {
         ht.unwrap_or(units::Bitrate::from_kbps(legacy))
     }
 
-    /// On the wire.
+    /// Delay on the wire.
     fn delay(&self) -> Duration {
         match self.way {
             Way::Down => self.ap.backhaul.rtt / 2,
@@ -137,7 +139,7 @@ impl Sent<'_> {
     }
 }
 
-/// Somebody on the channel of that link's access point.
+/// A station on the channel of that link's access point.
 fn other(walker: &Walker, link: usize) -> Result<OtherStation, PlanError> {
     let first = walker.position(Duration::ZERO);
     if walker.way.iter().any(|waypoint| waypoint.point != first) {

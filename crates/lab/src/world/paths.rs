@@ -1,7 +1,7 @@
-//! What each link has carried of each flow, from looks at the sockets of both ends.
+//! What each link has carried of each flow, from polls of the sockets at both ends.
 //!
 //! # Checked by
-//! `tests`: what is told, and when; `tests/world.rs`: a run's books.
+//! `tests`: what is reported, and when; `tests/world.rs`: a run's totals.
 
 use super::glue::Glue;
 use crate::emulator::Marks;
@@ -12,36 +12,36 @@ use std::net::SocketAddr;
 use trace::{PathUse, What};
 use units::{Bytes, Duration};
 
-/// A flow, as looks name it and as people do.
+/// A flow: its identifier in polls, and its name.
 #[derive(Debug, Clone)]
 pub(super) struct FlowName {
     pub(super) seed: u64,
     pub(super) name: String,
-    /// Who sends what counts.
+    /// The end that sends the data.
     pub(super) sender: End,
-    /// It asked for MPTCP.
+    /// Whether it requested MPTCP.
     pub(super) multipath: bool,
 }
 
-/// The books of a run.
+/// The accounts of a run.
 #[derive(Debug)]
 pub(super) struct Paths {
     flows: Vec<FlowName>,
     links: Vec<String>,
     subflows: BTreeMap<(usize, SocketAddr, SocketAddr), Carried>,
-    /// Subflows whose addresses and ports a later one has.
+    /// Subflows whose addresses and ports a later subflow has reused.
     replaced: Vec<(usize, Carried)>,
     /// The client's token of each flow's connection.
     tokens: BTreeMap<usize, u32>,
-    /// How many looks in a row found each flow's client without a token.
+    /// How many polls in a row found each flow's client without a token.
     tokenless: BTreeMap<usize, u32>,
     told: BTreeMap<(usize, usize), Told>,
 }
 
-/// Looks without a token in a row, ten a second, that make a fall-back.
+/// Polls without a token in a row, ten a second, that count as a fallback.
 const FALLEN_AFTER: u32 = 10;
 
-/// What a subflow has carried up to the last look.
+/// What a subflow has carried up to the last poll.
 #[derive(Debug, Clone, Copy)]
 struct Carried {
     link: usize,
@@ -52,7 +52,8 @@ struct Carried {
     ssthresh: Option<u32>,
 }
 
-/// What was told last of a flow and a link. A subflow whose link has gone sends again and is acknowledged nothing.
+/// The last report of a flow and a link. A subflow whose link has died retransmits and receives no
+/// acknowledgements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Told {
     bytes: u64,
@@ -64,7 +65,7 @@ struct Told {
 struct Total {
     bytes: u64,
     retransmits: u64,
-    /// Of a link with several subflows, the longest; and the windows of that one.
+    /// For a link with several subflows: the longest RTT, and the windows of that subflow.
     srtt: Duration,
     cwnd: u32,
     ssthresh: Option<u32>,
@@ -83,7 +84,7 @@ impl Paths {
         }
     }
 
-    /// Takes looks in; tells what is new.
+    /// Processes polls. Returns what is new.
     pub(super) fn take(&mut self, looks: &[Look], glue: &Glue) -> Vec<What> {
         let mut levels = Vec::new();
         for look in looks {
@@ -108,7 +109,8 @@ impl Paths {
         events
     }
 
-    /// What is queued at the server, or held at the end that receives: at the server both, of which the queue is told.
+    /// The server's queue, or the out-of-order bytes of the receiving end. The server's socket has both; of
+    /// these the queue is reported.
     fn level(&self, flow: usize, look: &Look) -> Option<What> {
         let conn = *self.tokens.get(&flow)?;
         if look.end != self.flows[flow].sender {
@@ -154,7 +156,7 @@ impl Paths {
         let before = self
             .subflows
             .insert((flow, subflow.local, subflow.remote), carried);
-        // Of one socket, neither ever becomes less.
+        // Neither value of one socket ever decreases.
         let is_another =
             |before: &Carried| before.bytes > carried.bytes || before.retransmits > carried.retransmits;
         self.replaced
@@ -170,7 +172,7 @@ impl Paths {
         found.map(|&(flow, ..)| flow)
     }
 
-    /// Everything carried, and for which flow.
+    /// Everything carried, each with its flow.
     fn all(&self) -> impl Iterator<Item = (usize, Carried)> {
         let living = self
             .subflows
@@ -179,7 +181,7 @@ impl Paths {
         living.chain(self.replaced.iter().copied())
     }
 
-    /// Totals per flow and link that have changed.
+    /// Totals per flow and link that have changed since the last report.
     fn news(&mut self) -> Vec<What> {
         let mut totals: BTreeMap<(usize, usize), Total> = BTreeMap::new();
         for (flow, carried) in self.all() {
@@ -220,7 +222,8 @@ impl Paths {
         events
     }
 
-    /// What the links carried of a flow, and what of it they `marked`, or the client on arrival, of each link so many.
+    /// What each link carried of a flow, with its CE marks. The links `marked` some packets; the client
+    /// marked others on arrival, counted per link.
     pub(super) fn of_flow(&self, flow: usize, marked: &Marks, on_arrival: &[u64]) -> Vec<PathUse> {
         let mut uses: Vec<PathUse> = Vec::new();
         for (index, link) in self.links.iter().enumerate() {
@@ -243,7 +246,8 @@ impl Paths {
         uses
     }
 
-    /// A flow's share of the packets that the client marked as they arrived by a link: it marks every so many, whosever they are.
+    /// A flow's share of the packets that the client marked on arrival by a link. The client marks every nth
+    /// packet, whichever flow it belongs to.
     fn share(&self, flow: usize, link: usize, marked: u64) -> u64 {
         if self.flows[flow].sender == End::Client {
             return 0;
@@ -258,7 +262,7 @@ impl Paths {
         share.checked_div(u128::from(all)).unwrap_or(0) as u64
     }
 
-    /// Packets of a flow that a link has marked, or took in marked, on their way to the receiver.
+    /// Packets of a flow that a link has marked, or received already marked, on their way to the receiver.
     fn marks(&self, flow: usize, link: usize, marked: &Marks) -> u64 {
         let sender = self.flows[flow].sender;
         let of_it = self
@@ -279,7 +283,8 @@ impl Paths {
         ports.iter().filter_map(count).sum()
     }
 
-    /// Flows that asked for MPTCP and were carried by plain TCP. A connection that opens or closes has no token for a moment.
+    /// Flows that requested MPTCP and were carried by plain TCP. A connection that opens or closes has no
+    /// token for a moment.
     pub(super) fn fell_back(&self) -> impl Iterator<Item = &str> {
         let lasting = self.tokenless.iter().filter(|(_, looks)| **looks >= FALLEN_AFTER);
         let flows = lasting.map(|(flow, _)| &self.flows[*flow]);

@@ -1,7 +1,8 @@
-//! When the client's program begins: as soon as a user would begin it, once there is a way to the server and the server is there.
+//! Decides when the client's program begins: as soon as a user would start it, once there is a route to the
+//! server and the server listens.
 //!
 //! # Checked by
-//! `tests/shell.rs`: a server that takes its time is waited for.
+//! `tests/shell.rs`: the program waits for a slow server.
 
 use crate::hosts::Hosts;
 use linux::diag::{Diag, States};
@@ -9,15 +10,16 @@ use linux::netns::Netns;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use units::{Duration, Instant};
 
-/// How long it waits for a way to the server.
+/// How long it waits for a route to the server.
 const ROUTE_PATIENCE: Duration = Duration::from_secs(10);
-/// How long it waits at most for one of the servers to listen, and for which part of the run.
+/// How long it waits at most for one of the servers to listen: this time or this part of the run, whichever
+/// is shorter.
 const SERVER_PATIENCE: Duration = Duration::from_secs(5);
 const PART: u32 = 4;
-/// Any port does for looking up a route.
+/// The port for looking up a route; any will do.
 const DISCARD: u16 = 9;
 
-/// Whether it may begin now; `serving`: how long servers will run, if there are any.
+/// Whether the client's program may begin now. `serving`: how long servers will run, if there are any.
 pub(super) fn may_begin(now: Instant, hosts: &Hosts, server: IpAddr, serving: Option<Duration>) -> bool {
     let waited = now.since(Instant::ZERO);
     let patience = serving.map(|lasts| SERVER_PATIENCE.min(lasts / PART));
@@ -39,7 +41,8 @@ fn listens(netns: &Netns) -> bool {
     netns.run(look).is_ok_and(|found| found)
 }
 
-/// Whether there is a UDP socket in the calling thread's namespace, by a table whose first line is its head.
+/// Whether the calling thread's namespace has a UDP socket, according to a table whose first line is its
+/// header.
 fn has_udp(table: &str) -> bool {
     let text = std::fs::read_to_string(format!("/proc/thread-self/net/{table}"));
     text.is_ok_and(|text| text.lines().count() > 1)

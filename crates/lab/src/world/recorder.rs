@@ -14,7 +14,7 @@ use scenario::Plan;
 use trace::{Event, Run, RunRecord, RunStart, What};
 use units::Instant;
 
-/// The record of a run under way.
+/// The record of a run in progress.
 pub(super) struct Recorder<'r> {
     what: &'r Play<'r>,
     /// Sees every event as it happens.
@@ -22,7 +22,7 @@ pub(super) struct Recorder<'r> {
     events: Vec<Event>,
     paths: Paths,
     radios: Radios,
-    /// By the place of the flow in the plan.
+    /// By index of the flow in the plan.
     outcomes: Vec<Option<Outcome>>,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Recorded {
 }
 
 impl<'r> Recorder<'r> {
-    /// An empty record with room for the outcomes of so many flows.
+    /// Creates an empty record with room for the outcomes of this many flows.
     pub(super) fn new(
         what: &'r Play<'r>,
         names: Vec<FlowName>,
@@ -133,7 +133,8 @@ impl<'r> Recorder<'r> {
                 self.record(at, What::Position { x_m, y_m });
             }
             E::Fault { at, link, fault } => {
-                // A black hole is seen when it swallows something; everything else takes effect by being told.
+                // A black hole takes effect when it drops a packet; every other fault takes effect when it is
+                // applied.
                 let applied = fault != Fault::Blackhole(true);
                 self.fault(at, link, fault, applied);
             }
@@ -211,7 +212,7 @@ impl<'r> Recorder<'r> {
             events: &self.events,
         };
         let run = sources.run();
-        // What was under way at the end may have arrived later.
+        // Data in flight at the end may have arrived later.
         let last = self.events.last().map_or(ended, Event::at).max(ended);
         let summary = Box::new(run.clone());
         self.record(last, What::RunEnd { summary });
@@ -239,7 +240,7 @@ impl<'r> Recorder<'r> {
     }
 }
 
-/// What came of the flows that no kernel carried.
+/// Keeps the outcomes of the flows that no kernel carried.
 fn keep_others(plan: &Plan, report: &Report, ended: Instant, outcomes: &mut [Option<Outcome>]) {
     for ((index, _), meter) in others::flows(plan).zip(&report.background) {
         let mut meter = meter.clone();

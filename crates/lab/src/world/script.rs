@@ -1,4 +1,4 @@
-//! What happens by itself in a run: the client's walk and the faults, as the emulator's schedule.
+//! The script of a run: the client's walk and the faults, as the emulator's schedule.
 
 use crate::emulator::{Scheduled, Step, Whom};
 use links::{Fault, LinkId};
@@ -6,7 +6,7 @@ use scenario::models::position;
 use scenario::{Effect, Plan, Walker};
 use units::{Duration, Instant};
 
-/// The client's place is told this often while it walks.
+/// Interval between updates of the client's position while it walks.
 const STRIDE: Duration = Duration::from_millis(100);
 
 /// The whole script of a run with this seed, in the order of time.
@@ -24,7 +24,7 @@ pub fn script(plan: &Plan, seed: u64) -> Vec<Scheduled> {
         .map(|client| walk(client, plan.duration))
         .unwrap_or_default();
     let mut all: Vec<Scheduled> = walk.into_iter().chain(faults).collect();
-    // Stable: what the timeline says of one moment stays in its order.
+    // The sort is stable: steps of the timeline at one moment keep their order.
     all.sort_by_key(|scheduled| scheduled.at);
     all
 }
@@ -46,7 +46,7 @@ const fn step(whom: Whom, effect: Effect) -> Step {
     }
 }
 
-/// Where the client is every [`STRIDE`], as long as it moves.
+/// The client's position every [`STRIDE`], as long as it moves.
 fn walk(client: &Walker, duration: Duration) -> Vec<Scheduled> {
     let strides = (duration.as_nanos() / STRIDE.as_nanos()) as u32;
     let mut here = client.position(Duration::ZERO);

@@ -1,4 +1,4 @@
-//! Everything that a run needs before its time begins.
+//! Prepares everything that a run needs before time zero.
 
 use super::brain::{Brain, Wiring};
 use super::choice::{engine_policy, spec};
@@ -25,23 +25,23 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use units::Duration;
 
-/// Where our server listens.
+/// The port of our server.
 const PORT: u16 = 5_001;
-/// Time zero is this far ahead when the daemon is started: enough for it to load its programs and to find its links. Being late is no harm but to the first
-/// moments of the run.
+/// How far ahead time zero is when the daemon starts: enough for it to load its programs and to find its
+/// links. Being late harms only the first moments of the run.
 const RUN_UP: Duration = Duration::from_millis(400);
-/// The same on a busy machine, by how long it took to build the hosts.
+/// The same on a busy machine, as a multiple of the time that building the hosts took.
 const RUN_UP_FOR_BUILDING: u32 = 4;
 const LONGEST_RUN_UP: Duration = Duration::from_secs(10);
 
-/// A run before time zero. Fields are dropped in this order: who uses something goes before it.
+/// A run before time zero. Fields are dropped in this order, so users of a field precede it.
 pub(super) struct Stage {
     pub(super) brain: Brain,
     pub(super) server: Option<Arc<Server>>,
     pub(super) glue: Glue,
     pub(super) ports: Vec<Port>,
     pub(super) hosts: Hosts,
-    /// Until the emulator has it.
+    /// The link models, until the emulator has them.
     pub(super) network: Option<Network>,
     pub(super) config: NetworkConfig,
     pub(super) addressing: Addressing,
@@ -49,12 +49,12 @@ pub(super) struct Stage {
     pub(super) clock: Clock,
     pub(super) notes: Receiver<Note>,
     pub(super) tell: Sender<Note>,
-    /// The server's ear for the client, if it has one.
+    /// The server's listener for the client's signals, if it has one.
     pub(super) listener: Option<Listener>,
     pub(super) controllers: Controllers,
     /// The client's monitor interfaces, until the emulator has them.
     pub(super) monitor: Option<Feed>,
-    /// Who listens to them.
+    /// The listener on these interfaces.
     pub(super) ears: Option<Ears>,
 }
 
@@ -126,7 +126,8 @@ impl Stage {
         })
     }
 
-    /// Where somebody listens to a monitor interface, a driver's counts of the air of its channel are asked for too.
+    /// If there is a listener on the monitor interfaces, also reports a driver's counters of the channel's
+    /// air.
     pub(super) fn survey(&self, samples: &[LinkSample]) {
         if self.ears.is_none() {
             return;
@@ -152,14 +153,14 @@ impl Stage {
         }
     }
 
-    /// What the senders' `cla` was told so far.
+    /// What the senders' `cla` has received so far.
     pub(super) fn advised(&self, plan: &Plan) -> Option<Advised> {
         let heard = self.listener.as_ref().map(Listener::heard);
         let orders = self.controllers.orders(plan)?.given();
         Some(Advised { orders, heard })
     }
 
-    /// Cables and cells are there from the start.
+    /// Plugs in the links that are up from the start: cables and cells.
     pub(super) fn plug_in_what_is_up(&mut self) -> Result<Vec<LinkState>, PlayError> {
         let state = |link| {
             self.network
@@ -176,7 +177,7 @@ impl Stage {
     }
 }
 
-/// What the daemon's engine is told and asks for, if that is to be recorded.
+/// The recording of the engine's inputs and actions, if requested.
 fn recording(what: &Play<'_>) -> Option<Recording> {
     what.record.as_ref().map(|buffer| Recording {
         about: format!("{}, lab, {}", what.plan.name, what.policy),
@@ -186,12 +187,12 @@ fn recording(what: &Play<'_>) -> Option<Recording> {
     })
 }
 
-/// How far ahead time zero is where the hosts took so long to build.
+/// How far ahead time zero is if building the hosts took this long.
 fn run_up(building: Duration) -> Duration {
     (building * RUN_UP_FOR_BUILDING).clamp(RUN_UP, LONGEST_RUN_UP)
 }
 
-/// Our own server, unless programs of the user's take its place.
+/// Starts our own server, unless the user's programs replace it.
 fn server(
     what: &Play<'_>,
     hosts: &Hosts,
@@ -213,7 +214,8 @@ fn server(
     Ok(Some(Arc::new(server)))
 }
 
-/// Others do not go by frames, and each costs a word to the daemon.
+/// Whether the policy listens to frames. Other policies ignore them, and each frame costs a message to the
+/// daemon.
 const fn policy_listens(policy: Policy) -> bool {
     matches!(policy, Policy::Ecn(_))
 }

@@ -1,4 +1,4 @@
-//! What came of a run, as `play --json` has it.
+//! The outcome of a run, as `play --json` prints it.
 
 use super::others;
 use super::paths::Paths;
@@ -11,7 +11,7 @@ use scenario::{Plan, models};
 use trace::{Event, Flow, Levels, LinkMarks, LinkUse, PathUse, PolicyName, Run, SERIES_BIN};
 use units::{Bitrate, Duration, Instant};
 
-/// Everything that a summary is drawn from.
+/// The inputs of a summary.
 pub(super) struct Sources<'s> {
     pub(super) plan: &'s Plan,
     pub(super) network: &'s NetworkConfig,
@@ -25,9 +25,9 @@ pub(super) struct Sources<'s> {
     pub(super) radios: &'s Radios,
     pub(super) emulator: &'s Report,
     pub(super) strangers: &'s [String],
-    /// What the daemon knew at the end.
+    /// The daemon's report at the end.
     pub(super) daemon: Option<&'s daemon::Report>,
-    /// In order.
+    /// In order of time.
     pub(super) events: &'s [Event],
 }
 
@@ -123,7 +123,7 @@ impl Sources<'_> {
         models::optimal(self.plan, self.network, duration, conditions)
     }
 
-    /// How many packets of each link were marked, and how many were to be.
+    /// How many packets of each link were marked, and how many should have been.
     fn marked(&self) -> impl Iterator<Item = String> {
         let known = |link: &scenario::Link| self.report_of(&link.name);
         self.plan.links.iter().filter_map(known).flat_map(|link| {
@@ -135,7 +135,7 @@ impl Sources<'_> {
         })
     }
 
-    /// What a reader should know.
+    /// Remarks for the reader.
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.strangers.to_vec();
         if !self.emulator.realtime {
@@ -192,7 +192,7 @@ fn marks_in_words(link: &str, which: &str, marks: LinkMarks) -> String {
     format!("{link}: {made} of {ect} ECN-capable packets {which} marked, {asked} asked for")
 }
 
-/// What faults have made of every link at that moment.
+/// The condition of every link at that moment, as faults have left it.
 fn conditions(faults: &[FaultRecord], links: usize, at: Instant, direction: Direction) -> Vec<Condition> {
     let (mut down, mut hole) = (vec![false; links], vec![false; links]);
     let mut conditions = vec![Condition::default(); links];

@@ -1,4 +1,4 @@
-//! A client whose links are routed by hand, as a user of the kernel's own path manager would do it.
+//! A client whose links are routed by hand, as with the kernel's own path manager.
 #![allow(dead_code, reason = "not every test uses everything")]
 
 use lab::clock::Clock;
@@ -19,7 +19,7 @@ pub const PORT: u16 = 5_001;
 
 pub type Asked = Option<(Ipv4Addr, u8)>;
 
-/// What a test wants.
+/// The setup that a test needs.
 pub struct Want {
     pub links: Vec<LinkConfig>,
     pub subnets: Vec<Asked>,
@@ -50,7 +50,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Everything up: every link has carrier, address, routes and an endpoint.
+    /// Sets everything up: every link has carrier, address, routes and an endpoint.
     pub fn start(want: Want) -> Self {
         let addressing = Addressing::new(&want.subnets);
         let names: Vec<String> = want.links.iter().map(|link| link.name().to_owned()).collect();
@@ -81,7 +81,7 @@ impl Bench {
             .client
             .run(|| route_inside(&hosts.client_ifindex, &used))
             .unwrap();
-        // Time begins when everything is there.
+        // Time starts when everything is ready.
         let clock = Clock::start();
         let setup = Setup {
             background: lab::emulator::Background::none(),
@@ -108,7 +108,7 @@ impl Bench {
         (self.addressing.server, PORT).into()
     }
 
-    /// Downloads over MPTCP for at most so long.
+    /// Downloads over MPTCP for at most this long.
     pub fn download(&self, size: Option<Bytes>, patience: Duration) -> Outcome {
         self.transfer(Work::Download { size, limit: None }, Via::Mptcp, patience)
     }

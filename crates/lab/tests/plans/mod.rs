@@ -3,7 +3,7 @@
 
 use scenario::Plan;
 
-/// Reads a scenario; it names no files.
+/// Parses a scenario that refers to no files.
 pub fn plan(text: &str) -> Plan {
     let no_files = |file: &str| Err(std::io::Error::other(format!("{file} is not needed here")));
     match scenario::parse("test.toml", text.as_bytes(), &[], &no_files) {
@@ -12,7 +12,7 @@ pub fn plan(text: &str) -> Plan {
     }
 }
 
-/// Two cables for so many seconds, and what else is said.
+/// Two cables for this many seconds, with additional TOML in `more`.
 pub fn two_cables(seconds: u32, more: &str) -> Plan {
     plan(&format!(
         r#"
@@ -29,7 +29,7 @@ rtt_ms = 40
     ))
 }
 
-/// Three cables with long queues, before which a stock server has queued megabytes within a second or two.
+/// Three cables with long queues, in which a stock server queues megabytes within a second or two.
 pub fn deep_cables(seconds: u32, more: &str) -> Plan {
     plan(&format!(
         r#"

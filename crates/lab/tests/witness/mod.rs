@@ -1,7 +1,7 @@
-//! Tells when a namespace is gone: a veth pair with one end inside.
+//! Detects when a namespace is gone: a veth pair has one end inside.
 //!
-//! The kernel removes both ends when it removes the namespace, and with it all devices, addresses, routes, rules, endpoints and
-//! settings in it.
+//! The kernel removes both ends when it removes the namespace, and with it all devices, addresses, routes,
+//! rules, endpoints and settings in it.
 #![allow(dead_code, reason = "not every test stops a process")]
 
 #[path = "../../../linux/src/testing/patience.rs"]
@@ -14,11 +14,12 @@ use std::path::PathBuf;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// One for each network namespace of a process.
+/// One witness for each network namespace of a process.
 pub struct Witnesses(Vec<IfName>);
 
 impl Witnesses {
-    /// Places them; the near ends are in the namespace of `rtnl`. The namespace `except` is none of the process's own.
+    /// Places the witnesses. Their near ends are in the namespace of `rtnl`. The namespace `except` is not
+    /// one of the process's own.
     pub fn place(rtnl: &mut Rtnl, pid: u32, except: Option<u64>) -> Self {
         let namespaces = namespaces_of(pid, except);
         let names = namespaces.iter().enumerate().map(|(index, netns)| {
@@ -37,7 +38,7 @@ impl Witnesses {
         self.0.len()
     }
 
-    /// How long it took. The kernel removes namespaces in the background.
+    /// Waits until all are gone. Returns how long that took: the kernel removes namespaces in the background.
     pub fn watch_until_gone(&self, rtnl: &mut Rtnl, patience: Duration) -> Duration {
         let (begun, mut patience) = (Instant::now(), Patience::of(patience));
         for name in &self.0 {
@@ -52,7 +53,8 @@ impl Witnesses {
     }
 }
 
-/// Stops a child, and comes back when all of its threads stand still, or it has ended: it makes no namespace behind our back then.
+/// Stops a child, and returns when all of its threads have stopped or it has ended. It can then create no
+/// namespace unnoticed.
 pub fn stand_still(child: &Child) {
     // SAFETY: no pointers; the child has not been waited for, so the number is its.
     assert_eq!(unsafe { libc::kill(child.id().cast_signed(), libc::SIGSTOP) }, 0);
@@ -66,8 +68,8 @@ pub fn stand_still(child: &Child) {
     }
 }
 
-/// Waits until no run that is no more holds the host's permission for a controller. One that is just ending has its line for a moment after
-/// it was read here; a dead one's stays until another run strikes it off.
+/// Waits until no ended run holds the host's permission for a controller. A run that is just ending may keep
+/// its line for a moment after it was read here. The line of a killed run stays until another run removes it.
 pub fn assert_nothing_is_held_by_the_dead(patience: Duration) {
     let mut patience = Patience::of(patience);
     while let Some(line) = held_by_the_dead() {
@@ -86,7 +88,7 @@ fn held_by_the_dead() -> Option<String> {
     record.lines().skip(1).find(dead).map(str::to_owned)
 }
 
-/// Handles to the network namespaces that the process has handles to.
+/// Opens the network namespaces to which the process has handles.
 fn namespaces_of(pid: u32, except: Option<u64>) -> Vec<Netns> {
     let folder = PathBuf::from(format!("/proc/{pid}/fd"));
     let Ok(entries) = std::fs::read_dir(folder) else {

@@ -1,7 +1,7 @@
 //! `window-…`: what it costs to bound how far ahead the server may queue, and what it gains when a link dies.
 //!
-//! Stock is the policy `mptcp`, ours is `slowhand`: the same plan, seed and controller, in turn. Every figure is per controller. Where a trial fails its
-//! pair is run again with another seed ([`together`]).
+//! Stock is the policy `mptcp`, ours is `slowhand`: the same plan, seed and controller, in turn. Every figure
+//! is per controller. If a trial fails, its pair is run again with another seed ([`together`]).
 //!
 //! | file | benchmarks |
 //! |---|---|

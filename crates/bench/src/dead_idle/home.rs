@@ -120,7 +120,7 @@ fn join((near, name): (&Netns, &str), (far, far_name): (&Netns, &str)) -> anyhow
     near.run(|| Rtnl::open()?.add_veth(name, peer).map_err(anyhow::Error::from))?
 }
 
-/// Brings a link up with this address.
+/// Sets a link up with this address.
 fn give(link: &str, address: Ipv4Addr, length: u8) -> anyhow::Result<()> {
     let mut rtnl = Rtnl::open()?;
     let ifindex = index(&mut rtnl, link)?;

@@ -1,8 +1,8 @@
 //! A host with two providers, and a server beyond both.
 //!
 //! ```text
-//! host 192.0.2.2, 2001:db8:1::2 (eth0, preferred) ---- internet: both routers, and the server 203.0.113.1, 2001:db8:f::1
-//!      198.51.100.2, 2001:db8:2::2 (wlan0) -----------
+//! host 192.0.2.2, 2001:db8:1::2 (eth0, preferred) ---- internet: both routers, and the server
+//!      198.51.100.2, 2001:db8:2::2 (wlan0) -----------           203.0.113.1, 2001:db8:f::1
 //! ```
 //!
 //! The user has also set what slowhand sets: MPTCP limits, an endpoint, buffers, and a table and a rule with

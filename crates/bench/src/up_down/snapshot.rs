@@ -93,8 +93,9 @@ fn without_priority(line: &str) -> &str {
     }
 }
 
-/// Routes of this protocol in all tables. If `ip` is asked for one protocol, it leaves it out of the lines.
-/// Of equal IPv4 routes the first one counts. The kernel adds IPv6 routes in no fixed order.
+/// Routes of this protocol in all tables. Names the protocol, which `ip` leaves out if the command has it.
+/// IPv4 routes keep their order, since of equal ones the first counts. IPv6 routes are sorted, since the
+/// kernel adds them at times of its own.
 fn routes_by(host: &Netns, protocol: &str) -> anyhow::Result<String> {
     let shown = ip(host, &format!("route show table all proto {protocol}"))?;
     let (mut v6, v4): (Vec<&str>, Vec<&str>) = shown.lines().partition(|line| line.contains("::"));

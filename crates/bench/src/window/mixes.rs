@@ -16,7 +16,7 @@ use crate::trial::{Doubts, Observed};
 
 /// Number of mixes.
 const MIXES: u64 = 12;
-/// Seeds per mix: a trial's seed is its mix's plus its own index.
+/// Seeds per mix: a trial's seed is its mix's number times this, plus its own index.
 const TRIALS_PER_MIX: u64 = 1_000;
 const RATE_MBPS: (f64, f64) = (1.0, 100.0);
 const RTT_MS: (f64, f64) = (5.0, 300.0);

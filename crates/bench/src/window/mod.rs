@@ -5,12 +5,12 @@
 //!
 //! | file | benchmarks |
 //! |---|---|
-//! | `cut` | `window-equal`, `-bdp`, `-long`, `-deep`, `-thin`, `-upload`, `-lossy`: goodput, and the stall after a silent cut |
+//! | `cut` | `window-equal`, `-bdp`, `-long`, `-deep`, `-thin`, `-upload`, `-lossy`: goodput, stall after cut |
 //! | `worse` | `window-never-worse`: nothing is cut |
-//! | `mistakes` | `window-false`: paths given up although they delivered |
+//! | `mistakes` | `window-false`: paths removed although they delivered |
 //! | `request` | `window-request`: small requests beside a download |
-//! | `step` | `window-step`: a link that halves and doubles |
-//! | `cost` | `window-cost`: processors that the daemon and its programs take |
+//! | `step` | `window-step`: a link whose rate halves and doubles |
+//! | `cost` | `window-cost`: processor time of the daemon and its programs |
 //! | `levers` | `window-levers`: goodput and stall with each way to bound windows |
 //! | `mixes` | `window-mixes`: links drawn at random |
 

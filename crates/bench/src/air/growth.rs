@@ -80,8 +80,8 @@ impl Ratios {
     }
 }
 
-/// Counts stations that detect a station's preamble, and those that receive it above the limit of what counts
-/// as interference. Both are means over a sample.
+/// For a station, how many others detect its preamble, and how many receive it strongly enough to count as
+/// interference. Both are means over a sample.
 fn neighbours(air: &AirConfig) -> (f64, f64) {
     let negligible = Dbm::from_mbm(NOISE_FLOOR_MBM) - air.rules.negligible;
     let (mut asked, mut hear, mut reach) = (0_u32, 0_u32, 0_u32);

@@ -5,7 +5,7 @@
 //!
 //! | file | benchmarks |
 //! |---|---|
-//! | `cut` | `window-equal`, `-bdp`, `-long`, `-deep`, `-thin`, `-upload`, `-lossy`: goodput, stall after cut |
+//! | `cut` | `window-equal`, `-bdp`, `-long`, `-deep`, `-thin`, `-upload`, `-lossy`: goodput, stall at cut |
 //! | `worse` | `window-never-worse`: nothing is cut |
 //! | `mistakes` | `window-false`: paths removed although they delivered |
 //! | `request` | `window-request`: small requests beside a download |

@@ -1,4 +1,4 @@
-//! One figure from each of many trials, ours and in turn with it another policy's.
+//! Takes one figure from each of many trials: ours, and in turn with them those of another policy.
 
 use scenario::Plan;
 use trace::{BenchRow, PolicyName, TheirsFrom};
@@ -6,15 +6,15 @@ use trace::{BenchRow, PolicyName, TheirsFrom};
 use crate::declaration::Setup;
 use crate::trial::{self, Observed, Trial};
 
-/// What is asked of every trial.
+/// Definition of the trials and of their figure.
 pub struct Question<'q> {
-    /// The plan of the trial with this seed.
+    /// Makes the plan of the trial with this seed.
     pub prepare: &'q dyn Fn(u64) -> Plan,
-    /// The figure of a trial; less is better.
+    /// Reads the figure of a trial; less is better.
     pub figure: &'q dyn Fn(&Observed) -> anyhow::Result<f64>,
 }
 
-/// Fills the row with ours and, if one was asked for, the other's.
+/// Fills the row with ours and, if requested, with the other policy's.
 pub fn measure(setup: &Setup, row: BenchRow, question: &Question<'_>) -> anyhow::Result<BenchRow> {
     let policies: Vec<PolicyName> = std::iter::once(PolicyName::Slowhand)
         .chain(setup.beside.clone())

@@ -40,7 +40,8 @@ pub fn udp(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     ])
 }
 
-/// How far a flow's goodput in the lab is from that in virtual time, at most, as a fraction of the latter.
+/// The greatest difference between a flow's goodput in the lab and in virtual time, as a fraction of the
+/// latter.
 fn furthest_apart(lab: &Run, sim: &Run) -> anyhow::Result<f64> {
     let apart = |ours: &Flow| {
         let theirs = sim.flows.iter().find(|flow| flow.name == ours.name);
@@ -57,7 +58,8 @@ fn furthest_apart(lab: &Run, sim: &Run) -> anyhow::Result<f64> {
     Ok(each.into_iter().fold(0.0, f64::max))
 }
 
-/// How late packets leave while more than 100 Mb/s are on the air and every frame stands on a monitor interface that is listened to.
+/// Lateness of packets while more than 100 Mb/s are on the air and every frame appears on a monitor interface
+/// with a listener.
 pub fn late(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let plan = plans::embedded("lab-late", include_str!("scenarios/lab-late.toml"))?;
     let seeds = (0..u64::from(setup.trials())).map(|index| setup.seed + index);
@@ -74,7 +76,7 @@ pub fn late(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
         setup.only_row().trials(&figures)
     };
     let late = median(|seen| seen.lateness.p99_us as f64);
-    // Of packets: the medians over the runs of their median and of their 99th percentile.
+    // Medians over the runs of their packets' median and 99th percentile.
     let row = BenchRow {
         p50: median(|seen| seen.lateness.p50_us as f64).ours,
         p99: late.ours,

@@ -1,8 +1,11 @@
-//! `cla-steps`: what each step of CLA's hand-off stage costs and brings a connection that stays while its access point changes, in virtual time, where
-//! a sender reaches all of them. `cla-steps-unforeseen`: nobody tells the sender before. `cla-steps-duplicates`: a sender that notices
-//! losses by three duplicates and time-outs only.
+//! `cla-steps`: costs and gains of each step of CLA's hand-off stage, for a connection that survives a change
+//! of access point, in virtual time.
 //!
-//! The figure is the mean goodput of the paper's whole stage around a hand-off, beside that of CLA as it is in the kernel, which orders nothing there.
+//! There a sender can take all of the steps. `cla-steps-unforeseen`: nobody warns the sender.
+//! `cla-steps-duplicates`: the sender detects losses only by three duplicates and time-outs.
+//!
+//! The figure is the mean goodput of the paper's whole stage around a hand-off. Beside it is that of CLA as
+//! in the kernel, which orders nothing there.
 //!
 //! # Sources
 //! - cla §IV-C, Algorithm 2; the grid, and where it differs from radios: [`sim::handoff`].
@@ -16,17 +19,17 @@ use trace::{BenchRow, TheirsFrom};
 
 use crate::declaration::Setup;
 
-/// Linux' senders, two seconds after they were told that the path fades.
+/// Measures Linux senders that were told of the fading path two seconds before.
 pub fn foreseen(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     measure(setup, Grid::FORESEEN)
 }
 
-/// Linux' senders, which were told nothing.
+/// Measures Linux senders that were told nothing.
 pub fn unforeseen(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     measure(setup, Grid::UNFORESEEN)
 }
 
-/// Senders without RACK, probes and undoing.
+/// Measures senders without RACK, probes and undo.
 pub fn duplicates(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     measure(setup, Grid::THREE_DUPLICATES)
 }
@@ -64,7 +67,7 @@ const fn what_waits(how: HandOff) -> &'static str {
     }
 }
 
-/// Each sender's figures in the rows that are wanted, with these labels.
+/// Figures of each sender in the wanted rows, with these labels.
 fn senders(played: &Played, wanted: impl Fn(&Row) -> bool, labels: Value) -> Vec<Value> {
     let lines = KINDS.iter().enumerate().filter_map(|(at, kind)| {
         let means = Summary::of(&played.runs(at, &wanted))?;
@@ -78,7 +81,8 @@ fn senders(played: &Played, wanted: impl Fn(&Row) -> bool, labels: Value) -> Vec
     lines.collect()
 }
 
-/// Each sender's figures everywhere, and what they are over those of CLA in the kernel, with the standard error of that.
+/// Mean figures of each sender over all rows, their ratio to those of CLA in the kernel, and the standard
+/// error of that ratio.
 fn over_kernel(played: &Played) -> Vec<Value> {
     let kernel = played.all(CLA);
     let mut lines = senders(played, |_| true, json!({}));

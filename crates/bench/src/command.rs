@@ -1,4 +1,4 @@
-//! The command line of `slowhand bench`, and the run of what it asks for.
+//! Command line of `slowhand bench`, and the run of the chosen benchmarks.
 
 use crate::catalogue::{self, ALL};
 use crate::declaration::{Bench, Setup, Trials};
@@ -39,12 +39,12 @@ pub struct Args {
     json: bool,
 }
 
-/// Columns of the list of benchmarks: longer lines continue below.
+/// Columns of the list of benchmarks. Longer lines wrap.
 const HELP_WIDTH: usize = 138;
-/// Where the list says what is measured.
+/// Column of the list at which the description starts.
 const HELP_INDENT: usize = 18;
 
-/// What follows the options: every benchmark as it is declared.
+/// Text after the options: every benchmark as declared.
 fn help() -> String {
     let list = |needs_root: bool| {
         let benches = ALL.iter().filter(move |bench| bench.needs_root == needs_root);
@@ -91,7 +91,7 @@ fn entry(bench: &Bench) -> String {
         .collect()
 }
 
-/// The trials of a definition in words.
+/// The trials of a definition, in words.
 fn trials(trials: &[Trials]) -> String {
     let parts = trials
         .iter()
@@ -102,7 +102,7 @@ fn trials(trials: &[Trials]) -> String {
         .join(", ")
 }
 
-/// Runs what was asked for.
+/// Runs the chosen benchmarks.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     args.refuse_unknown()?;
     args.refuse_idle_controller()?;
@@ -120,7 +120,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             cc: args.cc.clone(),
             seed: args.seed,
         };
-        // What was measured before is told all the same.
+        // Rows measured before a failure are reported all the same.
         let rows = match (bench.measure)(&setup) {
             Ok(rows) => rows.into_iter().filter(|row| wanted(&row.name)),
             Err(error) => {
@@ -146,7 +146,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// A row of the document says what was measured.
+/// Adds the definition of the figure to a row of the document.
 fn defined(row: BenchRow) -> BenchRow {
     let figure = catalogue::figures().find(|figure| figure.name == row.name);
     match figure {
@@ -156,7 +156,7 @@ fn defined(row: BenchRow) -> BenchRow {
 }
 
 impl Args {
-    /// Refuses a name that no benchmark has, with those that there are.
+    /// Refuses a name that no benchmark has, and lists the valid names.
     pub fn refuse_unknown(&self) -> anyhow::Result<()> {
         let known: Vec<&str> = names().collect();
         match self.names.iter().find(|name| !known.contains(&name.as_str())) {
@@ -181,7 +181,7 @@ impl Args {
     }
 }
 
-/// How the names of benchmarks begin that measure with the controller that the user wants.
+/// Name prefixes of benchmarks that use the controller the user chooses.
 const CHOOSING: [&str; 2] = ["window-", "cc-"];
 
 /// The names of all figures.
@@ -189,7 +189,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     catalogue::figures().map(|figure| figure.name)
 }
 
-/// A run with fewer trials than its definition asks for must not be quoted as if it had them.
+/// Marks a run with fewer trials than its definition asks for, so that nobody quotes it as a full one.
 fn shortened(row: BenchRow, setup: &Setup) -> BenchRow {
     match setup.asked_trials {
         Some(trials) => row.with(

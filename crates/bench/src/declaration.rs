@@ -1,33 +1,33 @@
-//! What a benchmark declares of itself: its help, its row in the README, its JSON and its trials follow
-//! from this.
+//! The declaration of a benchmark, from which its help, its row in the README, its JSON and its trials
+//! follow.
 
 use trace::{BenchRow, Better, PolicyName};
 
-/// Measures, and gives one row for each figure.
+/// Runs a benchmark, and returns one row for each figure.
 pub type Measure = fn(&Setup) -> anyhow::Result<Vec<BenchRow>>;
 
-/// A benchmark: figures that are measured in one go.
+/// A benchmark: figures that are measured together.
 pub struct Bench {
     /// At least one, each with a name for the command line.
     pub figures: &'static [Figure],
-    /// The trials of its definition, one entry for each kind.
+    /// Trials of its definition, one entry per kind.
     pub trials: &'static [Trials],
     /// Whether it needs the lab, and so root.
     pub needs_root: bool,
-    /// How it is measured.
+    /// Runs it.
     pub measure: Measure,
 }
 
 /// One figure of a benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Figure {
-    /// As in `slowhand bench NAME`.
+    /// Its name, as in `slowhand bench NAME`.
     pub name: &'static str,
     /// What is measured, as the help and the README say it.
     pub what: &'static str,
     /// Unit of every value of the row.
     pub unit: &'static str,
-    /// Which way is good.
+    /// Whether less or more is better.
     pub better: Better,
     /// Whether the README quotes it.
     pub is_quoted: bool,
@@ -38,12 +38,12 @@ pub struct Figure {
 pub struct Trials {
     /// How many.
     pub count: u32,
-    /// What each is, where there is more to say.
+    /// Description of each, if it needs one.
     pub of: &'static str,
 }
 
 impl Bench {
-    /// One that needs root.
+    /// A benchmark that needs root.
     pub const fn rooted(figures: &'static [Figure], trials: &'static [Trials], measure: Measure) -> Self {
         Self {
             figures,
@@ -53,7 +53,7 @@ impl Bench {
         }
     }
 
-    /// One that any user can run.
+    /// A benchmark that any user can run.
     pub const fn rootless(figures: &'static [Figure], trials: &'static [Trials], measure: Measure) -> Self {
         Self {
             figures,
@@ -65,7 +65,7 @@ impl Bench {
 }
 
 impl Figure {
-    /// A figure of which less is better.
+    /// A figure where less is better.
     pub const fn less(name: &'static str, unit: &'static str, what: &'static str) -> Self {
         Self {
             name,
@@ -76,7 +76,7 @@ impl Figure {
         }
     }
 
-    /// A figure of which more is better.
+    /// A figure where more is better.
     pub const fn more(name: &'static str, unit: &'static str, what: &'static str) -> Self {
         Self {
             better: Better::Higher,
@@ -84,7 +84,7 @@ impl Figure {
         }
     }
 
-    /// The same, with a row in the README.
+    /// Adds a row in the README.
     pub const fn quoted(self) -> Self {
         Self {
             is_quoted: true,
@@ -94,59 +94,59 @@ impl Figure {
 }
 
 impl Trials {
-    /// So many, with nothing more to say of them.
+    /// This many trials, without a description.
     pub const fn count(count: u32) -> Self {
         Self { count, of: "" }
     }
 
-    /// So many of a kind.
+    /// This many trials of a kind.
     pub const fn of(count: u32, of: &'static str) -> Self {
         Self { count, of }
     }
 }
 
-/// What the user asked of a benchmark.
+/// The user's options for a benchmark.
 pub struct Setup {
     /// The benchmark.
     pub bench: &'static Bench,
-    /// So many trials instead of those of the definition.
+    /// Number of trials instead of the definition's.
     pub asked_trials: Option<u32>,
-    /// Whom to measure beside ours.
+    /// Policy to measure beside ours.
     pub beside: Option<PolicyName>,
-    /// The only congestion controller.
+    /// Congestion controller to use alone.
     pub cc: Option<String>,
-    /// The first trial's seed.
+    /// Seed of the first trial.
     pub seed: u64,
 }
 
 impl Setup {
-    /// How many trials, of the first kind that the definition names.
+    /// Number of trials of the first kind in the definition.
     pub fn trials(&self) -> u32 {
         self.trials_of(0)
     }
 
-    /// How many trials of this kind.
+    /// Number of trials of this kind.
     pub fn trials_of(&self, kind: usize) -> u32 {
         self.asked_trials.unwrap_or(self.bench.trials[kind].count)
     }
 
-    /// The congestion controllers, where the definition says reno and bbr.
+    /// Congestion controllers of a benchmark whose definition says reno and bbr.
     pub fn controllers(&self) -> impl Iterator<Item = &str> {
         let defined = ["reno", "bbr"].into_iter();
         defined.filter(|_| self.cc.is_none()).chain(self.cc.as_deref())
     }
 
-    /// A row without values for the figure of this name.
+    /// An empty row for the figure of this name.
     ///
     /// # Panics
-    /// The benchmark does not declare such a figure.
+    /// If the benchmark declares no such figure.
     pub fn row(&self, name: &str) -> BenchRow {
         let figure = self.bench.figures.iter().find(|figure| figure.name == name);
         let figure = figure.unwrap_or_else(|| panic!("the figure `{name}` is not declared"));
         BenchRow::new(figure.name, figure.unit, figure.better)
     }
 
-    /// The row of the only figure, or of the first.
+    /// An empty row for the only figure, or the first.
     pub fn only_row(&self) -> BenchRow {
         self.row(self.bench.figures[0].name)
     }

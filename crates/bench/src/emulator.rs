@@ -1,4 +1,4 @@
-//! `emulator`, `emulator-late`, `emulator-cpu`: how fast, how punctual and how cheap the lab's links are.
+//! `emulator`, `emulator-late`, `emulator-cpu`: throughput, lateness and processor time of the lab's links.
 
 use trace::{BenchRow, Better, PolicyName};
 
@@ -6,7 +6,7 @@ use crate::declaration::Setup;
 use crate::plans;
 use crate::trial::{self, Observed, Trial};
 
-/// Measures, one run after another: nothing else may have the processors.
+/// Runs the trials one after another: nothing else may use the processors.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let plan = plans::embedded("emulator", include_str!("scenarios/emulator.toml"))?;
     let trial = |seed| Trial {
@@ -30,7 +30,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
             .row("emulator")
             .trials(&each(|seen| seen.run.goodput_mbps()))
             .with("cc", trial::sender(&observed)),
-        // Of packets: the medians over the runs of their median and of their 99th percentile.
+        // Medians over the runs of their packets' median and 99th percentile.
         BenchRow {
             p50,
             p99: late.ours,

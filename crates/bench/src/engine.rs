@@ -1,9 +1,10 @@
-//! `engine`: how long the engine takes for one frame that was heard; `engine-64`: how much longer with 64 links than with 4.
+//! `engine`: time the engine takes per received frame; `engine-64`: that time with 64 links over that with 4.
 //!
-//! Every link is an access point that is heard 2,000 times a second; a connection runs over those that the engine joins. Each link's
-//! beacons, the connection's and the subflows' counters come as often as they do on a real host, and the engine is woken whenever it
-//! asks for it. `engine` times each frame alone, the clock's own cost included. `engine-64` divides the time of everything, looks and
-//! counters too, by the number of frames.
+//! Every link is an access point that is heard 2,000 times a second. A connection runs over the links that
+//! the engine joins. Beacons of each link and counters of the connection and its subflows come as often as on
+//! a real host. The engine is woken whenever it asks for it. `engine` times each frame alone, including the
+//! clock's own cost. `engine-64` divides the time of everything, polls and counters included, by the number
+//! of frames.
 
 use std::time::Instant as Wall;
 
@@ -19,17 +20,17 @@ use crate::declaration::Setup;
 
 const FEW: u16 = 4;
 const MANY: u16 = 64;
-/// Frames of one run, and before it, so that everything is as large as it gets.
+/// Frames of one run, and of the warm-up before it, which lets all state reach its full size.
 const FRAMES: u32 = 1_000_000;
 const WARM_UP: u32 = 200_000;
-/// Frames that one link hears in a second.
+/// Frames per second on one link.
 const RATE: u64 = 2_000;
 const CONN: ConnId = ConnId(1);
 const BEACONS_EVERY: Duration = Duration::from_micros(102_400);
 const COUNTERS_EVERY: Duration = Duration::from_millis(10);
 const TENTH: Ratio = Ratio::from_ppm(100_000);
 
-/// Measures.
+/// Runs the benchmark.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let runs = setup.trials();
     let (mut medians, mut p99s, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
@@ -64,7 +65,7 @@ fn median(figures: &[f64]) -> f64 {
     row.ours.unwrap_or(f64::NAN)
 }
 
-/// What asking for the time twice costs, in nanoseconds: part of every step that is timed alone.
+/// Cost of reading the clock twice, in ns. It is part of every step that is timed alone.
 fn clock_ns() -> f64 {
     let costs: Vec<f64> = (0..10_001)
         .map(|_| Wall::now().elapsed().as_nanos() as f64)
@@ -72,7 +73,7 @@ fn clock_ns() -> f64 {
     median(&costs)
 }
 
-/// A host with some access points in range.
+/// A host with several access points in range.
 struct World {
     engine: Engine,
     rng: Rng,
@@ -86,7 +87,7 @@ struct World {
 }
 
 impl World {
-    /// With all links in use, and everything heard that can be remembered.
+    /// Runs until all links are in use, and all that can be remembered was heard.
     fn warm(links: u16, seed: u64) -> Self {
         let config = Config {
             policy: Policy::Slowhand,
@@ -122,7 +123,7 @@ impl World {
         self.tell(Input::Link(link, LinkEvent::Usable(true)));
     }
 
-    /// How long each of so many frames took, in nanoseconds.
+    /// Time of each frame, in ns.
     fn steps(&mut self, frames: u32) -> Vec<u32> {
         let mut steps = Vec::with_capacity(frames as usize);
         for _ in 0..frames {
@@ -137,7 +138,7 @@ impl World {
         steps
     }
 
-    /// How long a frame took on average, all that happens beside it included.
+    /// Mean time per frame, in ns, including everything that happens beside it.
     fn mean_ns(&mut self, frames: u32) -> f64 {
         let started = Wall::now();
         for _ in 0..frames {
@@ -148,7 +149,8 @@ impl World {
         started.elapsed().as_nanos() as f64 / f64::from(frames)
     }
 
-    /// The links are heard in turn; one frame in ten is never heard, and one in ten of the others comes again.
+    /// The next frame, link by link in turn. One in ten is never heard, and one in ten of the others is
+    /// received again.
     fn next_frame(&mut self) -> Input {
         let links = self.numbers.len() as u64;
         self.now += Duration::from_nanos(1_000_000_000 / (RATE * links));
@@ -177,7 +179,7 @@ impl World {
         self.carry_out(asked);
     }
 
-    /// What happens beside the frames.
+    /// Does everything that happens beside the frames.
     fn rest(&mut self) {
         if self.engine.wake_at().is_some_and(|(at, _)| at <= self.now) {
             self.engine.tick(self.now);
@@ -197,7 +199,7 @@ impl World {
         }
     }
 
-    /// The connection's and the subflows' counters.
+    /// Updates the counters of the connection and its subflows.
     fn count(&mut self) {
         self.segments += 10;
         let bytes_received = Bytes::new(self.segments * 1_448);

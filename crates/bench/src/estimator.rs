@@ -1,6 +1,6 @@
-//! `estimator`: how many frames of an access point pass through the delivery estimator in a second of one core.
+//! `estimator`: frames of an access point that the delivery estimator processes per second on one core.
 //!
-//! Five streams, from one receiver to sixty; the figure that is quoted is that of the slowest one.
+//! There are five streams, with one receiver to sixty. The quoted figure is that of the slowest one.
 
 use std::hint::black_box;
 use std::time::Instant as Wall;
@@ -11,16 +11,16 @@ use units::{Bitrate, Duration, Instant, MacAddr, Ratio, Rng, SeqNum};
 
 use crate::declaration::Setup;
 
-/// Frames of one stream, a multiple of what an aggregate holds.
+/// Frames of one stream, a multiple of an aggregate's.
 const FRAMES: usize = 1 << 16;
-/// How often a stream is heard in one run.
+/// How often a stream is processed in one run.
 const ROUNDS: usize = 64;
-/// 50,000 frames a second: 600 Mb/s of full frames.
+/// Time between frames. 50,000 frames per second are 600 Mb/s of full frames.
 const SPACING: Duration = Duration::from_micros(20);
-/// Of the frames sent never heard, and of those heard with the retry bit set.
+/// Share of the sent frames that are never heard, and of the heard ones that have the retry bit set.
 const A_FIFTH: Ratio = Ratio::from_ppm(200_000);
 
-/// What is heard, and whose frames count.
+/// A stream of frames, and whose frames count.
 #[derive(Debug, Clone, Copy)]
 struct Stream {
     name: &'static str,
@@ -48,7 +48,7 @@ const fn stream(name: &'static str, others: u32, own_counters: bool, scope: Scop
     }
 }
 
-/// Measures.
+/// Runs the benchmark.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let runs = setup.trials();
     let measured: Vec<(&str, Vec<f64>)> = STREAMS
@@ -94,7 +94,7 @@ impl Stream {
         (frames.len() * ROUNDS) as f64 / started.elapsed().as_secs_f64()
     }
 
-    /// What an access point sends: some is lost, some comes again, some comes late.
+    /// Frames of an access point: some are lost, some repeated, some late.
     fn frames(self, seed: u64) -> Vec<Frame> {
         let mut rng = Rng::named(seed, self.name);
         let mut frames = Vec::with_capacity(FRAMES);
@@ -128,7 +128,7 @@ fn receiver(station: u32) -> Receiver {
     }
 }
 
-/// One frame in ten comes up to seven places late.
+/// Delays one frame in ten by up to seven places.
 fn delay_some(rng: &mut Rng, frames: &mut [Frame]) {
     for at in 0..frames.len() - 8 {
         if rng.chance(Ratio::from_ppm(100_000)) {
@@ -142,7 +142,8 @@ mod tests {
     use super::*;
     use policy::estimate::delivery::Estimate;
 
-    /// Of 100 first attempts 80 are heard, 64 of them with the retry bit clear: what is measured is the estimator at work.
+    /// Of 100 first attempts 80 are heard, 64 of them with the retry bit clear. So the benchmark measures a
+    /// working estimator.
     #[test]
     fn every_stream_leads_to_the_estimate_it_was_made_for() {
         for stream in STREAMS {
@@ -159,7 +160,8 @@ mod tests {
                 panic!("{}: {:?}", stream.name, delivery.estimate(now))
             };
             assert!(frames > 2_500, "{}: {frames}", stream.name);
-            // 2,500 frames: 0.01 is one standard deviation; sixty receivers are more than there is room for.
+            // 2,500 frames: 0.01 is one standard deviation. Sixty receivers are more than the estimator can
+            // track.
             let error = (delivered.as_f64() - 0.64).abs();
             assert!(error < 0.035, "{}: {delivered}", stream.name);
         }

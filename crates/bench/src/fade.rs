@@ -1,4 +1,4 @@
-//! `fade`: a link's signal sinks until nothing gets through; nobody should have to wait.
+//! `fade`: a link's signal fades until nothing gets through, and no application should have to wait.
 
 use trace::BenchRow;
 
@@ -7,7 +7,7 @@ use crate::declaration::Setup;
 use crate::trial::Observed;
 use crate::{gap, plans};
 
-/// Measures. The figure that counts is the worst trial: no stall if it is at most 100 ms.
+/// Runs the benchmark. The figure is the worst trial: no stall if it is at most 100 ms.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let plan = plans::embedded("fading", include_str!("../../../scenarios/fading.toml"))?;
     let row = setup.only_row();

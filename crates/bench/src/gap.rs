@@ -1,21 +1,21 @@
-//! What a fault did to the application, read off a run's record.
+//! Reads from a run's record what a fault did to the application.
 
 use trace::{Event, LinkState, RunRecord, Stall, WAIT_THRESHOLD, What};
 use units::{Duration, Instant};
 
-/// A gap belongs to a fault if it contains it or begins at most this much later.
+/// Greatest delay after a fault at which a gap still counts as caused by it.
 const AFTERMATH: Duration = Duration::from_secs(3);
 
-/// A fault, or the end of one, as it happened.
+/// A change of a link that took effect: a fault, or the end of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
-    /// When.
+    /// Time of the change.
     pub at: Instant,
-    /// To which link.
+    /// The link it changed.
     pub link: String,
 }
 
-/// The last time that something was broken or mended, if it is known to have had its effect. A trial without it says nothing.
+/// The last fault or end of a fault that is known to have taken effect. A trial without one measures nothing.
 pub fn last_change(record: &RunRecord) -> anyhow::Result<Applied> {
     let applied = |event: &Event| match &event.what {
         What::Fault {
@@ -32,7 +32,8 @@ pub fn last_change(record: &RunRecord) -> anyhow::Result<Applied> {
     })
 }
 
-/// When the first fault was told to the link, whether or not it met a packet: nothing passes from then on, which the emulator asserts of every run.
+/// When the first fault was set on the link, whether or not it hit a packet. Nothing passes from then on: the
+/// emulator asserts that of every run.
 pub fn first_told(record: &RunRecord) -> anyhow::Result<Instant> {
     let told = record
         .events
@@ -43,13 +44,13 @@ pub fn first_told(record: &RunRecord) -> anyhow::Result<Instant> {
     })
 }
 
-/// The longest gap of all, or what gaps that are not kept are shorter than.
+/// The longest gap of all. If no gap was long enough to be kept, the threshold for keeping one.
 pub fn longest(waits: &[Stall]) -> Duration {
     waits.iter().map(Stall::length).max().unwrap_or(WAIT_THRESHOLD)
 }
 
-/// The longest gap between two reads of the application that contains the moment or begins soon after it. Gaps that are too short to be
-/// kept count as what they are shorter than.
+/// The longest gap between two reads of the application that contains the moment or begins soon after it.
+/// Gaps too short to be kept count as the threshold for keeping one.
 pub fn longest_wait(waits: &[Stall], at: Instant) -> Duration {
     waits
         .iter()
@@ -59,7 +60,8 @@ pub fn longest_wait(waits: &[Stall], at: Instant) -> Duration {
         .unwrap_or(WAIT_THRESHOLD)
 }
 
-/// From the link being usable again, from that moment on, to the first byte that the application read then. `None` if none came.
+/// Time from when the link is usable again after `after` to the application's next read. `None` if there was
+/// none.
 pub fn until_new_byte(record: &RunRecord, link: &str, after: Instant) -> Option<Duration> {
     let usable = record.events.iter().find_map(|event| match &event.what {
         What::LinkState {
@@ -74,7 +76,7 @@ pub fn until_new_byte(record: &RunRecord, link: &str, after: Instant) -> Option<
     (first_byte < end).then(|| first_byte.since(usable))
 }
 
-/// Each time that a link was given up, for whatever reason: when, which, and why.
+/// Each removal of a link, for any reason: when, which, and why.
 pub fn given_up(record: &RunRecord) -> Vec<String> {
     let gave_up = |event: &Event| match &event.what {
         What::Decision {

@@ -1,7 +1,8 @@
-//! `lab-tcp`: what one MPTCP download gets of what datagrams get through the same two access points, in the same real time.
+//! `lab-tcp`: goodput of one MPTCP download over that of datagrams through the same two access points, in the
+//! same real time.
 //!
 //! # Checked by
-//! `tests`: both scenarios have the same air; what a row says of its runs.
+//! `tests`: both scenarios have the same air; what a row reports of its runs.
 
 use anyhow::Context as _;
 use scenario::Plan;
@@ -11,16 +12,16 @@ use crate::declaration::Setup;
 use crate::plans;
 use crate::trial::{self, Trial};
 
-/// Ours is what is quoted, the stock kernel's MPTCP what it is compared with.
+/// Policies: `slowhand` is quoted, the stock kernel's MPTCP is its peer.
 const POLICIES: [PolicyName; 3] = [PolicyName::Mptcp, PolicyName::Ecn, PolicyName::Slowhand];
 
-/// What a policy's downloads came to, over all seeds.
+/// Results of a policy's downloads, over all seeds.
 struct Downloads {
     policy: PolicyName,
     /// Goodput over that of datagrams with the same seed.
     shares: Vec<f64>,
     goodputs: Vec<f64>,
-    /// Of arriving and leaving packets together, over all links and runs.
+    /// Packets in both directions, over all links and runs.
     asked: u64,
     made: u64,
 }
@@ -36,7 +37,7 @@ impl Downloads {
         }
     }
 
-    /// Takes in one run, beside the datagrams with the same seed.
+    /// Adds one run, beside the datagrams with the same seed.
     fn add(&mut self, run: &Run, datagrams: &Run) -> anyhow::Result<()> {
         let (ours, most) = (run.goodput_mbps(), datagrams.goodput_mbps());
         let seed = datagrams.seed;
@@ -58,7 +59,7 @@ fn marks_of(link: &trace::LinkUse) -> impl Iterator<Item = LinkMarks> {
     link.marks.into_iter().chain(link.sent_marks)
 }
 
-/// Measures.
+/// Runs the benchmark.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let (download, datagrams) = scenarios()?;
     let mut all = POLICIES.map(Downloads::under);
@@ -82,7 +83,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     ])
 }
 
-/// The download, and the datagrams it is measured against.
+/// The download, and the datagrams that it is compared with.
 fn scenarios() -> anyhow::Result<(Plan, Plan)> {
     Ok((
         plans::embedded("lab-tcp", include_str!("scenarios/lab-tcp.toml"))?,

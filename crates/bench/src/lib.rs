@@ -1,4 +1,5 @@
-//! `slowhand bench`: the figures that the README quotes, each measured as its declaration says, with the spread of its trials.
+//! `slowhand bench`: measures the figures that the README quotes, each as its declaration says, with the
+//! spread of its trials.
 //!
 //! [`catalogue`] declares every benchmark, and [`command`] runs what the user asks for.
 

@@ -1,6 +1,7 @@
-//! `links`: how many packets the models of links move in a second of wall time, without any kernel around them.
+//! `links`: packets that the link models move per second of wall time, without a kernel.
 //!
-//! One cable, always full: whenever a packet leaves, the next one enters, so that queue, bottleneck and wire all have work.
+//! One cable is kept full: whenever a packet leaves, the next one enters, so that queue, bottleneck and wire
+//! are all busy.
 
 use std::time::Instant as Wall;
 
@@ -10,10 +11,10 @@ use units::{Bitrate, Duration, Instant};
 
 use crate::declaration::Setup;
 
-/// Packets of one run: long enough that the clock's own cost is nothing.
+/// Packets of one run: enough to make the clock's own cost negligible.
 const PACKETS: u64 = 2_000_000;
 
-/// Measures.
+/// Runs the benchmark.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let rates: Vec<f64> = (0..setup.trials())
         .map(|_| packets_per_second())
@@ -29,7 +30,7 @@ fn packets_per_second() -> anyhow::Result<f64> {
     Ok(moved as f64 / started.elapsed().as_secs_f64())
 }
 
-/// Moves that many packets; says how many came out.
+/// Moves at least that many packets. Returns how many came out.
 fn saturate(network: &mut Network, packets: u64) -> u64 {
     let mut now = Instant::ZERO;
     // Enough to fill the wire and some of the queue: 10 ms at 1 Gb/s are 833 packets.

@@ -1,16 +1,16 @@
-//! The scenarios of the benchmarks: part of the program, so that they need no file.
+//! Scenarios of the benchmarks, embedded in the program so that they need no files.
 
 use scenario::{Plan, Setting};
 
-/// The trace that `lte-gaps` names.
+/// The trace named `lte-gaps`.
 const LTE_GAPS: &[u8] = include_bytes!("../../../scenarios/traces/lte-gaps.down");
 
-/// A scenario that is part of the program.
+/// Parses an embedded scenario.
 pub fn embedded(name: &str, text: &str) -> anyhow::Result<Plan> {
     embedded_with(name, text, &[])
 }
 
-/// The same, with these settings instead of its own, as `slowhand play --set` takes them.
+/// Parses an embedded scenario with these settings in place of its own, as `slowhand play --set` takes them.
 pub fn embedded_with(name: &str, text: &str, settings: &[&str]) -> anyhow::Result<Plan> {
     let settings: Vec<Vec<Setting>> = settings
         .iter()

@@ -1,4 +1,4 @@
-//! `wrong-removals`: how often a link is given up in two runs in which every link goes on delivering.
+//! `wrong-removals`: how often a link is removed in two runs in which every link keeps delivering.
 
 use scenario::Plan;
 use trace::{BenchRow, PolicyName};
@@ -11,7 +11,7 @@ use crate::{gap, plans};
 /// Length of each run.
 const TEN_MINUTES: Duration = Duration::from_secs(600);
 
-/// Measures: an LTE trace with gaps, and applications that want little.
+/// Measures an LTE trace with gaps, and applications that ask for little.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let plans = [
         plans::embedded("lte-gaps", include_str!("../../../scenarios/lte-gaps.toml"))?,

@@ -1,4 +1,4 @@
-//! `resume`: all links are gone for 5 s, then one is back with a new address; how long until new bytes.
+//! `resume`: all links are down for 5 s, then one returns with a new address; time until the next new byte.
 
 use trace::BenchRow;
 
@@ -7,7 +7,7 @@ use crate::declaration::Setup;
 use crate::trial::Observed;
 use crate::{gap, plans};
 
-/// Measures. The figure that counts is the worst trial.
+/// Runs the benchmark. The figure is the worst trial.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let plan = plans::embedded("resume", include_str!("scenarios/resume.toml"))?;
     let row = setup.only_row();

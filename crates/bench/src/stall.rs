@@ -1,4 +1,5 @@
-//! `stall-drop` and `stall-backup`: a link silently drops everything; how long the application waits.
+//! `stall-drop` and `stall-backup`: a link silently drops everything. The figure is how long the application
+//! waits.
 
 use scenario::Plan;
 use trace::BenchRow;
@@ -9,16 +10,16 @@ use crate::declaration::Setup;
 use crate::trial::Observed;
 use crate::{gap, plans};
 
-/// What is left of a run after its fault: the gap may begin up to 3 s after it.
+/// Length of a run after its fault: the gap may begin up to 3 s after it.
 const AFTER_FAULT: Duration = Duration::from_secs(5);
 
-/// The busiest of three links drops.
+/// The busiest of three links drops everything.
 pub fn drop(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let plan = plans::embedded("stall-drop", include_str!("scenarios/stall-drop.toml"))?;
     Ok(vec![measure(setup, plan)?])
 }
 
-/// The only good link drops, a backup remains.
+/// The only good link drops everything, and a backup remains.
 pub fn backup(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let plan = plans::embedded("stall-backup", include_str!("scenarios/stall-backup.toml"))?;
     Ok(vec![measure(setup, plan)?])
@@ -37,7 +38,7 @@ fn measure(setup: &Setup, plan: Plan) -> anyhow::Result<BenchRow> {
     )
 }
 
-/// The same plan, cut short: nothing is measured once the fault's aftermath is over.
+/// Shortens the plan: nothing is measured once the fault's aftermath is over.
 fn ending_soon_after_its_fault(plan: &Plan, seed: u64) -> Plan {
     let last = plan
         .timeline(seed)

@@ -1,4 +1,4 @@
-//! The rows of a benchmark as text.
+//! Prints the rows of a benchmark as text.
 
 use std::fmt::Write as _;
 use std::io;
@@ -50,14 +50,15 @@ fn line(row: &BenchRow) -> String {
     line
 }
 
-/// A table that is wider is a list instead.
+/// Greatest width of a table. A wider one becomes a list.
 const WIDEST: usize = 110;
-/// Before each line of a table.
+/// Indentation of a table's lines.
 const INDENT: &str = "    ";
-/// Between two columns.
+/// Space between two columns.
 const GUTTER: &str = "  ";
 
-/// The lines of a table, its head first, where all parts have the same fields, and each field is a word or a number: words first.
+/// Lines of a table, header first, with words before numbers. `None` unless all parts have the same fields,
+/// each a word or a number.
 fn aligned(parts: &[Value]) -> Option<Vec<String>> {
     let objects: Vec<_> = parts.iter().map(Value::as_object).collect::<Option<_>>()?;
     let first = objects.get(..2)?[0];
@@ -81,7 +82,7 @@ fn aligned(parts: &[Value]) -> Option<Vec<String>> {
     Some(lines.iter().map(|line| line.trim_end().to_owned()).collect())
 }
 
-/// Puts a column behind those that there are: texts begin with it, numbers end with it.
+/// Appends a column: texts are left-aligned, numbers right-aligned.
 fn add_column(lines: &mut [String], cells: Vec<String>, text: bool) {
     let width = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
     for (line, cell) in lines.iter_mut().zip(cells) {
@@ -96,7 +97,7 @@ fn add_column(lines: &mut [String], cells: Vec<String>, text: bool) {
     }
 }
 
-/// One line of a list: of an object all its fields.
+/// One line of a list: all fields of an object.
 fn part_in_words(part: &Value) -> String {
     let Some(fields) = part.as_object() else {
         return words(part);
@@ -114,7 +115,7 @@ fn words(value: &Value) -> String {
     }
 }
 
-/// Three digits that matter; whole numbers whole.
+/// Three significant digits; integers in full.
 fn figure(value: Option<f64>) -> String {
     match value {
         None => "–".to_owned(),

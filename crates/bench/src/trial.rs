@@ -1,7 +1,8 @@
-//! Trials in the lab: side by side while the emulator is punctual, or alone.
+//! Runs trials in the lab: side by side while the emulator is punctual, or alone.
 //!
 //! # Checked by
-//! `tests`: what speaks against the figures is in the row; `batch::tests`: a trial that fails costs no other its result.
+//! `tests`: the row states every doubt about its figures; `batch::tests`: a failed trial costs no other its
+//! result.
 
 use anyhow::Context as _;
 use lab::world::{Advised, FlowDetail, PlayError, ReadBack};
@@ -20,39 +21,39 @@ use show::tell;
 /// One run of a benchmark.
 #[derive(Debug, Clone)]
 pub struct Trial {
-    /// What happens.
+    /// The scenario.
     pub plan: Plan,
-    /// Who decides.
+    /// The policy under test.
     pub policy: PolicyName,
-    /// The seed of everything random.
+    /// Seed of everything random.
     pub seed: u64,
 }
 
-/// What a trial came to.
+/// Outcome of a trial.
 #[derive(Debug)]
 pub struct Observed {
     /// Its result.
     pub run: Run,
-    /// Everything that happened.
+    /// Every event.
     pub record: RunRecord,
-    /// What each flow's receiving application saw.
+    /// What each flow's receiving application read.
     pub flows: Vec<FlowDetail>,
     /// How late packets left the emulator.
     pub lateness: LatenessUs,
-    /// Processors that the emulator used.
+    /// Processor cores that the emulator used.
     pub cores: f64,
-    /// Everything the daemon knew at the end.
+    /// The daemon's report at the end.
     pub daemon: Option<daemon::Report>,
-    /// What our congestion controller took per acknowledgement, if that was counted.
+    /// Cost of our congestion controller per acknowledgement, if it was counted.
     pub per_ack: Option<RunTime>,
-    /// Which controllers its sockets really used.
+    /// Controllers that the sockets really used.
     pub controllers: ReadBack,
-    /// What the senders' `cla` was told of the client's signals.
+    /// Radio reports that the senders' `cla` got from the client.
     pub advised: Option<Advised>,
 }
 
 impl Observed {
-    /// The flow of a plan that has one.
+    /// The only flow of a plan that has one.
     pub fn only_flow(&self) -> anyhow::Result<&FlowDetail> {
         let seed = self.run.seed;
         self.flows.first().with_context(|| {
@@ -60,7 +61,8 @@ impl Observed {
         })
     }
 
-    /// Refuses one in which sockets did not use the controllers that were asked for, or in which those that send these flows could not be read back.
+    /// Refuses a trial whose sockets did not use the requested controllers, or where the senders of these
+    /// flows could not be read back.
     pub fn ensure_sent_as_asked<'n>(&self, flows: impl IntoIterator<Item = &'n str>) -> anyhow::Result<()> {
         let (seed, controllers) = (self.run.seed, &self.controllers);
         if let Some(stranger) = controllers.strangers.first() {
@@ -77,13 +79,13 @@ impl Observed {
         Ok(())
     }
 
-    /// Whether one link carried all that there was: a connection that fell back to plain TCP, or to which nothing was joined.
+    /// Whether one link carried everything: the connection fell back to plain TCP, or no subflow joined it.
     pub fn went_over_one_link(&self) -> bool {
         let carried = |flow: &trace::Flow| flow.paths.iter().filter(|path| path.bytes > 0).count();
         self.run.flows.first().is_some_and(|flow| carried(flow) <= 1)
     }
 
-    /// One in which nothing happened.
+    /// A trial in which nothing happened.
     #[cfg(test)]
     pub fn blank() -> Self {
         let run = json!({
@@ -102,7 +104,8 @@ impl Observed {
         }
     }
 
-    /// The same after a download of so many bytes in a second, which began 10 ms after connect and stood still for so many milliseconds at the longest.
+    /// Adds a download of these bytes within 1 s. It began 10 ms after connect, and its longest stall was
+    /// this many ms.
     #[cfg(test)]
     pub fn with_download(mut self, bytes: u64, longest_stall_ms: f64) -> Self {
         let flow = json!({
@@ -113,7 +116,7 @@ impl Observed {
         self
     }
 
-    /// Itself, if every byte arrived as it was sent.
+    /// Refuses a trial in which some bytes did not arrive as sent.
     fn intact(self) -> anyhow::Result<Self> {
         let seed = self.run.seed;
         anyhow::ensure!(
@@ -123,37 +126,40 @@ impl Observed {
         Ok(self)
     }
 
-    /// Whether it does not count although it was repeated alone: this machine is too busy.
+    /// Whether it was late even when repeated alone, because this machine is too busy. Such a trial does not
+    /// count.
     pub fn is_late(&self) -> bool {
         Duration::from_micros(self.lateness.p99_us) > PUNCTUAL
     }
 }
 
-/// The senders' controller, of trials that have the same one; `None` if they send by UDP only.
+/// The senders' controller, for trials that share one. `None` if they send only UDP.
 pub fn sender(observed: &[Observed]) -> Option<&str> {
     observed.first().and_then(|observed| observed.run.cc.as_deref())
 }
 
-/// A trial counts while 99 % of the packets are less late than this.
+/// Greatest 99th percentile of packet lateness at which a trial counts.
 const PUNCTUAL: Duration = Duration::from_micros(500);
-/// For a trial that has the machine to itself, and is not repeated.
+/// Limit for a trial that runs alone and is not repeated.
 const HOWEVER_LATE: Duration = Duration::from_secs(1);
 
-/// Runs trials side by side; a late one is repeated alone.
+/// Runs trials side by side, and repeats a late one alone.
 pub fn side_by_side(trials: Vec<Trial>) -> anyhow::Result<Vec<Observed>> {
     run(trials.into_iter().map(job).collect(), PUNCTUAL)
 }
 
-/// What must hold of the trial with this index, beyond that it came to an end. One of which it does not hold gave no result.
+/// Condition that the trial with this index must meet, beyond completing. A trial that fails it gives no
+/// result.
 pub type Holds<'h> = &'h (dyn Fn(usize, &Observed) -> anyhow::Result<()> + Sync);
 
-/// A trial, and how windows are bounded in it; `None`: the best way that the kernel offers.
+/// A trial and its way to bound windows. `None`: the best way that the kernel offers.
 pub type Bounded = (Trial, Option<WindowKind>);
 
-/// What trials came to, in their order; `None`: one gave no result.
+/// Results of trials, in their order. `None`: the trial gave none.
 pub type Outcomes = anyhow::Result<Vec<Option<Observed>>>;
 
-/// Runs trials side by side; a late one is repeated alone. One that gave no result costs no other its own, and is in `doubts`.
+/// Runs trials side by side, and repeats a late one alone. A trial without a result costs no other its own,
+/// and is listed in `doubts`.
 pub fn each(trials: Vec<Bounded>, holds: Holds<'_>, doubts: &mut Doubts) -> Outcomes {
     let jobs: Vec<Job> = trials.into_iter().map(bounded).collect();
     let outcomes = outcomes(&jobs, PUNCTUAL)?;
@@ -163,7 +169,7 @@ pub fn each(trials: Vec<Bounded>, holds: Holds<'_>, doubts: &mut Doubts) -> Outc
         .collect())
 }
 
-/// The same, one after another, however late.
+/// Runs trials one after another, and never repeats a late one.
 pub fn each_alone(trials: Vec<Bounded>, holds: Holds<'_>, doubts: &mut Doubts) -> Outcomes {
     let mut results = Vec::new();
     for (index, trial) in trials.into_iter().enumerate() {
@@ -190,17 +196,17 @@ fn outcomes(jobs: &[Job], punctual: Duration) -> anyhow::Result<Vec<Result<Done,
     batch::run_each(jobs, &rules)
 }
 
-/// What a reader of figures must know of the trials behind them.
+/// Reasons to doubt figures, which their reader must know.
 #[derive(Debug, Default)]
 pub struct Doubts {
-    /// So many were late although they were repeated alone: figures of such are not fair ones.
+    /// Trials that were late even when repeated alone: their figures are not fair.
     late: usize,
-    /// These gave no figure.
+    /// Trials that gave no figure.
     failed: Vec<Failed>,
 }
 
 impl Doubts {
-    /// What the trial came to; one without a result is kept.
+    /// Takes the outcome of a trial, and notes it if there is no result.
     fn judge(
         &mut self,
         job: &Job,
@@ -223,26 +229,26 @@ impl Doubts {
         whole.map_err(|why| self.failed.push(Failed::of(job, &why))).ok()
     }
 
-    /// Figures are drawn from these.
+    /// Counts the late ones of the trials behind the figures.
     pub fn count_late<'o>(&mut self, observed: impl IntoIterator<Item = &'o Observed>) {
         let late = observed.into_iter().filter(|seen| seen.is_late());
         self.late += late.count();
     }
 
-    /// Those about trials that all gave their figures.
+    /// Doubts about trials that all gave their figures.
     pub fn of<'o>(observed: impl IntoIterator<Item = &'o Observed>) -> Self {
         let mut doubts = Self::default();
         doubts.count_late(observed);
         doubts
     }
 
-    /// Those of more trials behind the same figures.
+    /// Adds the doubts about more trials behind the same figures.
     pub fn add(&mut self, others: Self) {
         self.late += others.late;
         self.failed.extend(others.failed);
     }
 
-    /// In fields of the row, where there are any.
+    /// Adds the doubts, if any, as fields of the row.
     pub fn note(&self, row: BenchRow) -> BenchRow {
         let row = match self.late {
             0 => row,
@@ -256,8 +262,8 @@ impl Doubts {
     }
 }
 
-/// The flows that go on until the run ends, so that their sockets can be read then. Datagrams have no controller; and one link alone may have been left behind by
-/// then, and its connection be over.
+/// Flows that last until the run ends, so that their sockets can be read then. Datagrams have no controller.
+/// A connection over a single link may have lost that link by then, and be closed.
 fn lasting(job: &Job) -> impl Iterator<Item = &str> {
     let is_over_one = matches!(job.policy, PolicyName::Tcp(_));
     let lasts = |flow: &&Flow| match flow.work {
@@ -269,7 +275,7 @@ fn lasting(job: &Job) -> impl Iterator<Item = &str> {
     flows.filter(move |_| !is_over_one).map(|flow| flow.name.as_str())
 }
 
-/// The field of a row in which the trials stand that gave no result.
+/// Field of a row that lists the trials without a result.
 pub const FAILED: &str = "failed";
 
 /// A trial without a result.
@@ -317,7 +323,7 @@ impl Failed {
     }
 }
 
-/// The same as [`side_by_side`]; nobody tells the senders' `cla` of the radio where that is said.
+/// Runs trials as [`side_by_side`] does. The flag says whether the senders' `cla` gets radio reports.
 pub fn side_by_side_advised(trials: Vec<(Trial, bool)>) -> anyhow::Result<Vec<Observed>> {
     let jobs = trials.into_iter().map(|(trial, advised)| Job {
         unadvised: !advised,
@@ -326,12 +332,12 @@ pub fn side_by_side_advised(trials: Vec<(Trial, bool)>) -> anyhow::Result<Vec<Ob
     run(jobs.collect(), PUNCTUAL)
 }
 
-/// Runs one trial with the machine to itself, however late it is: lateness is what is measured.
+/// Runs one trial alone, however late it is: lateness is the measurement.
 pub fn alone(trial: Trial) -> anyhow::Result<Observed> {
     only(job(trial))
 }
 
-/// The same, and the cost of our congestion controller is counted.
+/// Runs one trial alone, and counts the cost of our congestion controller.
 pub fn counted(trial: Trial) -> anyhow::Result<Observed> {
     only(Job {
         count_cost: true,
@@ -370,7 +376,7 @@ fn job(trial: Trial) -> Job {
     }
 }
 
-/// One line for each trial, on standard error.
+/// Prints one line per trial on standard error.
 fn tell(jobs: &[Job], run: usize, event: &trace::Event) {
     if matches!(event.what, trace::What::RunEnd { .. }) {
         let job = &jobs[run];

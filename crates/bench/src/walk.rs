@@ -1,4 +1,4 @@
-//! `walk`: the building walk against the best single link in hindsight, and against what the models allow.
+//! `walk`: the building walk against the best single link in hindsight, and against the limit of the models.
 
 use scenario::Plan;
 use trace::{BenchRow, PolicyName, Run, tcp_best, versus_best};
@@ -7,14 +7,14 @@ use crate::declaration::Setup;
 use crate::plans;
 use crate::trial::{self, Trial};
 
-/// What one seed came to.
+/// Result of one seed.
 struct Walk {
     versus_best: f64,
     versus_optimal: f64,
     longest_stall_ms: f64,
 }
 
-/// Measures. The figure is the mean over the seeds.
+/// Runs the benchmark. The figure is the mean over the seeds.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let plan = plans::embedded(
         "building-walk",

@@ -1,11 +1,12 @@
-//! How the verbs ask a running daemon: one line of JSON each way over a Unix socket.
+//! Protocol between the commands and a running daemon: one line of JSON each way over a Unix socket.
 //!
-//! A question is `{"verb": "status"}` (`why`, `stop`); the answer is the verb's document, or `{"error": "…"}`. Root, and whoever runs the
-//! daemon, asks on `control.sock`. Everybody else asks on `status.sock`, where `stop` is refused. The daemon's end is
-//! `crates/slowhandd/src/server.rs`.
+//! A question is `{"verb": "status"}` (`why`, `stop`). The answer is the verb's document, or `{"error":
+//! "…"}`. Root and the user that runs the daemon ask on `control.sock`. Everybody else asks on `status.sock`,
+//! where `stop` is refused. The daemon's end is `crates/slowhandd/src/server.rs`.
 //!
-//! A stop has three steps: the daemon answers `{"pid": …}`, the asker acknowledges that with a line, and only then does the daemon end. So
-//! a stop whose asker has lost patience is not carried out later. When everything is put back, it says `{"left": […]}`, what it could not.
+//! A stop has three steps. The daemon answers `{"pid": …}`, the client acknowledges that with a line, and
+//! only then does the daemon end. So a stop whose client has given up is not carried out later. When
+//! everything is restored, the daemon sends `{"left": […]}` with what could not be.
 
 use super::place::Place;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -14,72 +15,73 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Who asks looks so often for the answer. A machine that stands still for a while takes one look from the two, and not all their patience.
+/// Number of polls for an answer, each [`GLANCE`] long. A pause of the whole machine costs each side one
+/// poll, not all its patience.
 const LOOKS: u32 = 50;
 const GLANCE: Duration = Duration::from_millis(100);
-/// The daemon's word that an asker has heard it: any line does.
+/// The client's acknowledgement of an answer. The daemon accepts any line.
 pub const HEARD: &str = "heard";
 
-/// What can be asked.
+/// A question to the daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verb", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Question {
     /// Links, connections, subflows.
     Status,
-    /// A sentence for each.
+    /// The reason for each decision, as a sentence.
     Why,
-    /// End, and put everything back.
+    /// End, and restore everything.
     Stop,
 }
 
-/// What an answer looks like.
+/// An answer of the daemon.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Answer<T> {
-    /// There is none.
+    /// A refusal.
     Error {
-        /// Why.
+        /// The reason.
         error: String,
     },
-    /// What was asked for.
+    /// The requested document.
     Document(T),
 }
 
-/// The first answer to [`Question::Stop`].
+/// First answer to [`Question::Stop`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Stopping {
     /// The process that is about to end.
     pub pid: u32,
 }
 
-/// The second: everything else is as it was.
+/// Second answer to [`Question::Stop`]: everything not listed is restored.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Stopped {
-    /// What could not be put back, and why.
+    /// What could not be restored, and why.
     pub left: Vec<String>,
 }
 
 /// Why there was no answer.
 #[derive(Debug, Error)]
 pub enum AskError {
-    /// Nobody is there.
+    /// No daemon runs here.
     #[error(
         "slowhand is not running here; start it with `slowhand up`, or name its place with --runtime-dir"
     )]
     NotRunning,
-    /// Others may only look.
+    /// Other users may only query.
     #[error("only root may stop the daemon: run as root")]
     NotAllowed,
-    /// Somebody is there, but the socket failed.
+    /// A daemon runs, but the socket failed.
     #[error("the daemon does not answer ({0}); see its log, or end it with `slowhand down`")]
     Silent(#[source] io::Error),
-    /// Somebody was there, and hung up: it has died, or is about to end.
+    /// The daemon closed the connection: it has died, or is about to end.
     #[error("the daemon hung up before it had answered; see its log, or end it with `slowhand down`")]
     HungUp,
-    /// It answered that it cannot.
+    /// The daemon refused.
     #[error("{0}")]
     Refused(String),
-    /// Its answer makes no sense: another version.
+    /// The answer cannot be parsed: the daemon is of another version.
     #[error("the daemon's answer cannot be read ({0}); it is of another version, start it again")]
     Unreadable(#[source] serde_json::Error),
 }
@@ -89,14 +91,14 @@ pub fn ask<T: DeserializeOwned>(place: &Place, question: Question) -> Result<T, 
     Talk::begin(place, question)?.answer()
 }
 
-/// A stop that the daemon carries out.
+/// A stop in progress.
 pub struct Ending {
-    /// The process that ends.
+    /// The process that is ending.
     pub pid: u32,
     talk: Talk,
 }
 
-/// Has the daemon of this place end. An error means that it does not, or that it was about to.
+/// Asks the daemon of this place to end. An error means that it will not, or was ending already.
 pub fn stop(place: &Place) -> Result<Ending, AskError> {
     let mut talk = Talk::begin(place, Question::Stop)?;
     let Stopping { pid } = talk.answer()?;
@@ -108,7 +110,7 @@ pub fn stop(place: &Place) -> Result<Ending, AskError> {
 }
 
 impl Ending {
-    /// Waits until the daemon has put everything back; `None`: it ended without a word.
+    /// Waits until the daemon has restored everything. `None`: it ended without an answer.
     pub fn wait(mut self, until: Instant) -> io::Result<Option<Stopped>> {
         let line = self.talk.line(|| Instant::now() < until)?;
         Ok(serde_json::from_slice(&line).ok())
@@ -130,7 +132,7 @@ impl Talk {
         let asked = stream.set_read_timeout(Some(GLANCE));
         asked.map_err(AskError::Silent)?;
         let text = serde_json::to_string(&question).map_err(AskError::Unreadable)?;
-        // Who refuses may have hung up without listening: its words are there to be read.
+        // A daemon that refuses may close without reading. Its answer can still be read.
         let _ = writeln!(&stream, "{text}");
         let stream = BufReader::new(stream);
         Ok(Self { stream })
@@ -152,13 +154,14 @@ impl Talk {
         }
     }
 
-    /// The next line, empty at the end; asks after each glance in vain whether to look on.
+    /// Reads the next line, empty at the end of the stream. After each poll without data, asks `patient`
+    /// whether to wait on.
     fn line(&mut self, mut patient: impl FnMut() -> bool) -> io::Result<Vec<u8>> {
         let mut line = Vec::new();
         loop {
             match self.stream.read_until(b'\n', &mut line) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock && patient() => {}
-                // It is gone, and did not hear all that we said.
+                // The daemon is gone, and did not read all that was sent.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(line),
                 read => return read.map(|_| line),
             }
@@ -166,7 +169,7 @@ impl Talk {
     }
 }
 
-/// Who may not control the daemon may ask it on the other socket, unless to stop it.
+/// Connects to `control.sock`. A user without access gets `status.sock` instead, except to stop the daemon.
 fn connect(place: &Place, question: Question) -> io::Result<UnixStream> {
     match UnixStream::connect(place.control()) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied && question != Question::Stop => {

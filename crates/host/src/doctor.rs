@@ -1,35 +1,36 @@
-//! What a host has of what slowhand uses: the document of `slowhand doctor`, and the words with which
-//! the daemon refuses to start.
+//! Checks a host for what slowhand needs: the document of `slowhand doctor`, and the message with which the
+//! daemon refuses to start.
 
 use linux::doctor::{Check, Need, needs};
 use serde::Serialize;
 use show::Table;
 
-/// What `slowhand doctor --json` says.
+/// The document of `slowhand doctor --json`.
 #[derive(Debug, Serialize)]
 pub struct Document {
     /// Name and version of this format.
     pub schema: &'static str,
     /// Whether slowhand can work here.
     pub works: bool,
-    /// What was looked at, most important first.
+    /// All checks, most important first.
     pub checks: Vec<Looked>,
 }
 
-/// One thing that was looked at.
+/// Result of one check.
 #[derive(Debug, Serialize)]
 pub struct Looked {
     /// A stable identifier.
     pub name: &'static str,
-    /// `must`: nothing works without it; `should`: it works worse; `lab`: only the lab needs it.
+    /// `must`: nothing works without it; `should`: it works worse without; `lab`: only the lab needs it.
     pub need: &'static str,
-    /// Whether it is there.
+    /// Whether the check passed.
     pub ok: bool,
     /// What was found, or what is missing and how to get it.
     pub finding: String,
 }
 
-/// Why a daemon cannot work in the calling thread's namespace, in the words of `slowhand doctor`; `None`: it can.
+/// Why a daemon cannot work in the calling thread's namespace, in the words of `slowhand doctor`. `None`: it
+/// can.
 pub fn refusal() -> Option<String> {
     refusal_of(needs())
 }
@@ -40,7 +41,7 @@ fn refusal_of(mut checks: Vec<Check>) -> Option<String> {
     missing.then(|| text(&document(&checks), usize::MAX).trim_end().to_owned())
 }
 
-/// The document of these checks.
+/// Makes the document from these checks.
 pub fn document(checks: &[Check]) -> Document {
     let works = checks
         .iter()

@@ -1,4 +1,4 @@
-//! What the daemon (`slowhandd`) and the commands that talk to it share.
+//! Code that the daemon (`slowhandd`) shares with the commands that talk to it.
 //!
 //! The configuration and the directories of a host, the questions and answers on the daemon's sockets,
 //! and the command line of `slowhand up`.

@@ -1,7 +1,8 @@
-//! Where a live host keeps what: configuration, state that survives a crash, and what a running daemon is reached by.
+//! The directories of a live host: configuration, state that survives a crash, and the sockets of a running
+//! daemon.
 //!
-//! Whoever holds the [`Lock`] is the one daemon of its directories and of its network namespace. Other users can neither open the locked
-//! file nor claim the namespace, so that nobody but root can hold a daemon up.
+//! The holder of the [`Lock`] is the only daemon of its directories and of its network namespace. Other users
+//! can neither open the locked file nor claim the namespace, so only root can block a daemon.
 
 use super::trusted::{self, Keeping, TrustError};
 use linux::claim::{Claim, ClaimError};
@@ -11,7 +12,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The mode of what other users must not open.
+/// Mode of files that other users must not open.
 const OWN: u32 = 0o600;
 
 /// Directories of a live host.
@@ -26,16 +27,16 @@ pub struct Place {
     pub state_dir: PathBuf,
 }
 
-/// Why the place of the daemon could not be taken.
+/// Why the lock was not obtained.
 #[derive(Debug, Error)]
 pub enum LockError {
-    /// Another daemon has these directories.
+    /// Another daemon uses these directories.
     #[error("slowhand is running already (process {pid}); `slowhand down` ends it")]
     Taken {
-        /// Its process, as far as known.
+        /// Its process ID, as far as known.
         pid: String,
     },
-    /// Another daemon with other directories has this network namespace, or that cannot be found out.
+    /// Another daemon with other directories has this network namespace, or this cannot be determined.
     #[error("{0}{more}", more = elsewhere(.0))]
     Namespace(#[source] ClaimError),
     /// A directory cannot be used.
@@ -48,7 +49,7 @@ pub enum LockError {
         /// Why.
         source: io::Error,
     },
-    /// Others could put something else into a directory.
+    /// Others could replace files in a directory.
     #[error("{0}, or choose another with --runtime-dir and --state-dir")]
     Open(#[source] TrustError),
 }
@@ -60,7 +61,7 @@ const fn elsewhere(error: &ClaimError) -> &'static str {
     }
 }
 
-/// Held by the one daemon of a place; free again whenever its process ends.
+/// Held by the only daemon of a place, and released when its process ends, however that happens.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
@@ -68,10 +69,10 @@ pub struct Lock {
 }
 
 impl Drop for Lock {
-    /// A program that this process is just starting has a copy of the descriptor until it becomes another program; closing ours alone would
-    /// leave the file locked until then.
+    /// Unlocks the file. A program that this process is just starting has a copy of the descriptor until
+    /// `execve`. Closing ours alone would leave the file locked until then.
     fn drop(&mut self) {
-        // What fails is undone when the process ends.
+        // The end of the process unlocks it if this fails.
         let _ = self.file.unlock();
     }
 }
@@ -82,17 +83,17 @@ impl Place {
         self.runtime_dir.join("control.sock")
     }
 
-    /// The socket on which it tells everybody how it stands.
+    /// The socket on which it reports its state to everybody.
     pub fn status(&self) -> PathBuf {
         self.runtime_dir.join("status.sock")
     }
 
-    /// What was changed on this host and is to be put back.
+    /// The journal of the changes to undo on this host.
     pub fn journal(&self) -> PathBuf {
         self.state_dir.join("journal")
     }
 
-    /// Makes the directories and takes the place, and the calling thread's network namespace with it.
+    /// Makes the directories and takes the lock, together with the calling thread's network namespace.
     pub fn lock(&self) -> Result<Lock, LockError> {
         prepare(&self.runtime_dir, 0o755)?;
         prepare(&self.state_dir, 0o700)?;
@@ -108,7 +109,7 @@ impl Place {
 }
 
 impl Lock {
-    /// Says whose it is.
+    /// Writes the process ID into the file.
     fn sign(&mut self) -> io::Result<()> {
         self.file.set_len(0)?;
         self.file.rewind()?;
@@ -116,7 +117,7 @@ impl Lock {
     }
 }
 
-/// Makes a directory with this mode. One that is there stays as it is, and must be closed to others.
+/// Makes a directory with this mode. An existing one is not changed, and must be closed to others.
 fn prepare(path: &Path, mode: u32) -> Result<(), LockError> {
     let unusable = |source| LockError::Unusable {
         path: path.to_owned(),
@@ -126,7 +127,7 @@ fn prepare(path: &Path, mode: u32) -> Result<(), LockError> {
         std::fs::create_dir_all(parent).map_err(unusable)?;
     }
     match std::fs::create_dir(path) {
-        // Whatever the umask is.
+        // Sets the mode whatever the umask is.
         Ok(()) => std::fs::set_permissions(path, Permissions::from_mode(mode)).map_err(unusable)?,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(unusable(error)),
@@ -135,7 +136,7 @@ fn prepare(path: &Path, mode: u32) -> Result<(), LockError> {
     trusted::check(path, &found, Keeping::Public).map_err(LockError::Open)
 }
 
-/// A file that is there from now on and that nobody else may open: who can open a file can lock it.
+/// Opens a file, creating it if needed, that nobody else may open: a user who can open a file can lock it.
 fn own(path: &Path) -> Result<File, LockError> {
     let options = OpenOptions::new()
         .read(true)
@@ -144,7 +145,7 @@ fn own(path: &Path) -> Result<File, LockError> {
         .truncate(false)
         .mode(OWN)
         .open(path);
-    // One of an older version may be readable.
+    // A file of an older version may be readable.
     let closed = options.and_then(|file| file.set_permissions(Permissions::from_mode(OWN)).map(|()| file));
     closed.map_err(|source| LockError::Unusable {
         path: path.to_owned(),
@@ -178,7 +179,7 @@ mod tests {
     use linux::netns::{CreateError, Netns};
     use std::os::unix::fs::MetadataExt as _;
 
-    /// With a place in a directory and a namespace of its own.
+    /// Runs `work` with a place in its own directory and namespace.
     fn with_place(test: &str, work: impl FnOnce(&Place, &Path) + Send) {
         let netns = match Netns::new() {
             Err(CreateError::NotPermitted) => {
@@ -209,7 +210,7 @@ mod tests {
                 panic!("taken twice")
             };
             assert_eq!(pid, std::process::id().to_string());
-            // What a program that is being started has from `fork` to `execve`.
+            // The copy that a starting program has from `fork` to `execve`.
             let _copy = lock.file.try_clone().unwrap();
             drop(lock);
             drop(place.lock().unwrap());
@@ -245,7 +246,7 @@ mod tests {
                 let _lock = place.lock().unwrap();
                 let modes = [&place.runtime_dir, &place.state_dir, &lock, &journal].map(|path| mode(path));
                 assert_eq!(modes, [0o755, 0o700, 0o600, 0o600]);
-                // As an older version made them.
+                // Modes as set by an older version.
                 for path in [&lock, &journal] {
                     std::fs::set_permissions(path, Permissions::from_mode(0o644)).unwrap();
                 }

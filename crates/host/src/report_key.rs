@@ -1,10 +1,10 @@
-//! The key with which a mobile signs what it reports of its signals, and with which servers check it.
+//! The key with which a mobile signs its signal reports, and with which servers check them.
 
 use crate::trusted::{self, Keeping, TrustError};
 use std::path::Path;
 use wire::mobility::Key;
 
-/// A key that mobiles and servers share, from a file that nobody else may read.
+/// Reads a key that mobiles and servers share, from a file that nobody else may read.
 pub fn read(path: &Path) -> Result<Key, String> {
     let shown = path.display();
     let text = trusted::read(path, Keeping::Secret).map_err(|error| match error {

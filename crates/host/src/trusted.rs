@@ -1,6 +1,7 @@
-//! Files that decide what root does: who owns them, who else may change or read them, and how much of them is read.
+//! Reads files that decide what root does. Checks their owner, who else may change or read them, and their
+//! length.
 //!
-//! What is checked is the opened file, so that it cannot be exchanged in between.
+//! The check is on the opened file, so that it cannot be exchanged in between.
 
 use nix::unistd::geteuid;
 use std::fs::{File, Metadata, OpenOptions};
@@ -9,20 +10,20 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// No configuration and no key is longer.
+/// Greatest length of a configuration or key, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// Who besides its owner may do what with a file.
+/// What users other than the owner may do with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keeping {
-    /// All may read it, nobody else may change it.
+    /// All may read it, only the owner may change it.
     Public,
-    /// Nobody else may read or change it.
+    /// Only the owner may read or change it.
     Secret,
 }
 
 impl Keeping {
-    /// Permissions that nobody but the owner may have.
+    /// Permissions that only the owner may have.
     const fn forbidden(self) -> u32 {
         match self {
             Self::Public => 0o022,
@@ -34,7 +35,7 @@ impl Keeping {
 /// Why a file is not read, or a directory not used.
 #[derive(Debug, Error)]
 pub enum TrustError {
-    /// It is not there.
+    /// It does not exist.
     #[error("{0}: there is no such file")]
     Absent(PathBuf),
     /// It cannot be read.
@@ -48,17 +49,17 @@ pub enum TrustError {
     /// A device, a pipe or a directory.
     #[error("{0}: not a regular file; name one")]
     NotAFile(PathBuf),
-    /// More than makes sense.
+    /// Longer than any valid file.
     #[error("{0}: longer than 1 MiB; is this the right file?")]
     TooLong(PathBuf),
-    /// Somebody else may change what root does.
+    /// Another user could change what root does.
     #[error("{path}: belongs to user {owner}, who could change it; run chown {ours} {path}")]
     Owner {
         /// Which.
         path: PathBuf,
-        /// Whose.
+        /// Its owner.
         owner: u32,
-        /// Whose it ought to be.
+        /// The right owner.
         ours: u32,
     },
     /// Others may change it, or read a secret.
@@ -70,12 +71,12 @@ pub enum TrustError {
         mode: u32,
         /// What others may do with it.
         what: &'static str,
-        /// What takes that away.
+        /// Mode that prevents it.
         remedy: &'static str,
     },
 }
 
-/// The text of a file that only root and the user we run as can change.
+/// Reads a file that only root and the user we run as can change.
 pub fn read(path: &Path, keeping: Keeping) -> Result<String, TrustError> {
     let unreadable = |source: io::Error| match source.kind() {
         io::ErrorKind::NotFound => TrustError::Absent(path.to_owned()),
@@ -84,7 +85,7 @@ pub fn read(path: &Path, keeping: Keeping) -> Result<String, TrustError> {
             source,
         },
     };
-    // A pipe that nobody writes to must not keep us.
+    // A pipe without a writer must not block us.
     let opened = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_NONBLOCK)
@@ -99,14 +100,14 @@ pub fn read(path: &Path, keeping: Keeping) -> Result<String, TrustError> {
     text.ok_or_else(|| TrustError::TooLong(path.to_owned()))
 }
 
-/// `None`: longer than anything that makes sense.
+/// The file's text; `None` if it is longer than any valid file.
 fn text_of(file: &File) -> io::Result<Option<String>> {
     let mut text = String::new();
     let length = file.take(LONGEST + 1).read_to_string(&mut text)?;
     Ok((length as u64 <= LONGEST).then_some(text))
 }
 
-/// Whether only root and the user we run as can do with this file or directory what nobody else may.
+/// Checks that only root and the user we run as have the owner's permissions on this file or directory.
 pub fn check(path: &Path, found: &Metadata, keeping: Keeping) -> Result<(), TrustError> {
     let ours = geteuid().as_raw();
     if ![0, ours].contains(&found.uid()) {
@@ -139,7 +140,7 @@ mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt as _;
 
-    /// What is said of a file with these permissions in front of its name; its text where nothing is.
+    /// The error about a file with these permissions, without its name; or the file's text.
     fn said(mode: u32, keeping: Keeping, change: impl FnOnce(&Path)) -> Result<String, String> {
         let name = format!(
             "slowhand-trusted-{}-{:?}",

@@ -1,9 +1,10 @@
-//! Many runs in the lab, side by side as long as the emulator is punctual.
+//! Runs many jobs in the lab, side by side as long as the emulator is punctual.
 //!
-//! Each run has namespaces and a medium of its own, so that they share nothing but the processors. If that makes packets late,
-//! the measurement is not a fair one: the run is repeated alone once the others are done, and less goes on side by side for a while.
-//! Each begins, in their order, as soon as there is room for what it may carry; one for which there is none holds up no smaller one. To begin costs more
-//! than to go on, so that no two do at once.
+//! Each run has its own namespaces and medium, so that runs share only the processors. If that makes packets
+//! late, the measurement is not fair. The run is then repeated alone once the others are done, and fewer run
+//! side by side for a while. Runs begin in their order, each as soon as there is room for its load. A run
+//! that does not fit yet does not hold up a smaller one. Starting costs more than running, so no two start at
+//! once.
 //!
 //! # Checked by
 //! `tests`: late runs are repeated and say so; only those that had others beside them.
@@ -27,67 +28,69 @@ use units::{Bitrate, Duration};
 
 use room::{Begun, Room};
 
-/// One run to be made.
+/// One run to do.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// What should happen.
+    /// The scenario.
     pub plan: Plan,
-    /// Who decides.
+    /// The policy under test.
     pub policy: PolicyName,
-    /// The seed of everything random.
+    /// Seed of everything random.
     pub seed: u64,
-    /// Programs instead of the scenario's flows.
+    /// Programs to run instead of the scenario's flows.
     pub programs: Option<Programs>,
     /// How windows are bounded. `None`: the best way that the kernel offers.
     pub window: Option<WindowKind>,
-    /// Count what our congestion controller costs.
+    /// Whether to count what our congestion controller costs.
     pub count_cost: bool,
-    /// Nobody tells the senders' `cla` of the radio.
+    /// Whether the senders' `cla` gets no radio reports.
     pub unadvised: bool,
-    /// Record the inputs and actions of the engine.
+    /// Whether to record the engine's inputs and actions.
     pub record: bool,
 }
 
-/// What came of a job.
+/// Outcome of a job.
 #[derive(Debug)]
 pub struct Done {
     /// The run.
     pub played: Played,
     /// How late packets left the emulator.
     pub lateness: LatenessUs,
-    /// The recording of its engine, if that was asked for.
+    /// The recording of its engine, if requested.
     pub recording: Option<Vec<u8>>,
 }
 
-/// How jobs are run.
+/// How to run jobs.
 pub struct Rules<'r> {
     /// A run whose 99th percentile of lateness is above this is repeated alone.
     pub punctual: Duration,
-    /// Set when everything should end.
+    /// Set when all runs must end.
     pub stop: &'r Stop,
-    /// Told what happens in which job, on the job's thread.
+    /// Called for each event of each job, on the job's thread.
     pub watch: &'r (dyn Fn(usize, &Event) + Sync),
 }
 
-/// What the failure of one run means to the others.
+/// What the failure of one run means for the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Failures {
-    /// It ends them.
+    /// The others end.
     EndAll,
-    /// They go on, unless no other could fare better.
+    /// The others continue, unless they would fail the same way.
     AreKept,
 }
 
-/// No run begins sooner after another: beside seven that began in the same moment, the programs of one were loaded 0.7 s late, in the middle of its first seconds.
+/// Least time between two starts. Beside seven runs that began at the same moment, the programs of one were
+/// loaded 0.7 s late, in the middle of its first seconds.
 const APART: Wall = Wall::from_secs(1);
 
-/// Runs all jobs; results are in their order. The first failure ends the others.
+/// Runs all jobs. Results are in their order. The first failure ends the others.
 pub fn run(jobs: &[Job], rules: &Rules<'_>) -> anyhow::Result<Vec<Done>> {
     let outcomes = run_with(jobs, rules, Failures::EndAll)?;
     Ok(outcomes.into_iter().collect::<Result<_, _>>()?)
 }
 
-/// The same; a run that fails costs no other its result. Only what the user must mend ends all of them.
+/// Runs all jobs as [`run`] does, but a failed run costs no other its result. Only an error that the user
+/// must fix ends all of them.
 pub fn run_each(jobs: &[Job], rules: &Rules<'_>) -> anyhow::Result<Vec<Result<Done, PlayError>>> {
     run_with(jobs, rules, Failures::AreKept)
 }
@@ -154,7 +157,7 @@ fn play(index: usize, job: &Job, rules: &Rules<'_>) -> Result<Done, PlayError> {
     })
 }
 
-/// Says in the result that it is the second one, and whether that one was punctual.
+/// Notes in the result that it is the repetition, and whether the repetition was punctual.
 fn repeated(mut again: Done, first: LatenessUs, punctual: Duration) -> Done {
     let ms = |us: u64| us as f64 / 1e3;
     let (first, second) = (ms(first.p99_us), ms(again.lateness.p99_us));
@@ -173,10 +176,10 @@ fn is_late(lateness: LatenessUs, punctual: Duration) -> bool {
     Duration::from_micros(lateness.p99_us) > punctual
 }
 
-/// What the user can mend is refused, where it stands in the plan; everything else went wrong.
+/// Refuses what the user can fix, with its place in the plan. Any other error is a failure.
 fn refused_or_failed(plan: &Plan, error: PlayError) -> anyhow::Error {
     if let PlayError::Plan(error @ PlanError::Controller(_)) = &error {
-        // It is this kernel's, whoever asked for it.
+        // This is a property of the kernel, whatever the plan says.
         Refused::because(error)
     } else if let PlayError::Plan(error) = &error {
         Refused::because(plan.spots.say(error.about(), error))
@@ -187,7 +190,7 @@ fn refused_or_failed(plan: &Plan, error: PlayError) -> anyhow::Error {
     }
 }
 
-/// Whether it is the user's to mend: no other run of the same kind would fare better.
+/// Whether the user must fix it: any other run of the same kind would fail too.
 const fn is_refusal(error: &PlayError) -> bool {
     matches!(
         error,
@@ -195,29 +198,29 @@ const fn is_refusal(error: &PlayError) -> bool {
     )
 }
 
-/// What the workers share.
+/// State shared by the workers.
 struct Board {
     state: Mutex<State>,
-    /// A run has ended.
+    /// Notified when a run has ended.
     ended: Condvar,
 }
 
 struct State {
-    /// Which, and what each carries.
+    /// Index and load of each waiting job.
     waiting: VecDeque<(usize, Bitrate)>,
     room: Room,
-    /// How long after the last one the next may begin.
+    /// Least time between two starts.
     apart: Wall,
     began: Option<Instant>,
     running: BTreeMap<usize, Begun>,
     done: Vec<Option<Result<Done, PlayError>>>,
     late: Vec<(usize, LatenessUs)>,
     failures: Failures,
-    /// What ended all of them, and in which job.
+    /// The failure that ended all of them, and its job.
     failed: Option<(usize, PlayError)>,
 }
 
-/// How long a stop may go unseen by those who wait for their turn.
+/// Longest time until a waiting worker notices a stop.
 const GLANCE: Wall = Wall::from_millis(100);
 
 impl Board {
@@ -252,7 +255,7 @@ impl Board {
         }
     }
 
-    /// The next job, once there is room for it; `None` when there is nothing more to do.
+    /// Waits until there is room for a job and returns its index; `None` when no job is left.
     fn next(&self, stop: &Stop) -> Option<usize> {
         let mut state = self.state();
         loop {
@@ -269,7 +272,7 @@ impl Board {
 }
 
 impl State {
-    /// Begins the first for which there is room, if none has begun just now.
+    /// Starts the first job for which there is room, unless one started just now.
     fn begin(&mut self) -> Option<usize> {
         let now = Instant::now();
         if self.began.is_some_and(|began| now - began < self.apart) {
@@ -382,7 +385,7 @@ mod tests {
                 begun.lock().unwrap()[run] += 1;
             }
         };
-        // Every packet is later than nothing at all: both are repeated, and even alone they are late.
+        // Every packet is later than zero, so both runs are repeated, and are late even alone.
         let rules = Rules {
             punctual: Duration::ZERO,
             stop: &Stop::new(),
@@ -492,7 +495,7 @@ mod tests {
         assert_eq!(left, [2]);
     }
 
-    /// Runs that carry so many Mb/s each, where there is room for so many.
+    /// A board of runs with these loads in Mb/s, where there is room for `room` Mb/s.
     fn board<const N: usize>(mbps: [u64; N], room: u64, failures: Failures) -> Board {
         let jobs = mbps.map(|mbps| {
             let link = format!("[cables.a]\nrate_mbps = {mbps}\nrtt_ms = 10\n");

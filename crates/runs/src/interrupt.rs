@@ -1,4 +1,5 @@
-//! Ctrl-C and its relatives: the run is asked to end, and everything is taken down as at its usual end.
+//! Handles Ctrl-C and other termination signals: the run ends, and everything is torn down as at its usual
+//! end.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -7,10 +8,12 @@ use lab::stop::Stop;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 
 static STOP: OnceLock<Stop> = OnceLock::new();
-/// Whether the handlers are there. Once a first signal has taken one away it must not come back: the second would be taken for a first.
+/// Whether the handlers are installed. Once a first signal has removed one, it must not return: the second
+/// would be mistaken for a first.
 static LISTENING: Mutex<bool> = Mutex::new(false);
 
-/// What a run should watch: set by the first SIGINT, SIGTERM or SIGHUP. The second one ends the program at once.
+/// The flag that a run must watch. SIGINT, SIGTERM or SIGHUP sets it. A second signal ends the program at
+/// once.
 pub fn stop() -> anyhow::Result<&'static Stop> {
     let stop = STOP.get_or_init(Stop::new);
     let mut listening = LISTENING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,7 +47,7 @@ extern "C" fn ask(_signal: libc::c_int) {
 mod tests {
     use super::*;
 
-    /// What happens at SIGHUP until now; the default from now on, as after a first one.
+    /// The present handler of SIGHUP. Sets the default one, as after a first signal.
     fn spent() -> SigHandler {
         let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
         // SAFETY: the default runs no code of ours.

@@ -1,26 +1,26 @@
-//! Seeds on the command line: as far as scenario files and tables can have them, which is to the largest `i64`.
+//! Seeds on the command line, up to the largest `i64`: scenario files and tables can have no larger ones.
 
 use std::ops::Range;
 
 use clap::builder::RangedU64ValueParser;
 
-/// The last seed.
+/// Largest seed.
 const LAST: u64 = i64::MAX as u64;
 
-/// More runs than anybody waits for.
+/// Most runs of a range: more than anybody waits for.
 pub const MOST_RUNS: u64 = 1_000_000;
 
-/// One seed.
+/// Parses one seed.
 pub fn parser() -> RangedU64ValueParser {
     clap::value_parser!(u64).range(0..=LAST)
 }
 
-/// A first seed, from which so many count on at most.
+/// Parses a first seed, from which at most `count` seeds are derived.
 pub fn parser_of_first(count: u64) -> RangedU64ValueParser {
     clap::value_parser!(u64).range(0..=LAST / count)
 }
 
-/// `A..B`: the seeds from A to the one before B.
+/// Parses `A..B`: the seeds from A to the one before B.
 pub fn range(text: &str) -> Result<Range<u64>, String> {
     let wrong = || format!("`{text}` is no range of seeds; write A..B, such as 0..100 for a hundred");
     let (from, to) = text.split_once("..").ok_or_else(wrong)?;

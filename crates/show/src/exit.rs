@@ -1,4 +1,4 @@
-//! Exit codes: 0 done, 1 it ran and something does not hold, 2 wrong use, wrong input, or something needed is missing.
+//! Exit codes: 0 done; 1 it ran, and a check failed; 2 wrong use, wrong input, or a missing requirement.
 
 use std::fmt;
 use std::io::{self, Write as _};
@@ -9,12 +9,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use trace::{Shown, shown_json, shown_lines};
 
-/// Marks an error as the user's to mend before anything was done: the program ends with 2 instead of 1.
+/// Marks an error that the user must fix before anything is done: the program exits with 2 instead of 1.
 #[derive(Debug)]
 pub struct Refused(String);
 
 impl Refused {
-    /// Refuses, with what is wrong and what would be right.
+    /// Refuses, with what is wrong and what to do.
     pub fn because(reason: impl fmt::Display) -> anyhow::Error {
         anyhow::Error::new(Self(reason.to_string()))
     }
@@ -28,7 +28,7 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Whoever read our output has seen enough, as `| head` does.
+/// The reader of our output has closed it, as `| head` does.
 #[derive(Debug)]
 struct ReaderGone;
 
@@ -40,7 +40,7 @@ impl fmt::Display for ReaderGone {
 
 impl std::error::Error for ReaderGone {}
 
-/// Writes to standard output; a reader that has gone is no failure, but ends the program.
+/// Writes to standard output. If its reader has gone, the program ends, without a failure.
 pub fn print(text: &[u8]) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text).and_then(|()| out.flush()) {
@@ -49,18 +49,20 @@ pub fn print(text: &[u8]) -> anyhow::Result<()> {
     }
 }
 
-/// Writes text for people to standard output. On a terminal, lines wrap; everywhere, control characters other than line ends are escaped.
+/// Writes text for people to standard output. Lines wrap on a terminal. Control characters other than line
+/// ends are always escaped.
 pub fn print_text(text: &str) -> anyhow::Result<()> {
     print(crate::terminal::fitted(&shown_lines(text)).as_bytes())
 }
 
-/// Writes a `--json` document to standard output. Names in it that a terminal would obey are spelled in JSON's own way.
+/// Writes a `--json` document to standard output. Control characters in names are escaped in JSON's own way.
 pub fn print_document(document: &impl Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(document)? + "\n";
     print(shown_json(&text).as_bytes())
 }
 
-/// A document of a daemon for people: in each of its texts, those of names and peers among them, control characters are escaped.
+/// Prepares a daemon's document for people: escapes control characters in all its texts, including names and
+/// peers.
 pub fn shown<D: Serialize + DeserializeOwned>(document: &D) -> anyhow::Result<D> {
     let mut value = serde_json::to_value(document)?;
     escape(&mut value);
@@ -76,12 +78,12 @@ fn escape(value: &mut Value) {
     }
 }
 
-/// What `tell!` does. Whatever is in the line, a terminal obeys only its line ends.
+/// Does the work of `tell!`. Control characters in the line are escaped, except line ends.
 pub fn tell(line: fmt::Arguments<'_>) {
     drop(writeln!(io::stderr(), "{}", shown_lines(line)));
 }
 
-/// What went wrong and why, each said once: many an error has its cause in its own sentence.
+/// An error and its causes, each stated once: many an error has its cause in its own sentence.
 pub fn sentence(error: &anyhow::Error) -> String {
     let mut said = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -92,7 +94,7 @@ pub fn sentence(error: &anyhow::Error) -> String {
     said
 }
 
-/// Tells the user what went wrong, if anything did.
+/// Reports the error, if there is one, and returns the exit code.
 pub fn code(outcome: anyhow::Result<ExitCode>) -> ExitCode {
     match outcome {
         Ok(code) => code,

@@ -1,8 +1,8 @@
-//! What the programs print and write, and the exit codes with which they end.
+//! What the programs print and write, and their exit codes.
 
 #![deny(clippy::print_stderr)]
 
-/// A line on standard error. Whoever reads there may have gone: that stops nothing, least of all `up`.
+/// Prints a line on standard error. If its reader has gone, nothing stops, least of all `up`.
 #[macro_export]
 macro_rules! tell {
     ($($line:tt)*) => { $crate::exit::tell(format_args!($($line)*)) };

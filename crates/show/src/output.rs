@@ -1,11 +1,12 @@
-//! Files that a command is asked to write.
+//! Writes the files that a command is told to write.
 //!
-//! - [`Output`]: everything that is one whole goes to a temporary file beside its place and is renamed when it is complete, so that whoever
-//!   opens the name finds the old file or the new one.
-//! - [`Rows`]: JSON Lines grow in place, row by row, so that a run that ends early leaves what it had.
-//! - [`distinct`]: no file is written that is read, and none twice.
+//! - [`Output`]: a file written as a whole. It goes to a temporary file in the same folder, which is renamed
+//!   when it is complete, so that a reader finds the old file or the new one.
+//! - [`Rows`]: JSON Lines grow in place, row by row, so that a run that ends early leaves the rows it had.
+//! - [`distinct`]: refuses to write a file that is read, or to write one twice.
 //!
-//! Pipes and devices are written to as they are. All of them are opened before the work begins, so that a minute of it is not lost to a wrong path.
+//! Pipes and devices are written to directly. All outputs are opened before the work begins, so that a wrong
+//! path does not cost a minute of it.
 
 mod distinct;
 
@@ -22,16 +23,16 @@ pub use distinct::distinct;
 
 use crate::exit::Refused;
 
-/// A file that is there once it is complete.
+/// A file that appears once it is complete.
 pub struct Output {
     path: PathBuf,
     file: File,
-    /// Where it is until then, and where it goes; nothing for pipes and devices.
+    /// Its temporary path and its final one; `None` for pipes and devices.
     moves: Option<(PathBuf, PathBuf)>,
 }
 
 impl Output {
-    /// Makes the temporary file, and the folders that the file lies in.
+    /// Creates the temporary file, and the folders of the file.
     pub fn create(path: &Path) -> anyhow::Result<Self> {
         Self::open(path).map_err(|error| unwritable(path, &error))
     }
@@ -52,7 +53,7 @@ impl Output {
         let temporary = beside(&target);
         let file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
         if let Some(before) = before {
-            // Whose it was and who may read it stays. Only root can give a file away.
+            // Keeps the owner and permissions. Only root can change the owner.
             file.set_permissions(before.permissions())?;
             drop(fchown(&file, Some(before.uid()), Some(before.gid())));
         }
@@ -68,14 +69,14 @@ impl Output {
         self.fill(|out| out.write_all(bytes))
     }
 
-    /// The same, and nothing is said of it: one of many.
+    /// Writes these bytes without a message: one file of many.
     pub fn write_quietly(self, bytes: &[u8]) -> anyhow::Result<()> {
         let path = self.path.clone();
         self.complete(|out| out.write_all(bytes))
             .with_context(|| format!("{}: cannot be written", Shown(path.display())))
     }
 
-    /// Writes it all, gives the file its name, and says on standard error where it is.
+    /// Writes the content, gives the file its name, and reports its place on standard error.
     pub fn fill(self, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> anyhow::Result<()> {
         let path = self.path.clone();
         self.complete(write)
@@ -106,11 +107,11 @@ impl Drop for Output {
     }
 }
 
-/// JSON Lines in place. What was in the file before is there until the first row.
+/// JSON Lines in place. The file keeps its old content until the first row.
 pub struct Rows {
     path: PathBuf,
     file: File,
-    /// Where it lies; nothing for pipes and devices.
+    /// Its path; `None` for pipes and devices.
     target: Option<PathBuf>,
     is_new: bool,
     begun: bool,
@@ -118,7 +119,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Opens the file, and makes the folders that it lies in.
+    /// Opens the file, and creates its folders.
     pub fn create(path: &Path) -> anyhow::Result<Self> {
         Self::open(path).map_err(|error| unwritable(path, &error))
     }
@@ -142,7 +143,8 @@ impl Rows {
         })
     }
 
-    /// Appends rows, each with its line end. After a failure nothing more is written; [`Self::finish`] tells the failure.
+    /// Appends rows, each with its line end. After a failure nothing more is written, and [`Self::finish`]
+    /// reports the failure.
     pub fn add(&mut self, rows: &str) {
         if self.failed.is_none() {
             self.failed = self.append(rows).err();
@@ -167,7 +169,7 @@ impl Rows {
         self.failed.is_some()
     }
 
-    /// Says on standard error where the rows are.
+    /// Reports on standard error where the rows are.
     pub fn finish(mut self) -> anyhow::Result<()> {
         self.add("");
         if let Some(error) = self.failed.take() {
@@ -178,7 +180,7 @@ impl Rows {
         Ok(())
     }
 
-    /// The same, with this in place of the rows, all at once.
+    /// Finishes as [`Self::finish`] does, with this in place of the rows, written at once.
     pub fn finish_with(
         mut self,
         write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
@@ -206,7 +208,7 @@ fn unwritable(path: &Path, error: &io::Error) -> anyhow::Error {
     ))
 }
 
-/// Where a path leads once its folders are there: a link is followed, and stays.
+/// The final path, once its folders exist. Follows a link, which stays a link.
 fn in_folder(path: &Path) -> io::Result<PathBuf> {
     let target = followed(path);
     match target.parent() {
@@ -216,7 +218,7 @@ fn in_folder(path: &Path) -> io::Result<PathBuf> {
     Ok(target)
 }
 
-/// As many links as the kernel follows.
+/// Most links to follow, the same as the kernel's.
 const MOST_LINKS: usize = 40;
 
 fn followed(path: &Path) -> PathBuf {
@@ -232,13 +234,14 @@ fn followed(path: &Path) -> PathBuf {
     target
 }
 
-/// Whether a name stands for something open, as `/dev/stdout` and `/dev/fd/3` do, or for a device: it is written to, and never replaced.
+/// Whether a name means an open file, as `/dev/stdout` and `/dev/fd/3` do, or a device. Such a name is
+/// written to, never replaced.
 fn is_the_systems(path: &Path) -> bool {
     let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
     folder.is_some_and(|folder| folder == Path::new("/dev") || folder.starts_with("/proc"))
 }
 
-/// A name of its own in the same folder, so that it can be renamed.
+/// A unique name in the same folder, so that the file can be renamed.
 fn beside(target: &Path) -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);

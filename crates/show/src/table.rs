@@ -29,7 +29,8 @@ impl Table {
             .push(cells.iter().map(|cell| Shown(cell).to_string()).collect());
     }
 
-    /// The lines of the table in `width` columns: aligned if they fit, else with the last column wrapped, else one block a row.
+    /// Formats the table for `width` columns: aligned if it fits, else with the last column wrapped, else one
+    /// block per row.
     pub fn fitted(&self, width: usize) -> String {
         let lines: Vec<&[String]> = std::iter::once(self.header.as_slice())
             .filter(|header| !header.is_empty())
@@ -50,7 +51,7 @@ impl Table {
         }
     }
 
-    /// The first cell, and below it each cell that is not empty, with the name of its column if there is one.
+    /// The first cell, and below it each non-empty cell, with the name of its column if there is one.
     fn block(&self, cells: &[String], width: usize) -> String {
         let mut block = wrapped(cells.first().map_or("", String::as_str), width);
         for (column, cell) in cells.iter().enumerate().skip(1) {
@@ -83,7 +84,7 @@ fn aligned(cells: &[String], widths: &[usize]) -> String {
     padded.collect::<String>().trim_end().to_owned() + "\n"
 }
 
-/// A line whose last cell continues below itself.
+/// A line whose last cell wraps within its column.
 fn hanging(cells: &[String], widths: &[usize], room: usize) -> String {
     let Some((last, others)) = cells.split_last().filter(|_| cells.len() == widths.len()) else {
         return aligned(cells, widths);

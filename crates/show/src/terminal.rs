@@ -1,16 +1,16 @@
-//! What the terminal behind an output can show, if there is one.
+//! Capabilities of the terminal behind an output, if there is one.
 
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 
 use trace::wrapped;
 
-/// Whether the terminal shows text only: it has no colours, and its cursor does not move.
+/// Whether the terminal shows text only, without colours or cursor movement.
 pub fn is_dumb() -> bool {
     std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
 }
 
-/// Columns of the terminal; no limit where there is none.
+/// Columns of the terminal; without a terminal, no limit.
 pub fn width(output: &(impl IsTerminal + AsFd)) -> usize {
     if !output.is_terminal() {
         return usize::MAX;
@@ -18,7 +18,7 @@ pub fn width(output: &(impl IsTerminal + AsFd)) -> usize {
     terminal_size::terminal_size_of(output).map_or(80, |(width, _)| usize::from(width.0))
 }
 
-/// Columns of the terminal behind standard output; no limit where there is none.
+/// Columns of the terminal behind standard output; without a terminal, no limit.
 pub fn columns() -> usize {
     width(&io::stdout())
 }

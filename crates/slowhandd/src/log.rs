@@ -1,6 +1,8 @@
-//! What the daemon writes on standard error: decisions, and what did not work. Each line has a level, and the link's or connection's name.
+//! Writes the daemon's log on standard error: decisions and failures. Each line has a level, and the name of
+//! the link or connection.
 //!
-//! A service manager that keeps the lines is told levels its way (`<6>`), a person reads them (`info: `).
+//! If a service manager keeps the lines, levels have its form (`<6>`), otherwise the form for people (`info:
+//! `).
 //!
 //! # Sources
 //! - sd-daemon(3): `SD_INFO`, `SD_WARNING`, `SD_ERR`; systemd.exec(5): `JOURNAL_STREAM`.
@@ -12,14 +14,14 @@ use std::collections::BTreeMap;
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::MetadataExt as _;
 
-/// How bad it is.
+/// Severity of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// The daemon ends.
     Error,
-    /// The daemon works on without something.
+    /// The daemon continues without something.
     Warning,
-    /// As it should be.
+    /// Normal operation.
     Info,
 }
 
@@ -32,7 +34,7 @@ impl Level {
         }
     }
 
-    /// As in syslog(3).
+    /// Priority as in syslog(3).
     const fn priority(self) -> u8 {
         match self {
             Self::Error => 3,
@@ -42,17 +44,17 @@ impl Level {
     }
 }
 
-/// How lines begin.
+/// Form of a line's level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Log {
-    /// With a word.
+    /// A word.
     Words,
-    /// With a number for the service manager.
+    /// A number for the service manager.
     Journal,
 }
 
 impl Log {
-    /// For whoever reads our standard error.
+    /// Chooses the form for the reader of our standard error.
     pub fn to_stderr() -> Self {
         let told = std::env::var("JOURNAL_STREAM").unwrap_or_default();
         let stderr = std::io::stderr().as_fd().try_clone_to_owned();
@@ -63,7 +65,7 @@ impl Log {
         }
     }
 
-    /// Writes it down.
+    /// Writes the lines of a text.
     pub fn write(self, level: Level, text: &str) {
         self.lines(level, text).for_each(|line| tell!("{line}"));
     }
@@ -76,7 +78,7 @@ impl Log {
     }
 }
 
-/// Makes lines of what the daemon shows.
+/// Turns the daemon's observations into log lines.
 #[derive(Debug, Default)]
 pub struct Chronicle {
     links: BTreeMap<LinkId, String>,
@@ -84,7 +86,7 @@ pub struct Chronicle {
 }
 
 impl Chronicle {
-    /// One that knows these links' names; those of others are learnt.
+    /// Starts with these links' names, and learns those of others.
     pub fn of(links: impl IntoIterator<Item = (LinkId, String)>) -> Self {
         Self {
             links: links.into_iter().collect(),
@@ -92,7 +94,7 @@ impl Chronicle {
         }
     }
 
-    /// What there is to be said, if anything.
+    /// The line for an observation, if it is worth one.
     pub fn line(&mut self, observation: &Observation<'_>) -> Option<(Level, String)> {
         match observation {
             Observation::Told(input) => {
@@ -105,7 +107,7 @@ impl Chronicle {
                 self.subflows.insert(*subflow, (*link, *conn));
                 None
             }
-            // Asked, and mostly answered within milliseconds: `slowhand status` shows what is in doubt.
+            // Probed, and mostly answered within milliseconds. `slowhand status` shows suspect links.
             Observation::Done(Action::Note(note)) if note.verb == Verb::Suspect => None,
             Observation::Done(Action::Note(note)) => Some((Level::Info, self.decision(note))),
             Observation::Done(Action::DefaultRoute(family, link)) => {
@@ -149,7 +151,7 @@ impl Chronicle {
         format!("{subject}: {}: {}", note.verb.id(), note.why)
     }
 
-    /// Where new connections of one family begin.
+    /// The link that new connections of one family use.
     fn beginning(&self, family: Family, link: Option<LinkId>) -> String {
         let version = match family {
             Family::V4 => "IPv4",
@@ -162,7 +164,7 @@ impl Chronicle {
         format!("new connections over {version} begin {place}")
     }
 
-    /// What could not be done, and to what.
+    /// The action that failed, and on what.
     fn attempt(&self, action: &Action) -> String {
         let of_link = |link: LinkId, doing: &str| format!("{}: {doing}", self.link(link));
         match action {

@@ -1,6 +1,8 @@
-//! What a policy needs of the declared links. One that lacks it would decide nothing, so it is refused at the start.
+//! Checks what a policy needs of the declared links. A policy that lacks it could decide nothing, so it is
+//! refused at the start.
 //!
-//! Beacons are no such need: without them the policies that hand over go by carrier, address and the order of the links.
+//! Beacons are no such need: without them the handover policies use carrier, address and the order of the
+//! links.
 
 use policy::{LinkKind, LinkSpec, Role};
 use trace::PolicyName;

@@ -1,4 +1,4 @@
-//! Telling a service manager how things stand.
+//! Reports the daemon's state to a service manager.
 //!
 //! # Sources
 //! - `sd_notify(3)`, `systemd.service(5)` (`Type=notify`, `WatchdogSec=`).
@@ -10,24 +10,25 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-/// One that does not listen for so long must not keep a daemon from its work, nor from ending.
+/// Longest wait for the service manager: if it does not read, it must keep a daemon neither from its work nor
+/// from ending.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The service manager's ear, if there is one.
+/// The service manager's socket, if there is one.
 #[derive(Debug, Clone)]
 pub struct Notify {
     socket: Option<OsString>,
 }
 
 impl Notify {
-    /// From `NOTIFY_SOCKET`.
+    /// Reads `NOTIFY_SOCKET`.
     pub fn from_environment() -> Self {
         Self {
             socket: std::env::var_os("NOTIFY_SOCKET").filter(|socket| !socket.is_empty()),
         }
     }
 
-    /// Says one or more lines such as `READY=1`. Nobody is there to be told when it fails.
+    /// Sends one or more lines such as `READY=1`. A failure has nobody to be reported to.
     pub fn say(&self, words: &str) {
         let _ = self.socket.as_ref().map(|socket| send(socket, words));
     }
@@ -42,14 +43,14 @@ fn send(socket: &OsString, words: &str) -> std::io::Result<usize> {
     socket.set_write_timeout(Some(PATIENCE))?;
     loop {
         match socket.send_to_addr(words.as_bytes(), &address) {
-            // With a deadline set, a machine that was stopped and goes on interrupts the wait (signal(7)).
+            // With a deadline set, stopping and continuing the machine interrupts the wait (signal(7)).
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             sent => return sent,
         }
     }
 }
 
-/// How often the service manager wants to hear that we live, if it does: half of what it allows.
+/// Interval at which the service manager wants keep-alives, if it does: half of what it allows.
 pub fn watchdog_period() -> Option<Duration> {
     let usec: u64 = std::env::var("WATCHDOG_USEC").ok()?.parse().ok()?;
     let pid = std::env::var("WATCHDOG_PID").ok();
@@ -93,7 +94,7 @@ mod tests {
         };
         let kept = std::fs::read_to_string("/proc/sys/net/unix/max_dgram_qlen").unwrap();
         let kept: u32 = kept.trim().parse().unwrap();
-        // One more than are kept fits, the next one does not.
+        // One more than the backlog fits, the next one does not.
         (0..kept + 2).for_each(|_| notify.say("WATCHDOG=1"));
     }
 

@@ -1,9 +1,10 @@
-//! The daemon's end of the sockets on which it is asked.
+//! The daemon's end of its control and status sockets.
 //!
-//! `control.sock` is for root and whoever runs the daemon; `status.sock` is for everybody, answers nothing that changes anything, and has
-//! a thread of its own. On each an exchange has to end within [`EXCHANGE`], however slowly it is written or read, and [`AT_ONCE`] take place
-//! at once; whoever comes beyond that is told so. What everybody is told is up to [`YOUNG`] old, so that many questions cost the daemon no
-//! more than few.
+//! `control.sock` is for root and the user that runs the daemon. `status.sock` is for everybody, answers only
+//! questions that change nothing, and has its own thread. On each, an exchange must end within [`EXCHANGE`],
+//! however slowly the other end writes or reads. At most [`AT_ONCE`] exchanges take place at once, and any
+//! further one gets an error. Answers on `status.sock` are up to [`YOUNG`] old, so that many questions cost
+//! the daemon no more than few.
 
 use host::control::{Answer, Question, Stopped, Stopping};
 use host::document::{Status, Why};
@@ -19,27 +20,27 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long an exchange may take.
+/// Time limit of an exchange.
 const EXCHANGE: Duration = Duration::from_secs(2);
-/// How many exchanges may take place on one socket.
+/// Most exchanges at once on one socket.
 const AT_ONCE: usize = 8;
-/// How much is written at once: the kernel begins its time-out anew with every piece of its own.
+/// Most bytes written at once: the kernel restarts its time-out with every piece of its own.
 const PIECE: usize = 16 * 1024;
-/// No question of ours is longer.
+/// Greatest length of a question, in bytes.
 const LONGEST_QUESTION: u64 = 4096;
-/// How old may be what everybody is told.
+/// Greatest age of a report on `status.sock`.
 const YOUNG: Duration = Duration::from_millis(200);
-/// How long whoever waits for the end may take to read that it has come.
+/// Time for a client that waits for the end to read that it has come.
 const GOODBYE: Duration = Duration::from_millis(200);
 
-/// A socket that answers, gone from its directory when this is dropped.
+/// A listening socket, removed from its directory when this is dropped.
 struct Bound {
     path: PathBuf,
     listener: UnixListener,
 }
 
 impl Bound {
-    /// Whoever calls this holds the place's lock, so what lies there is a dead daemon's.
+    /// The caller holds the place's lock, so any file there is a dead daemon's.
     fn at(path: PathBuf, mode: u32) -> Result<Self, BindError> {
         let bound = bind(&path, mode);
         match bound {
@@ -73,29 +74,29 @@ pub struct BindError {
     source: io::Error,
 }
 
-/// Both sockets; they are gone from their directory when this is dropped.
+/// Both sockets, removed from their directory when this is dropped.
 pub struct Sockets {
     control: Bound,
     status: Bound,
     waiting: Arc<Waiting>,
 }
 
-/// Those who wait for the daemon's end.
+/// Clients that wait for the daemon's end.
 type Waiting = Mutex<Vec<UnixStream>>;
 
-/// What is answered, and by whom.
+/// Source of the answers.
 #[derive(Clone)]
 pub struct Answering {
     /// The running daemon.
     pub inlet: InletSender,
-    /// Its end.
+    /// Stops the daemon.
     pub stopper: Stopper,
-    /// Which strategy decides.
+    /// Name of the policy.
     pub policy: String,
 }
 
 impl Sockets {
-    /// Listens, and answers nobody yet.
+    /// Listens, but does not answer yet.
     pub fn bind(place: &Place) -> Result<Self, BindError> {
         Ok(Self {
             control: Bound::at(place.control(), 0o600)?,
@@ -124,31 +125,31 @@ impl Sockets {
         Ok(())
     }
 
-    /// Tells whoever waits for the end that it has come.
+    /// Tells the waiting clients that the daemon has ended.
     pub fn say_stopped(&self, stopped: &Stopped) {
         let Ok(line) = serde_json::to_string(stopped) else {
             return;
         };
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         for mut stream in waiting.drain(..) {
-            // Whoever has gone does not want to know.
+            // A client that has gone does not need it.
             let _ = stream.set_write_timeout(Some(GOODBYE));
             let _ = writeln!(stream, "{line}");
         }
     }
 }
 
-/// One socket, and what is behind it.
+/// One socket, and what it allows.
 struct Door {
     listener: UnixListener,
     answering: Answering,
     /// `None`: nobody may stop the daemon here.
     waiting: Option<Arc<Waiting>>,
-    /// How old a report may be.
+    /// Greatest age of a report.
     young: Duration,
     /// The last report, and when it was made.
     known: Mutex<Option<(Instant, Arc<Report>)>>,
-    /// How many exchanges take place.
+    /// Exchanges in progress.
     inside: AtomicUsize,
 }
 
@@ -157,17 +158,17 @@ impl Door {
         for stream in self.listener.incoming() {
             match stream {
                 Ok(stream) => self.admit(stream),
-                // No descriptor is left for a moment.
+                // No descriptor is free at the moment.
                 Err(_) => std::thread::sleep(GOODBYE),
             }
         }
     }
 
-    /// Nobody else is admitted at the same time; some may leave.
+    /// Only one thread admits, while exchanges may end.
     fn admit(self: &Arc<Self>, stream: UnixStream) {
         if self.inside.load(Ordering::Acquire) >= AT_ONCE {
             let error = format!("{AT_ONCE} others are asking at this moment; ask again in a second");
-            // What does not fit at once is not waited for.
+            // What does not fit into the socket's buffer is dropped.
             let told = stream.set_nonblocking(true);
             drop(told.and_then(|()| writeln!(&stream, "{}", refusal(error))));
             return;
@@ -175,7 +176,7 @@ impl Door {
         self.inside.fetch_add(1, Ordering::AcqRel);
         let door = Arc::clone(self);
         let exchange = move || {
-            // Whoever hangs up before the answer does not want it.
+            // A client that hangs up before the answer does not want it.
             let _ = door.answer(&stream);
             door.inside.fetch_sub(1, Ordering::AcqRel);
         };
@@ -204,7 +205,7 @@ impl Door {
         writeln!(exchange, "{}", answer.unwrap_or_else(refusal))
     }
 
-    /// Answers first, and ends the daemon once the asker has acknowledged that.
+    /// Answers first, and ends the daemon once the client has acknowledged the answer.
     fn stop(&self, mut exchange: Exchange<'_>) -> io::Result<()> {
         let Some(waiting) = &self.waiting else {
             let error = "only root may stop the daemon: run as root".to_owned();
@@ -239,7 +240,7 @@ impl Door {
         serde_json::to_string(&why).map_err(|error| error.to_string())
     }
 
-    /// The daemon is asked by one exchange at a time.
+    /// Only one exchange at a time asks the daemon.
     fn report(&self, exchange: &Exchange<'_>) -> Result<Arc<Report>, String> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, report)) = &*known
@@ -258,13 +259,13 @@ fn refusal(error: String) -> String {
     serde_json::to_string(&Answer::<()>::Error { error }).unwrap_or_default()
 }
 
-/// The socket's permissions say so, too, but not before it has them.
+/// The socket's permissions say so too, but are set only after it exists.
 fn is_ours(stream: &UnixStream) -> bool {
     let ours = nix::unistd::geteuid().as_raw();
     getsockopt(stream, PeerCredentials).is_ok_and(|peer| [0, ours].contains(&peer.uid()))
 }
 
-/// What is read and written in one exchange, all of it before one moment.
+/// The reads and writes of one exchange, all before one deadline.
 struct Exchange<'s> {
     stream: &'s UnixStream,
     until: Instant,
@@ -275,7 +276,7 @@ impl Exchange<'_> {
         self.until.saturating_duration_since(Instant::now())
     }
 
-    /// The socket takes no zero for a time-out.
+    /// The socket refuses a time-out of zero.
     fn patience(&self) -> io::Result<Option<Duration>> {
         match self.left() {
             Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
@@ -309,7 +310,7 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(300);
     const LONG_TEXT: usize = 8 << 20;
 
-    /// How an exchange of a short time ends whose other end does this with its socket until it is closed.
+    /// How an exchange with a short limit ends, if `other` runs on the other end until it is closed.
     fn ends(
         other: impl FnOnce(UnixStream) + Send,
         work: impl FnOnce(&mut Exchange<'_>) -> io::Result<()>,

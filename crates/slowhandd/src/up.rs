@@ -1,4 +1,4 @@
-//! The daemon on a host's own interfaces, in the foreground.
+//! Runs the daemon on a host's own interfaces, in the foreground.
 
 use crate::log::{Chronicle, Level, Log};
 use crate::notify::{Notify, watchdog_period};
@@ -22,10 +22,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use trace::PolicyName;
 
-/// How long a daemon may take to answer its own watchdog.
+/// Time in which a daemon must answer its own watchdog.
 const WATCHDOG_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Works until a signal or `slowhand down`.
+/// Runs until a signal or `slowhand down`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let log = Log::to_stderr();
     let outcome = work(args, log);
@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// What can fail comes before the first change to the host.
+/// Does everything that can fail before the first change to the host.
 fn work(args: &Args, log: Log) -> anyhow::Result<ExitCode> {
     let config = configuration(args).map_err(Refused::because)?;
     let links = declared(&config.links);
@@ -55,7 +55,7 @@ fn work(args: &Args, log: Log) -> anyhow::Result<ExitCode> {
     let cc = args.cc.as_deref().or(config.cc.as_deref());
     cc.map_or(Ok(()), check_controller).map_err(Refused::because)?;
     linux::limits::raise_descriptors();
-    // Before any thread is made: all of them must leave these signals to the one that waits for them.
+    // Before any thread starts: all of them must leave these signals to the one that waits for them.
     let signals = stop_signals();
     signals.thread_block().context("blocking signals")?;
     let _lock = args.place.lock().map_err(Refused::because)?;
@@ -98,7 +98,7 @@ fn work(args: &Args, log: Log) -> anyhow::Result<ExitCode> {
     end(outcome, &sockets, log)
 }
 
-/// Says how it ended, and what is not as it was.
+/// Reports how it ended, and what could not be restored.
 fn end(outcome: Result<(), RunError>, sockets: &Sockets, log: Log) -> anyhow::Result<ExitCode> {
     let (left, early) = match outcome {
         Ok(()) => (Vec::new(), None),
@@ -126,7 +126,7 @@ fn configuration(args: &Args) -> Result<Config, ConfigError> {
     }
 }
 
-/// Ours are not the kernel's yet.
+/// Our controllers are not in the kernel yet.
 fn check_controller(name: &str) -> Result<(), daemon::SenderError> {
     match Coupled::from_id(name) {
         Some(_) => Ok(()),
@@ -134,7 +134,8 @@ fn check_controller(name: &str) -> Result<(), daemon::SenderError> {
     }
 }
 
-/// Loads the controller if it is one of ours. A host whose kernel does not take it is better off with the kernel's own than without a daemon.
+/// Loads the controller if it is one of ours. If the kernel refuses it, the kernel's own is better than no
+/// daemon.
 fn sender(name: &str, log: Log) -> Option<Sender> {
     let Some(coupled) = Coupled::from_id(name) else {
         return Some(Sender::Kernel(name.to_owned()));
@@ -150,7 +151,7 @@ fn sender(name: &str, log: Log) -> Option<Sender> {
     }
 }
 
-/// Whom to tell how signals go.
+/// Where to send signal reports.
 fn reports(config: &Config) -> Result<Option<SignalReports>, String> {
     let Some(path) = &config.report_key_file else {
         return Ok(None);
@@ -160,10 +161,10 @@ fn reports(config: &Config) -> Result<Option<SignalReports>, String> {
     Ok(Some(SignalReports { key, port }))
 }
 
-/// How links are watched while no connection shows whether they live.
+/// How links are probed while no connection shows that they live.
 fn probing(config: &Config) -> Option<Probing> {
     let root = PathBuf::from("/");
-    // What NetworkManager asks for and cannot be asked here is told by `slowhand doctor`.
+    // `slowhand doctor` reports a check of NetworkManager that cannot be made here.
     let check = config.portal.clone();
     let check = check.or_else(|| from_network_manager(&root).ok().flatten());
     config.probe.then_some(Probing { root, check })
@@ -175,7 +176,7 @@ fn stop_signals() -> SigSet {
         .collect()
 }
 
-/// Threads beside the loop: signals, questions, and the service manager.
+/// Starts the threads beside the loop: signals, questions, and the service manager.
 fn helpers(sockets: &Sockets, answering: &Answering, signals: SigSet) -> std::io::Result<()> {
     let (stopper, inlet) = (answering.stopper.clone(), answering.inlet.clone());
     let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
@@ -191,7 +192,7 @@ fn stop_at(signals: &SigSet, stopper: &Stopper) {
     }
 }
 
-/// Ready when the loop answers for the first time; alive for as long as it does.
+/// Reports ready when the loop answers for the first time, then alive for as long as it answers.
 fn keep_telling(inlet: &InletSender) {
     let notify = Notify::from_environment();
     if inlet.report(WATCHDOG_PATIENCE).is_ok() {

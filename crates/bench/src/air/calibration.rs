@@ -1,23 +1,24 @@
-//! How fast this machine is now, so that a figure measured elsewhere can be compared with.
+//! Measures the present speed of this machine, to compare figures measured on another one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// What the machine did on which the stored figures were measured, in the same minutes.
+/// Speed of the machine of the stored figures, measured within the same minutes, in pairs per second.
 const STORED: f64 = 23.1e6;
 const PAIRS: u32 = 4_096;
 const ROUNDS: u64 = 20_000_000;
 const TRIES: usize = 5;
 
-/// How much faster this machine is than the one of the stored figures; measured once.
+/// Speed of this machine over that of the stored figures; measured once.
 pub fn against_stored() -> f64 {
     static RATE: OnceLock<f64> = OnceLock::new();
     RATE.get_or_init(|| (0..TRIES).map(|_| pairs_per_second(ROUNDS)).fold(0.0, f64::max)) / STORED
 }
 
-/// Pops the least of a heap of pairs and pushes it back raised by some random bits, that many times.
+/// Pairs per second of a heap of pairs: pops the least and pushes it back, raised by random bits, `rounds`
+/// times.
 pub fn pairs_per_second(rounds: u64) -> f64 {
     let mut state = 1_u64;
     let mut heap: BinaryHeap<Reverse<(u64, u32)>> =

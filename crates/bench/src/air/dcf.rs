@@ -1,11 +1,13 @@
-//! `dcf-1`, `dcf-10`, `dcf-50`: saturated 802.11a cells, packets delivered for each second of wall time, beside ns-3.
+//! `dcf-1`, `dcf-10`, `dcf-50`: packets that saturated 802.11a cells deliver per second of wall time, beside
+//! ns-3.
 //!
 //! # Where we differ from the peer's program, and why
-//! 1. Its access point sends a beacon every 102.4 ms, at 6 Mb/s, and its stations associate; here nobody sends anything but data and
-//!    acknowledgements. That is one frame more among some 250 of a saturated cell in that time.
-//! 2. Its stations stand 5 m around their access point, ours all in its place. At 54 Mb/s a frame that has the air to itself arrives either way, and of
-//!    several that begin together none is the stronger one.
-//! 3. In its cell of one station the access point sends and the station receives; in ours it is the other way round. To DCF that is the same.
+//! 1. Its access point sends a beacon every 102.4 ms, at 6 Mb/s, and its stations associate. Ours send only
+//!    data and acknowledgements. That is one frame more among some 250 of a saturated cell in that time.
+//! 2. Its stations stand 5 m around their access point, ours all at its position. At 54 Mb/s a frame without
+//!    a collision arrives either way, and of several frames that collide none is the stronger one.
+//! 3. In its cell of one station the access point sends and the station receives. In ours it is the other way
+//!    round. To DCF that is the same.
 
 use show::tell;
 use std::time::Instant as Wall;
@@ -27,7 +29,7 @@ struct Cell {
     name: &'static str,
     stations: u32,
     seconds: u64,
-    /// ns-3 3.37's packets for each second of wall time, stored with the calibration.
+    /// Packets per second of wall time of ns-3 3.37, stored with the calibration.
     stored: f64,
 }
 
@@ -96,8 +98,8 @@ fn run(setup: &Setup, cell: &Cell) -> anyhow::Result<Vec<BenchRow>> {
     }])
 }
 
-/// Sets the peer's figure: the median of this run's, or the stored one as fast as this machine would have it, which is `speed` times as fast as the one
-/// that it was measured on.
+/// Sets the peer's figure: the median of this run's, or else the stored one scaled to this machine. `speed`
+/// is this machine's speed over that of the machine that the stored figure was measured on.
 fn compared(mut row: BenchRow, cell: &Cell, theirs: &[f64], speed: impl FnOnce() -> f64) -> BenchRow {
     let measured = BenchRow::new("", "", Better::Higher).trials(theirs).p50;
     row.peer = Some("ns-3 3.37".to_owned());
@@ -111,7 +113,7 @@ fn compared(mut row: BenchRow, cell: &Cell, theirs: &[f64], speed: impl FnOnce()
     row
 }
 
-/// Packets received for each second of wall time, and goodput in Mb/s. Building the stations counts.
+/// Packets received per second of wall time, and goodput in Mb/s. The time includes building the stations.
 fn packets_per_second(seed: u64, plan: &Plan, seconds: u64) -> anyhow::Result<(f64, f64)> {
     let flows = plan.flows.clone();
     let started = Wall::now();

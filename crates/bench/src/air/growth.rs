@@ -1,9 +1,12 @@
-//! `growth`: what a transmission attempt costs in a network of 1,000 access points with ten clients each, against one of 10.
+//! `growth`: cost of a transmission attempt in a network of 1,000 access points with ten clients each, over
+//! that in one of 10.
 //!
-//! The density is the same, but a small network is mostly edge: beside the cost it is told how many stations hear another's preamble in the
-//! mean, and how many are near enough on its channel to count as interference.
+//! The density is the same, but a small network is mostly edge. So two means are reported beside the cost:
+//! how many stations detect another's preamble, and how many on its channel are near enough to count as
+//! interference.
 //!
-//! Either network is run as [`Islands`] on all cores, channel by channel; beside it as one [`World`] on one core, which has all channels in turn.
+//! Each network runs as [`Islands`] on all cores, channel by channel. Beside it, it runs as one [`World`] on
+//! one core, which simulates all channels in turn.
 
 use show::tell;
 use std::num::NonZeroUsize;
@@ -21,16 +24,16 @@ use units::{Dbm, Duration};
 use crate::declaration::Setup;
 
 const CLIENTS: u32 = 10;
-/// Stations that are asked who is near them.
+/// Stations whose neighbours are counted.
 const SAMPLE: usize = 500;
-/// Access points, and how long they run: about as many attempts in each.
+/// Access points, and how long they run: about equally many attempts in each.
 const SIZES: [(u32, Duration); 3] = [
     (10, Duration::from_secs(10)),
     (100, Duration::from_secs(1)),
     (1_000, Duration::from_millis(100)),
 ];
 
-/// Measures.
+/// Runs the benchmark.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let (mut islands, mut worlds) = (Ratios::default(), Ratios::default());
@@ -62,7 +65,8 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     Ok(vec![row])
 }
 
-/// What an attempt costs in the largest network over the smallest, in each trial, and in the last one in all of them.
+/// Cost of an attempt in the largest network over the smallest, for each trial, and the last trial's figures
+/// of every network.
 #[derive(Default)]
 struct Ratios {
     grown: Vec<f64>,
@@ -76,7 +80,8 @@ impl Ratios {
     }
 }
 
-/// How many others find a station's preamble, and how many receive it above what is left out of sums: means over a sample.
+/// For a station, how many others detect its preamble, and how many receive it strongly enough to count as
+/// interference. Both are means over a sample.
 fn neighbours(air: &AirConfig) -> (f64, f64) {
     let negligible = Dbm::from_mbm(NOISE_FLOOR_MBM) - air.rules.negligible;
     let (mut asked, mut hear, mut reach) = (0_u32, 0_u32, 0_u32);
@@ -99,10 +104,11 @@ fn neighbours(air: &AirConfig) -> (f64, f64) {
     )
 }
 
-/// Before the clock runs: queues and sessions come to be, and the first frames, which all begin at once, are over.
+/// Time before measuring starts: queues and sessions are set up, and the first frames, which all start at
+/// once, are over.
 const WARM: Duration = Duration::from_millis(20);
 
-/// Wall time for each frame that begins, without building the network.
+/// Wall time per frame sent, in ns, without building the network.
 fn in_islands(seed: u64, access_points: u32, time: Duration, cores: NonZeroUsize) -> anyhow::Result<f64> {
     let plan = network(access_points, CLIENTS);
     let mut islands =

@@ -1,7 +1,8 @@
-//! `memory-station`: what one more saturated station of a cell takes of the heap, after 5 s.
+//! `memory-station`: heap that one more saturated station of a cell takes, after 5 s.
 //!
 //! # Where we differ, and why
-//! 1. The heap is what the C library says is in use (mallinfo2(3)): with its own headers and rounding, so a little more than what was asked for.
+//! 1. The heap is what the C library reports as in use (mallinfo2(3)). That includes its own headers and
+//!    rounding, so it is a little more than was requested.
 
 use anyhow::Context as _;
 use sim::World;
@@ -15,7 +16,7 @@ use crate::declaration::Setup;
 const FEW: u32 = 100;
 const MANY: u32 = 1_000;
 
-/// Measures: bytes at 1,000 stations minus those at 100, for each of the 900.
+/// Runs the benchmark: bytes at 1,000 stations minus those at 100, for each of the 900.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let [few, many] = [held_by(setup.seed, FEW)?, held_by(setup.seed, MANY)?];
     let bytes = many.saturating_sub(few) as f64 / f64::from(MANY - FEW);
@@ -30,9 +31,9 @@ fn held_by(seed: u64, stations: u32) -> anyhow::Result<usize> {
     Ok(heap_in_use().saturating_sub(before))
 }
 
-/// Bytes that are allocated at this moment, those in mappings of their own included.
+/// Bytes allocated at this moment, including those in their own mappings.
 fn heap_in_use() -> usize {
-    // SAFETY: `mallinfo2` takes nothing and only reads the allocator's own counts, under the allocator's locks.
+    // SAFETY: `mallinfo2` takes no arguments and only reads the allocator's own counts, under its locks.
     let info = unsafe { libc::mallinfo2() };
     info.uordblks + info.hblkhd
 }
@@ -43,7 +44,7 @@ mod tests {
 
     #[test]
     fn what_is_taken_is_counted_small_and_large() {
-        // Other tests allocate beside this one: far less than this.
+        // Other tests allocate at the same time: far less than this.
         for (pieces, bytes) in [(1, 1 << 28), (1 << 16, 1 << 12)] {
             let before = heap_in_use();
             let taken: Vec<Vec<u8>> = (0..pieces).map(|_| Vec::with_capacity(bytes)).collect();

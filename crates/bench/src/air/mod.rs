@@ -1,4 +1,5 @@
-//! The 802.11 medium in virtual time: its speed against ns-3, how its cost grows, what a station needs of memory, how sweeps scale.
+//! Benchmarks of the 802.11 medium in virtual time: its speed against ns-3, the growth of its cost, a
+//! station's memory, and how sweeps scale.
 
 mod calibration;
 mod dcf;

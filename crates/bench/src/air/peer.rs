@@ -1,21 +1,21 @@
-//! ns-3 beside ours: built and run here where its development package is, otherwise the stored figure.
+//! Runs ns-3 beside ours if its development package is installed. Otherwise the stored figure is used.
 
 use show::tell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The peer's program, as the tree has it; built against ns-3, it is no part of this one.
+/// Source of the peer's program, which is built against ns-3 and is no part of this one.
 const SOURCE: &str = "crates/bench/peers/ns3_dcf.cc";
 const PACKAGES: [&str; 4] = ["ns3-wifi", "ns3-applications", "ns3-internet", "ns3-mobility"];
 
-/// The peer's program, ready to run; gone when dropped.
+/// The peer's program, built; removed when this is dropped.
 #[derive(Debug)]
 pub struct Ns3 {
     program: PathBuf,
 }
 
 impl Ns3 {
-    /// Builds it; `None`, with a word on standard error why, where that cannot be.
+    /// Builds the program. If that fails, says why on standard error and returns `None`.
     pub fn build() -> Option<Self> {
         if !Path::new(SOURCE).exists() {
             tell!(
@@ -35,7 +35,7 @@ impl Ns3 {
         Some(Self { program })
     }
 
-    /// Packets received for each second of wall time, and goodput in Mb/s.
+    /// Packets received per second of wall time, and goodput in Mb/s.
     pub fn packets_per_second(&self, stations: u32, seconds: u64) -> Option<(f64, f64)> {
         let mut run = Command::new(&self.program);
         let line = output(run.arg(stations.to_string()).arg(seconds.to_string()))?;
@@ -52,7 +52,7 @@ impl Ns3 {
 
 impl Drop for Ns3 {
     fn drop(&mut self) {
-        // What is left behind is a file in the directory for such.
+        // Anything left is a file in the directory for temporary files.
         let _ = std::fs::remove_file(&self.program);
     }
 }

@@ -1,4 +1,5 @@
-//! `sweep-2`: 64 runs on two cores against one, and what the machine itself allows: two calibration loops against one.
+//! `sweep-2`: speed of 64 runs on two cores over one, and the machine's own limit: two calibration loops
+//! against one.
 
 use std::time::Instant as Wall;
 
@@ -15,7 +16,7 @@ use crate::declaration::Setup;
 const JOBS: u64 = 64;
 const LOOP: u64 = 5_000_000;
 
-/// Measures.
+/// Runs the benchmark.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let (mut ratios, mut ceilings) = (Vec::new(), Vec::new());
     for _ in 0..setup.trials() {
@@ -28,7 +29,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     Ok(vec![row.with("ceiling", ceiling)])
 }
 
-/// Wall time of the whole sweep.
+/// Wall time of the whole sweep, in s.
 fn seconds(seed: u64, cores: usize) -> anyhow::Result<f64> {
     let seeds: Vec<u64> = (seed..seed + JOBS).collect();
     let started = Wall::now();
@@ -45,7 +46,7 @@ fn received(seed: u64) -> anyhow::Result<u64> {
     Ok(world.total().received)
 }
 
-/// Twice the calibration loop, one after the other against side by side.
+/// Speed of two calibration loops in parallel over the same two in sequence.
 fn ceiling() -> f64 {
     let wall = |cores| {
         let started = Wall::now();

@@ -1,4 +1,4 @@
-//! `cc-cost`, `cc-cost-8`: what a controller takes for each acknowledgement, by the kernel's own count.
+//! `cc-cost`, `cc-cost-8`: time that a controller takes per acknowledgement, as the kernel counts it.
 
 use linux::bpf::cc::Empty;
 use linux::bpf::{CountRunTime, RunTime};
@@ -13,24 +13,24 @@ use crate::declaration::Setup;
 use crate::plans;
 use crate::trial::{self, Doubts};
 
-/// With fewer runs of the program nothing was measured; there are some ten thousand.
+/// Fewest runs of the program at which a measurement counts. There are usually some ten thousand.
 const LEAST_RUNS: u64 = 1_000;
 /// The loopback is the first link of every namespace.
 const LOOPBACK: u32 = 1;
-/// What is sent through the empty controller: some ten thousand acknowledgements.
+/// Bytes sent through the empty controller: some ten thousand acknowledgements.
 const EMPTY_BYTES: usize = 200 << 20;
 
-/// With two subflows.
+/// Measures with two subflows.
 pub fn two(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     run(setup, 2, include_str!("../scenarios/cc-cost-2.toml"))
 }
 
-/// With eight.
+/// Measures with eight subflows.
 pub fn eight(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     run(setup, 8, include_str!("../scenarios/cc-cost-8.toml"))
 }
 
-/// One run after another: nothing else may have the processors.
+/// Runs the trials one after another: nothing else may use the processors.
 fn run(setup: &Setup, subflows: usize, text: &str) -> anyhow::Result<Vec<BenchRow>> {
     let plan = plans::embedded(&format!("cc-cost-{subflows}"), text)?;
     let cc = chosen(setup);
@@ -65,7 +65,7 @@ fn nanos_a_run(time: RunTime) -> anyhow::Result<f64> {
     Ok(time.time.as_nanos() as f64 / time.runs as f64)
 }
 
-/// What a controller that does nothing takes: the count itself.
+/// Time that a controller that does nothing takes: the cost of the count itself.
 fn empty() -> anyhow::Result<RunTime> {
     let controller = Empty::load()?;
     let netns = Netns::new()?;
@@ -90,7 +90,7 @@ fn send(cc: &str) -> anyhow::Result<()> {
         sender.write_all(&zeros)?;
     }
     drop(sender);
-    // Its only panic would be one of the standard library.
+    // Only the standard library could panic there.
     let _ = reading.join();
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! `cc-disjoint`: what a coupled connection makes of two paths that share nothing, over what an uncoupled one does.
+//! `cc-disjoint`: goodput of a coupled connection over two paths that share nothing, over that of an
+//! uncoupled one.
 
 use trace::{BenchRow, Better, TheirsFrom};
 use units::{Duration, Instant};
@@ -8,10 +9,10 @@ use crate::declaration::Setup;
 use crate::plans;
 use crate::trial::{Doubts, Observed};
 
-/// What is left out at the beginning of a run.
+/// Time left out at the start of a run.
 const WARM_UP: Duration = Duration::from_secs(5);
 
-/// Measures; the figure is the default controller's, or the chosen one's.
+/// Runs the benchmark. The figure is the default controller's, or the chosen one's.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let plan = plans::embedded("cc-disjoint", include_str!("../scenarios/cc-disjoint.toml"))?;
     let mut ccs = vec![CONTROL];

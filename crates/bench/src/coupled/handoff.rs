@@ -1,16 +1,21 @@
-//! `cc-handoff`: what two WiFi hand-offs cost a connection that has LTE beside them, with each controller, over what they cost an uncoupled
-//! one. `cc-handoff-thin`: the same with an LTE that carries half as much.
+//! `cc-handoff`: goodput of each controller across two WiFi hand-offs beside LTE, over that of an uncoupled
+//! one.
+//!
+//! `cc-handoff-thin`: the same with half the LTE rate.
 //!
 //! # Sources
-//! - cla §V, Figure 6: a walk past access points with LTE beside them, 20 Mb/s offered, a trigger of 20 dB; against uncoupled, coupled (LIA) and
-//!   OLIA.
+//! - cla §V, Figure 6: a walk past access points with LTE beside them, 20 Mb/s offered, a trigger of 20 dB;
+//!   against uncoupled, coupled (LIA) and OLIA.
 //!
 //! # Where we differ, and why
-//! 1. At the trigger the next access point has to be 3 dB stronger, too: the policy `handover+cell`, the same for every controller.
-//! 2. BALIA is measured only where it is asked for: the paper has none.
-//! 3. CLA is measured without being told of the radio, too: its first slow start ends by delay, which is not the paper's.
-//! 4. With 12 Mb/s of LTE, WiFi and LTE together carry what is offered until the very hand-off, and no controller loses anything. With 6 they carry
-//!    less than that while the WiFi fades, as in the paper's figure.
+//! 1. At the trigger the next access point must also be 3 dB stronger: the policy `handover+cell`, the same
+//!    for every controller.
+//! 2. BALIA is measured only on request: the paper does not have it.
+//! 3. CLA is also measured without radio reports: its first slow start ends by delay, which is not the
+//!    paper's.
+//! 4. With 12 Mb/s of LTE, WiFi and LTE together carry the offered load right up to the hand-off, and no
+//!    controller loses anything. With 6 they carry less than the offered load while the WiFi fades, as in the
+//!    paper's figure.
 //!
 //! # Checked by
 //! `tests`: what counts as a hand-off, who is measured, and which runs measured nothing.
@@ -32,19 +37,18 @@ use crate::declaration::Setup;
 use crate::plans;
 use crate::trial::{self, Doubts, Observed, Trial};
 
-/// The same where LTE's rate is swept.
-/// The controller whose figure is quoted, unless the user wants another.
+/// The controller whose figure is quoted, unless the user chooses another.
 const QUOTED: &str = "cla";
-/// Those beside it.
+/// The controllers measured beside it.
 const OTHERS: [&str; 3] = [CONTROL, "lia", "olia"];
-/// The only one that hears of the radio.
+/// The only controller that takes radio reports.
 const ADVISED: &str = "cla";
-/// A hand-off is looked at so long before and after its new subflow.
+/// How long before and after its new subflow a hand-off is measured.
 const AROUND: Duration = Duration::from_millis(2_500);
-/// How many there are in a run.
+/// Number of hand-offs in a run.
 const HANDOFFS: usize = 2;
 
-/// What one hand-off cost.
+/// Cost of one hand-off.
 #[derive(Debug, Clone, Copy)]
 struct Cost {
     retransmits: f64,
@@ -52,23 +56,24 @@ struct Cost {
 }
 
 impl Cost {
-    /// Over the time that is looked at.
+    /// Goodput over the measured time, in Mb/s.
     fn mbps(&self) -> f64 {
         self.bytes * 8e-6 / (2 * AROUND).as_secs_f64()
     }
 }
 
-/// The walk as it is.
+/// Measures the walk with its own LTE rate.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     measure(setup, &[])
 }
 
-/// With an LTE that does not carry what the WiFi no longer does.
+/// Measures the walk with an LTE too slow to make up for the fading WiFi.
 pub fn thin(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     measure(setup, &["cells.lte.rate_mbps=6"])
 }
 
-/// Measures both ways; the figure is the goodput of the quoted controller over the control's, the means of all hand-offs.
+/// Measures both directions. The figure is the quoted controller's goodput over the control's, each the mean
+/// of all hand-offs.
 fn measure(setup: &Setup, settings: &[&str]) -> anyhow::Result<Vec<BenchRow>> {
     let quoted = setup.cc.as_deref().unwrap_or(QUOTED);
     let senders = senders(quoted);
@@ -109,7 +114,7 @@ fn measure(setup: &Setup, settings: &[&str]) -> anyhow::Result<Vec<BenchRow>> {
     }])
 }
 
-/// Which way the data goes.
+/// Direction of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Down,
@@ -119,7 +124,7 @@ enum Way {
 const WAYS: [Way; 2] = [Way::Down, Way::Up];
 
 impl Way {
-    /// As scenarios have it.
+    /// Its name in scenarios.
     const fn name(self) -> &'static str {
         match self {
             Self::Down => "down",
@@ -138,11 +143,11 @@ fn walk(settings: &[&str], way: Way) -> anyhow::Result<Plan> {
     )
 }
 
-/// Who sends.
+/// The sending controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Sender<'c> {
     cc: &'c str,
-    /// It is told of the radio, if it can be.
+    /// Whether the sender gets radio reports, if its controller takes them.
     advised: bool,
 }
 
@@ -153,7 +158,8 @@ impl Sender<'_> {
     }
 }
 
-/// The quoted controller, those beside it, and the one that hears of the radio without hearing: what of it is the advice.
+/// The quoted controller and those beside it. If the quoted one takes radio reports, it is measured without
+/// them too, which shows what the reports contribute.
 fn senders(quoted: &str) -> Vec<Sender<'_>> {
     let others = OTHERS.into_iter().filter(|&cc| cc != quoted);
     let advised = std::iter::once(quoted)
@@ -166,7 +172,7 @@ fn senders(quoted: &str) -> Vec<Sender<'_>> {
     advised.chain(unadvised).collect()
 }
 
-/// A walk that is measured with several senders.
+/// A walk measured with several senders.
 struct Measured<'p> {
     plan: &'p Plan,
     way: Way,
@@ -174,7 +180,7 @@ struct Measured<'p> {
 }
 
 impl Measured<'_> {
-    /// Its runs, of one seed after the other.
+    /// Its runs, seed by seed.
     fn trials(&self, setup: &Setup) -> Vec<(Trial, bool)> {
         let seeds = (0..u64::from(setup.trials())).map(|index| setup.seed + index);
         let of_seed = |seed| {
@@ -190,7 +196,7 @@ impl Measured<'_> {
         seeds.flat_map(of_seed).collect()
     }
 
-    /// What each sender's came to.
+    /// Each sender's walks.
     fn walks(&self, observed: &[Observed]) -> anyhow::Result<Vec<Walks>> {
         let of_sender = |at: usize| observed.iter().skip(at).step_by(self.senders.len());
         let walks = self.senders.iter().enumerate().map(|(at, sender)| {
@@ -201,7 +207,8 @@ impl Measured<'_> {
     }
 }
 
-/// Each sender's runs over each of these walks, all side by side, and what speaks against the figures.
+/// Runs each of these walks with each of its senders, all side by side. Returns the walks and any doubts
+/// about the figures.
 fn observe(setup: &Setup, all: &[Measured<'_>]) -> anyhow::Result<(Vec<Vec<Walks>>, Doubts)> {
     let trials: Vec<Vec<_>> = all.iter().map(|measured| measured.trials(setup)).collect();
     let counts: Vec<usize> = trials.iter().map(Vec::len).collect();
@@ -219,8 +226,8 @@ fn observe(setup: &Setup, all: &[Measured<'_>]) -> anyhow::Result<(Vec<Vec<Walks
     Ok((walks, Doubts::of(&observed)))
 }
 
-/// A run with the controller that hears of the radio in which it was told nothing, or something although nobody was to tell it, is another
-/// measurement.
+/// Refuses a run in which an advised sender got no radio reports, or an unadvised one got some: it measured
+/// something else.
 fn was_advised(sender: &Sender<'_>, way: Way, observed: &Observed) -> anyhow::Result<()> {
     anyhow::ensure!(
         is_as_meant(sender, way, observed.advised),
@@ -233,8 +240,11 @@ fn was_advised(sender: &Sender<'_>, way: Way, observed: &Observed) -> anyhow::Re
     Ok(())
 }
 
-/// The lab's two hosts have one controller and one count of windows between them: those that the server was given are what it heard, the rest
-/// are the client's own. Who sends must have been given some; where nobody is to be told, none of them.
+/// Whether the sender got radio reports as planned.
+///
+/// The lab's two hosts share one controller, and so one count of windows. The server's are those it set from
+/// reports, the rest are the client's own. An advised sender must have set some. In an unadvised run there
+/// must be none.
 fn is_as_meant(sender: &Sender<'_>, way: Way, advised: Option<Advised>) -> bool {
     let Some(advised) = advised else {
         return sender.cc != ADVISED;
@@ -248,12 +258,13 @@ fn is_as_meant(sender: &Sender<'_>, way: Way, advised: Option<Advised>) -> bool 
     }
 }
 
-/// One controller's runs.
+/// Runs of one controller.
 #[derive(Debug)]
 struct Walks {
-    /// What their hand-offs cost.
+    /// Cost of each hand-off.
     costs: Vec<Cost>,
-    /// How many had more hand-offs or fewer, or used fewer links than there are: they are other walks, and count for nothing.
+    /// Runs with another number of hand-offs, or that used fewer links than there are: a different walk, left
+    /// out.
     void: usize,
 }
 
@@ -284,7 +295,7 @@ impl Walks {
         Ok(walks)
     }
 
-    /// Its hand-offs beside the mean of the uncoupled one's.
+    /// Its hand-offs relative to the mean of the uncoupled controller's.
     fn beside(&self, control: Cost) -> Value {
         let (each, all) = (&self.costs, mean(&self.costs));
         json!({
@@ -301,7 +312,7 @@ impl Walks {
     }
 }
 
-/// When the hand-offs were, of a run that can be measured: one with both of them, in which LTE and every access point carried something.
+/// Times of the hand-offs of a valid run: both took place, and LTE and every access point carried data.
 fn handoffs_over_all(observed: &Observed) -> anyhow::Result<Vec<Instant>> {
     let handoffs = handoffs(&observed.record);
     anyhow::ensure!(
@@ -314,7 +325,7 @@ fn handoffs_over_all(observed: &Observed) -> anyhow::Result<Vec<Instant>> {
     Ok(handoffs)
 }
 
-/// When a subflow over another access point than the last one was there.
+/// Times at which a subflow over another access point than the last one came up.
 fn handoffs(record: &RunRecord) -> Vec<Instant> {
     let mut last: Option<&str> = None;
     let mut handoffs = Vec::new();
@@ -409,13 +420,13 @@ mod tests {
             })
         };
         let (cla, untold) = (senders("cla")[0], senders("cla")[4]);
-        // The client's own windows are not those of a server that heard nothing, nor the other way round.
+        // The client's own windows do not count for a server that got no reports, nor the other way round.
         assert!(!is_as_meant(&cla, Way::Down, advised(3, 0)));
         assert!(is_as_meant(&cla, Way::Down, advised(3, 2)));
         assert!(is_as_meant(&cla, Way::Up, advised(3, 0)));
         assert!(!is_as_meant(&cla, Way::Up, advised(2, 2)));
         assert!(!is_as_meant(&cla, Way::Up, advised(0, 0)));
-        // Nobody is to be told, nor is nobody there to be told.
+        // An unadvised run has no windows. A sender that takes reports must state how many it has.
         assert!(is_as_meant(&untold, Way::Down, advised(0, 0)));
         assert!(!is_as_meant(&untold, Way::Down, advised(1, 0)));
         assert!(!is_as_meant(&cla, Way::Up, None));

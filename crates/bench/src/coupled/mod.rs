@@ -1,5 +1,7 @@
-//! `cc-…`: what the coupled congestion controllers take beside others, how fast they move, and what they cost. Each but the last with
-//! uncoupled Reno as its control, in the same run; the last beside an empty controller.
+//! `cc-…`: what share the coupled congestion controllers take beside others, how fast they respond, and what
+//! they cost.
+//!
+//! All but the last have uncoupled Reno as control in the same run. The last has an empty controller.
 
 mod cost;
 mod disjoint;
@@ -23,14 +25,14 @@ use trace::{PolicyName, Run};
 use crate::declaration::Setup;
 use crate::trial::{self, Observed, Trial};
 
-/// What is not coupled.
+/// The uncoupled controller.
 const CONTROL: &str = "reno";
-/// The connection that is measured, in every plan.
+/// Name of the measured connection in every plan.
 const OURS: &str = "ours";
-/// The controller whose figure is quoted, unless the user wants another.
+/// The controller whose figure is quoted, unless the user chooses another.
 const DEFAULT: &str = "lia";
 
-/// The controllers to be measured: the one that the user wants, or all of ours.
+/// The controllers to measure: the user's choice, or all of ours.
 fn controllers(setup: &Setup) -> Vec<&str> {
     match &setup.cc {
         Some(cc) => vec![cc],
@@ -50,7 +52,7 @@ fn sent_with(plan: &Plan, cc: &str) -> Plan {
     }
 }
 
-/// The kernel's own path manager and scheduler, so that nothing but the controller differs.
+/// Uses the kernel's own path manager and scheduler, so that only the controller differs.
 fn trial(plan: &Plan, cc: &str, seed: u64) -> Trial {
     Trial {
         plan: sent_with(plan, cc),
@@ -59,7 +61,7 @@ fn trial(plan: &Plan, cc: &str, seed: u64) -> Trial {
     }
 }
 
-/// The trials of the definition: runs of every plan with every controller, in turn.
+/// Runs every plan with every controller in turn, for each seed.
 fn run_all(setup: &Setup, plans: &[&Plan], ccs: &[&str]) -> anyhow::Result<Vec<Observed>> {
     let seeds = (0..u64::from(setup.trials())).map(|index| setup.seed + index);
     let of_seed = |seed| {
@@ -75,13 +77,14 @@ fn run_all(setup: &Setup, plans: &[&Plan], ccs: &[&str]) -> anyhow::Result<Vec<O
     Ok(observed)
 }
 
-/// A run whose sockets did not use the controllers that were asked for measures nothing.
+/// Refuses a run whose sockets did not use the requested controllers.
 fn sent_as_asked(observed: &Observed) -> anyhow::Result<()> {
     let flows = observed.run.flows.iter();
     observed.ensure_sent_as_asked(flows.map(|flow| flow.name.as_str()))
 }
 
-/// Nor does one in which the connection had fewer subflows than links: one alone takes a TCP's share, coupled or not.
+/// Refuses a run in which the connection had fewer subflows than links: a single subflow takes a TCP's share,
+/// coupled or not.
 fn went_over_all(run: &Run) -> anyhow::Result<()> {
     let ours = run.flows.iter().find(|flow| flow.name == OURS);
     let carried = |link: &trace::PathUse| link.bytes > 0;
@@ -107,7 +110,7 @@ fn figures(
     sent.map(figure).collect()
 }
 
-/// The median and the spread of some figures, as a row has them.
+/// Least, median and greatest of some figures, as a row has them.
 fn spread(figures: &[f64]) -> serde_json::Value {
     let row = trace::BenchRow::new("", "", trace::Better::Lower).trials(figures);
     serde_json::json!([row.min, row.p50, row.max])
@@ -118,7 +121,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// A run with an access point and LTE, which carried so many bytes of the connection.
+    /// A run with an access point and LTE, with the bytes of the connection that each carried.
     fn run(ap: u64, lte: u64) -> Run {
         let link = |name, kind| {
             json!({

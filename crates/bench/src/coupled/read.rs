@@ -1,12 +1,13 @@
-//! Figures read off the record of a run.
+//! Reads figures from the record of a run.
 //!
 //! # Sources
-//! - RFC 5348 §2: a loss event is what is lost within one round trip, to which a sender answers once.
+//! - RFC 5348 §2: a loss event is all losses within one round trip, to which a sender responds once.
 //!
 //! # Where we differ, and why
-//! 1. Of a loss event the record shows the segments that were sent again, in samples ten a second. A recovery that goes on over several samples is
-//!    one event as long as the slow-start threshold is the one that it began with. Two events within one sample count as one: there are fewer of
-//!    them than really were where round trips are shorter than that and losses many. A segment that was sent again for nothing counts.
+//! 1. The record shows only the retransmitted segments of a loss event, in ten samples per second. A recovery
+//!    that spans several samples is one event while the slow-start threshold stays the one that it began
+//!    with. Two events within one sample count as one. Where round-trip times are shorter than a sample and
+//!    losses are many, the count is therefore too low. A spurious retransmission counts.
 //!
 //! # Checked by
 //! `tests` below.
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 use trace::{RunRecord, What};
 use units::{Duration, Instant};
 
-/// The last value told until `at`; 0 before the first.
+/// Last value recorded until `at`; 0 before the first.
 fn last_until(values: impl Iterator<Item = (Instant, u64)>, at: Instant) -> u64 {
     values
         .take_while(|(when, _)| *when <= at)
@@ -45,7 +46,7 @@ fn path_bytes<'r>(
     })
 }
 
-/// Bytes that the receiving application of a flow read between two moments.
+/// Bytes read by a flow's receiving application between two moments.
 pub fn read_between(record: &RunRecord, flow: &str, from: Instant, to: Instant) -> u64 {
     last_until(app_bytes(record, flow), to).saturating_sub(last_until(app_bytes(record, flow), from))
 }
@@ -56,7 +57,7 @@ pub fn carried_between(record: &RunRecord, flow: &str, link: &str, from: Instant
     until(to).saturating_sub(until(from))
 }
 
-/// Segments of a flow that were sent again between two moments, on all links together.
+/// Segments of a flow retransmitted between two moments, over all links.
 pub fn retransmits_between(record: &RunRecord, flow: &str, from: Instant, to: Instant) -> u64 {
     retransmits(record, flow, from, to).values().sum()
 }
@@ -87,7 +88,7 @@ fn retransmits<'r>(record: &'r RunRecord, flow: &str, from: Instant, to: Instant
     during.collect()
 }
 
-/// How a link treated a flow's sender, at one look.
+/// State of a flow's sender over a link, in one sample.
 #[derive(Debug, Clone, Copy)]
 struct Sample {
     at: Instant,
@@ -115,7 +116,8 @@ fn samples<'r>(record: &'r RunRecord, flow: &'r str, link: &'r str) -> impl Iter
     })
 }
 
-/// The mean of a flow's smoothed round-trip time over a link between two moments, in seconds; `None` if none was told.
+/// Mean of a flow's smoothed round-trip time over a link between two moments, in seconds. `None` if none was
+/// recorded.
 pub fn mean_rtt_s(record: &RunRecord, flow: &str, link: &str, from: Instant, to: Instant) -> Option<f64> {
     let told = samples(record, flow, link)
         .filter(|sample| from < sample.at && sample.at <= to && sample.srtt > Duration::ZERO);
@@ -125,7 +127,7 @@ pub fn mean_rtt_s(record: &RunRecord, flow: &str, link: &str, from: Instant, to:
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// How often a flow's sender lost something over a link between two moments, at most once in a round trip.
+/// Number of loss events of a flow's sender over a link between two moments, at most one per round trip.
 pub fn loss_events_between(record: &RunRecord, flow: &str, link: &str, from: Instant, to: Instant) -> u64 {
     let (mut events, mut before, mut last) = (0, 0, None::<Recovery>);
     for sample in samples(record, flow, link).take_while(|sample| sample.at <= to) {
@@ -146,13 +148,13 @@ pub fn loss_events_between(record: &RunRecord, flow: &str, link: &str, from: Ins
     events
 }
 
-/// What followed a loss.
+/// Recovery from a loss.
 #[derive(Debug, Clone, Copy)]
 struct Recovery {
     began: Instant,
-    /// What the sender set it to.
+    /// Slow-start threshold that the sender set.
     ssthresh: Option<u32>,
-    /// Something was sent again until the last sample.
+    /// Segments were retransmitted up to the last sample.
     goes_on: bool,
 }
 
@@ -165,7 +167,8 @@ impl Recovery {
         }
     }
 
-    /// What this sample shows sent again was lost in the same round trip, or in a recovery that is not over yet.
+    /// Whether the retransmissions in this sample belong to this recovery: lost in the same round trip, or
+    /// before it ended.
     fn has(&self, sample: &Sample) -> bool {
         let same_round_trip = sample.at.since(self.began) < sample.srtt;
         same_round_trip || (self.goes_on && self.ssthresh == sample.ssthresh)
@@ -180,13 +183,13 @@ impl Recovery {
     }
 }
 
-/// What a link carried of a flow in each whole `step` of the run, in Mb/s.
+/// Rate of a flow over a link in each whole `step` of the run, in Mb/s.
 pub fn series_mbps(record: &RunRecord, flow: &str, link: &str, step: Duration, whole: Duration) -> Vec<f64> {
     let steps = (whole.as_nanos() / step.as_nanos()) as u32;
     let values: Vec<(Instant, u64)> = path_bytes(record, flow, link).collect();
     let until = |at: Instant| {
         let behind = values.partition_point(|(when, _)| *when <= at);
-        // Between two samples the link is taken to have been steady.
+        // Assumes a steady rate between two samples.
         match (behind.checked_sub(1).map(|last| values[last]), values.get(behind)) {
             (Some((t0, b0)), Some((t1, b1))) => {
                 let part = at.since(t0).as_secs_f64() / t1.since(t0).as_secs_f64().max(1e-9);
@@ -259,14 +262,15 @@ mod tests {
             mean_rtt_s(&record(), "f", link, from, to)
         };
         assert!((mean("a", 0, 9).unwrap() - 0.0115).abs() < 1e-9);
-        // The beginning is left out, and what comes after the end.
+        // Leaves out the beginning, and everything after the end.
         assert!((mean("a", 1, 9).unwrap() - 0.012).abs() < 1e-9);
         assert!((mean("a", 0, 1).unwrap() - 0.011).abs() < 1e-9);
         assert_eq!(mean("a", 2, 9), None);
         assert_eq!(mean("c", 0, 9), None);
     }
 
-    /// Samples of one path: milliseconds, segments sent again since the start, the round trip in milliseconds, the threshold.
+    /// Samples of one path: time in ms, segments retransmitted since the start, round-trip time in ms,
+    /// threshold.
     fn lossy(samples: &[(u64, u64, u64, u32)]) -> RunRecord {
         let event = |&(ms, retransmits, rtt_ms, ssthresh): &(u64, u64, u64, u32)| {
             let what = What::PathSender {
@@ -295,12 +299,12 @@ mod tests {
             events(&[(100, 0, 50, 40), (200, 7, 50, 20), (300, 7, 50, 20)], 0),
             1
         );
-        // What is sent again until the next sample belongs to it.
+        // Retransmissions up to the next sample belong to it.
         assert_eq!(
             events(&[(100, 7, 50, 20), (200, 9, 50, 20), (300, 9, 50, 20)], 0),
             1
         );
-        // So it does within a round trip, whatever the sender thinks of it.
+        // So do those within a round trip, whatever the threshold.
         assert_eq!(events(&[(100, 7, 150, 20), (200, 9, 150, 10)], 0), 1);
         assert_eq!(
             events(&[(100, 7, 250, 20), (200, 7, 250, 20), (300, 8, 250, 20)], 0),
@@ -315,7 +319,7 @@ mod tests {
             events(&[(100, 7, 50, 20), (200, 7, 50, 20), (300, 8, 50, 20)], 0),
             2
         );
-        // A path at its smallest window: its threshold says nothing, time does.
+        // A path at its smallest window: the threshold does not distinguish events, time does.
         let one_each_second: Vec<_> = (1..=8).map(|s| (s * 1_000, s, 50, 2)).collect();
         let quiet = one_each_second
             .iter()

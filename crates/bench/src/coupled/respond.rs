@@ -1,7 +1,8 @@
-//! `cc-respond`: how long a connection needs to use what there is, once a path's capacity has doubled or halved.
+//! `cc-respond`: time a connection needs to use the new capacity after a path's capacity doubled or halved.
 //!
-//! Two times are told: until the rate stays near what it becomes, and until it first comes so near (`…_reached`). On a path with a short queue every
-//! controller that halves goes up and down by more than a tenth of the change, uncoupled Reno too, and may never stay.
+//! Two times are reported: until the rate stays near its new value, and until it first comes near
+//! (`…_reached`). On a path with a short queue, every controller that halves its window varies by more than a
+//! tenth of the change. That includes uncoupled Reno, and such a rate may never stay.
 
 use scenario::Plan;
 use trace::BenchRow;
@@ -12,20 +13,20 @@ use crate::declaration::Setup;
 use crate::plans;
 use crate::trial::{Doubts, Observed};
 
-/// The controller whose figure is quoted, unless the user wants another: the one with an aim.
+/// The controller whose figure is quoted, unless the user chooses another: the one with an aim.
 const QUOTED: &str = "olia";
-/// Rates are means over this.
+/// Averaging time of rates.
 const STEP: Duration = Duration::from_millis(500);
-/// The capacity changes at this step.
+/// Step at which the capacity changes.
 const CHANGE: usize = 60;
-/// What the rate has become is the mean of so many steps at the end: 20 s.
+/// Steps at the end of the run whose mean is the new rate: 20 s.
 const TAIL: usize = 40;
-/// What it was, of as many before the change.
+/// Steps before the change whose mean is the old rate.
 const BEFORE: usize = 20;
-/// It has arrived when so many steps in a row are near: 2 s.
+/// Steps in a row near the new rate that count as steady: 2 s.
 const STEADY: usize = 4;
 
-/// Measures both changes; the figure is the slower one.
+/// Measures both changes. The figure is the slower one.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let double = plans::embedded(
         "cc-respond-double",
@@ -44,7 +45,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
         let of_plan = observed
             .iter()
             .enumerate()
-            // Trials are in turn: for every seed the plans, for each of them the controllers.
+            // Trials run in turn: for every seed the plans, for each plan the controllers.
             .filter(|(index, _)| index / ccs.len() % plans.len() == plan)
             .map(|(_, observed)| observed);
         let sent = of_plan.filter(|observed| observed.run.cc.as_deref() == Some(cc));
@@ -71,7 +72,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     Ok(vec![Doubts::of(&observed).note(row)])
 }
 
-/// From the rate in each step to a number of steps after the change.
+/// Finds a number of steps after the change, from the rate in each step.
 type Steps = fn(&[f64]) -> usize;
 
 fn seconds(plan: &Plan, observed: &Observed, steps: Steps) -> f64 {
@@ -79,8 +80,8 @@ fn seconds(plan: &Plan, observed: &Observed, steps: Steps) -> f64 {
     steps(&series) as f64 * STEP.as_secs_f64()
 }
 
-/// How many steps after the change the rate is, and stays for a while, within a tenth of the change around what it becomes; all there
-/// are if it never does.
+/// Steps after the change until the rate enters a tenth of the change around its new value and stays for
+/// `STEADY` steps. All steps if it never does.
 fn steps_until_steady(series: &[f64]) -> usize {
     let change = Change::of(series);
     let near = |rate: &f64| (rate - change.becomes).abs() <= change.tenth();
@@ -91,7 +92,7 @@ fn steps_until_steady(series: &[f64]) -> usize {
     arrived.unwrap_or(change.after.len())
 }
 
-/// How many steps after the change the rate has come nine tenths of its way for the first time.
+/// Steps after the change until the rate has covered nine tenths of the change for the first time.
 fn steps_until_near(series: &[f64]) -> usize {
     let change = Change::of(series);
     let rises = change.becomes > change.was;

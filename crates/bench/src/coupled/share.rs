@@ -1,4 +1,5 @@
-//! `cc-share-2`, `cc-share-4`: how many TCPs' share of a common bottleneck a connection takes beside one TCP Reno.
+//! `cc-share-2`, `cc-share-4`: share of a common bottleneck that a connection takes beside one TCP Reno, in
+//! TCPs.
 
 use scenario::Plan;
 use trace::{BenchRow, Better, TheirsFrom};
@@ -9,7 +10,7 @@ use crate::declaration::Setup;
 use crate::plans;
 use crate::trial::{Doubts, Observed};
 
-/// What is left out at the beginning of a run.
+/// Time left out at the start of a run.
 const WARM_UP: Duration = Duration::from_secs(5);
 
 /// Two subflows.
@@ -44,7 +45,7 @@ fn run(setup: &Setup, name: &str, text: &str) -> anyhow::Result<Vec<BenchRow>> {
     Ok(vec![Doubts::of(&observed).note(row)])
 }
 
-/// What the connection's application read over what the TCP's did.
+/// Bytes read by the connection's application over those read by the TCP's.
 fn share(plan: &Plan, observed: &Observed) -> anyhow::Result<f64> {
     let (from, to) = (Instant::ZERO + WARM_UP, Instant::ZERO + plan.duration);
     let read = |flow| read::read_between(&observed.record, flow, from, to);

@@ -1,24 +1,29 @@
-//! `cc-shift`: how much of a connection stays on a path that four TCPs congest, beside what each controller's own equations expect, and LIA's.
+//! `cc-shift`: the share of a connection's bytes left on a path that four TCPs congest.
+//!
+//! Beside it stand the share that each controller's own equations predict, and the share that LIA's predict.
 //!
 //! # Sources
-//! - RFC 6356 §3: each acknowledged segment adds `min(α/w_tot, 1/w_i)`, the first of which is the same on every path, and a loss halves
-//!   the window. In the balance of both, `w_i = 2·min(α/w_tot, 1/w_i)/p_i`: windows are to each other as `1/p_i`, and none is over
-//!   `sqrt(2/p_i)`; rates are `w_i/rtt_i`.
-//! - OLIA (Khalili et al., theorem 1): in balance only the best path, of the largest `sqrt(2/p)/rtt`, is used, as by one TCP; the other keeps the
-//!   smallest window.
-//! - draft-walid-mptcp-congestion-control-04 §3 (BALIA), growth and loss in balance: on the best path `Σx = sqrt(2/p)/rtt`, on the other
-//!   `(1+a)(4+a)/10 = κ·min(a, 3/2)` with `κ` the ratio of the two paths' `p·rtt²` and `a` that of their rates. For `κ ≥ 1` and `a ≥ 3/2`,
-//!   `a = (sqrt(9 + 60κ) − 5)/2`: less than LIA's, which is `κ` where round trips are equal, once `κ` is over 9.6.
+//! - RFC 6356 §3: each acknowledged segment adds `min(α/w_tot, 1/w_i)`, and a loss halves the window. The
+//!   first term is the same on every path. In equilibrium `w_i = 2·min(α/w_tot, 1/w_i)/p_i`: windows are
+//!   proportional to `1/p_i`, and none exceeds `sqrt(2/p_i)`. Rates are `w_i/rtt_i`.
+//! - OLIA (Khalili et al., theorem 1): in equilibrium only the best path, the one with the largest
+//!   `sqrt(2/p)/rtt`, is used, as by one TCP. The other keeps the smallest window.
+//! - draft-walid-mptcp-congestion-control-04 §3 (BALIA), growth and loss in equilibrium: on the best path `Σx
+//!   = sqrt(2/p)/rtt`, on the other `(1+a)(4+a)/10 = κ·min(a, 3/2)`. There `κ` is the ratio of the two paths'
+//!   `p·rtt²` and `a` that of their rates. For `κ ≥ 1` and `a ≥ 3/2`, `a = (sqrt(9 + 60κ) − 5)/2`. Where
+//!   round-trip times are equal, LIA's ratio is `κ`. BALIA's is smaller once `κ` exceeds 9.6.
 //!
 //! # Where we differ, and why
-//! 1. The same is measured with CoDel at both bottlenecks, too (`…_aqm`): the equations of all controllers take a segment to be as likely lost on
-//!    whoever's path it is, and a full tail-drop queue mostly hits those who have just grown. OLIA, which does not grow on a congested path, is
-//!    spared by it, and keeps the window that it began with.
-//! 2. `p` is what the windows answered: loss events over segments, not segments lost over segments. A full tail-drop queue takes several segments
-//!    of a window at once, and the window is lowered once. `read` has how events are told apart, and where that errs.
+//! 1. The same is also measured with CoDel at both bottlenecks (`…_aqm`). All controllers' equations assume
+//!    that a segment is equally likely to be lost whichever flow sent it. A full tail-drop queue mostly hits
+//!    the flows that have just grown. OLIA, which does not grow on a congested path, is spared by it, and
+//!    keeps its initial window.
+//! 2. `p` is what the windows responded to: loss events per segment, not lost segments per segment. A full
+//!    tail-drop queue drops several segments of a window at once, and the window is reduced once. `read` says
+//!    how loss events are told apart, and where that errs.
 //!
 //! # Checked by
-//! `tests`: the balances; `read`: round trips and loss events.
+//! `tests`: the equilibria; `read`: round-trip times and loss events.
 
 use scenario::Plan;
 use trace::BenchRow;
@@ -29,14 +34,14 @@ use crate::declaration::Setup;
 use crate::plans;
 use crate::trial::{Doubts, Observed};
 
-/// Payload of a segment.
+/// Payload of a segment, in bytes.
 const SEGMENT: f64 = 1_448.0;
-/// The smallest window that our controllers leave, in segments.
+/// Smallest window that our controllers keep, in segments.
 const LEAST_WINDOW: f64 = 2.0;
-/// The balance is that of the run without its beginning, which is slow start.
+/// Time left out at the start of a run, which is slow start.
 const WARM_UP: Duration = Duration::from_secs(10);
 
-/// Measures; the figure is the default controller's, or the chosen one's.
+/// Runs the benchmark. The figure is the default controller's, or the chosen one's.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let plan = plans::embedded("cc-shift", include_str!("../scenarios/cc-shift.toml"))?;
     let managed = plans::embedded("cc-shift-aqm", include_str!("../scenarios/cc-shift-aqm.toml"))?;
@@ -58,7 +63,8 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     Ok(vec![doubts.note(row)])
 }
 
-/// What each controller left on A, and what LIA's equations (`fixed_point`) and its own say to the losses and round-trip times of its runs.
+/// Adds each controller's share on A, and the shares that LIA's equations (`fixed_point`) and its own predict
+/// for the losses and round-trip times of its runs.
 fn with_all(
     mut row: BenchRow,
     suffix: &str,
@@ -85,7 +91,7 @@ fn share(plan: &Plan, observed: &Observed) -> f64 {
     carried("a") / (carried("a") + carried("b"))
 }
 
-/// A's share in a controller's balance, for the losses and round-trip times of this run.
+/// A's share in a controller's equilibrium, for the losses and round-trip times of this run.
 fn expectation(cc: &str, plan: &Plan, observed: &Observed) -> anyhow::Result<f64> {
     let [a, b] = ["a", "b"].map(|link| path(plan, observed, link));
     let (a, b) = (a?, b?);
@@ -97,7 +103,7 @@ fn expectation(cc: &str, plan: &Plan, observed: &Observed) -> anyhow::Result<f64
     })
 }
 
-/// Loss events for each segment, and round-trip time in seconds.
+/// Loss events per segment, and round-trip time in seconds.
 type Path = (f64, f64);
 
 fn path(plan: &Plan, observed: &Observed, link: &str) -> anyhow::Result<Path> {
@@ -108,26 +114,28 @@ fn path(plan: &Plan, observed: &Observed, link: &str) -> anyhow::Result<Path> {
     );
     let rtt = read::mean_rtt_s(record, OURS, link, from, to)
         .ok_or_else(|| anyhow::anyhow!("seed {}: no round-trip time over {link}", observed.run.seed))?;
-    // A path without a loss has lost less than one.
+    // A path without a loss has lost less than one segment: count one.
     let lost = read::loss_events_between(record, OURS, link, from, to).max(1) as f64;
     let bytes = read::carried_between(record, OURS, link, from, to) as f64;
     Ok((lost * SEGMENT / bytes.max(SEGMENT), rtt))
 }
 
-/// Segments a second of one TCP.
+/// Rate of one TCP, in segments per second.
 fn tcp((loss, rtt): Path) -> f64 {
     (2.0 / loss).sqrt() / rtt
 }
 
-/// A's share of the bytes with a TCP on each path.
+/// A's share of the bytes with one TCP on each path.
 fn reno(a: Path, b: Path) -> f64 {
     tcp(a) / (tcp(a) + tcp(b))
 }
 
-/// A's share of the bytes: windows in segments `c/p`, at most `sqrt(2/p)`, with the `c` that LIA's own α gives.
+/// A's share of the bytes under LIA: windows of `c/p` segments, at most `sqrt(2/p)`, with the `c` that LIA's
+/// own α gives.
 fn lia(a: Path, b: Path) -> f64 {
     let window = |(loss, _): Path, common: f64| (2.0 * common / loss).min((2.0 / loss).sqrt());
-    // α/w_tot of these windows, and the windows of that: a contraction, since α is homogeneous of degree −1.
+    // Iterates: α/w_tot from these windows, then windows from it. This is a contraction, since α is
+    // homogeneous of degree −1.
     let mut common = a.0.min(b.0).sqrt();
     for _ in 0..200 {
         let (wa, wb) = (window(a, common), window(b, common));
@@ -139,7 +147,7 @@ fn lia(a: Path, b: Path) -> f64 {
     rates[0] / (rates[0] + rates[1])
 }
 
-/// A's share of the bytes when the better path is a TCP's, and the other has what OLIA leaves.
+/// A's share of the bytes under OLIA: one TCP on the better path, the smallest window on the other.
 fn olia(a: Path, b: Path) -> f64 {
     if tcp(a) > tcp(b) {
         return 1.0 - olia(b, a);
@@ -148,13 +156,13 @@ fn olia(a: Path, b: Path) -> f64 {
     left / (left + tcp(b))
 }
 
-/// A's share of the bytes in BALIA's balance.
+/// A's share of the bytes in BALIA's equilibrium.
 fn balia(a: Path, b: Path) -> f64 {
     let kappa = (a.0 * a.1 * a.1) / (b.0 * b.1 * b.1);
     if kappa < 1.0 {
         return 1.0 - balia(b, a);
     }
-    // Equal paths may be equally used, or in the balance of the deeper cut.
+    // Equal paths have two equilibria: equal use, or the one of the deeper cut.
     let faster = if kappa > 1.0 {
         (f64::sqrt(9.0 + 60.0 * kappa) - 5.0) / 2.0
     } else {
@@ -194,7 +202,7 @@ mod tests {
             let (there, back) = (balance(crowded, free), balance(free, crowded));
             assert!((there + back - 1.0).abs() < 1e-6);
         }
-        // Under κ = 9.6 BALIA moves more than LIA, over it less.
+        // Below κ = 9.6 BALIA shifts more than LIA, above it less.
         assert!(balia((0.005, 0.05), (0.001, 0.05)) < lia((0.005, 0.05), (0.001, 0.05)));
     }
 }

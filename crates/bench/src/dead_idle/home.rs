@@ -1,4 +1,5 @@
-//! A host with two lines, each behind a router of its own that answers whatever becomes of its uplink, and a server beyond both.
+//! A host with two lines and a server beyond both. Each line's router answers for itself, whatever happens to
+//! its uplink.
 //!
 //! ```text
 //! client 10.0.i.1 -- 10.0.i.2 router 10.1.i.1 -- 10.1.i.2 server, 203.0.113.1
@@ -10,11 +11,11 @@ use linux::rtnl::{Address, Prefix, Protocol, Route, Rtnl, Table, VethPeer};
 use linux::sysctl::{self, Key};
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
-/// The server, and a resolver that lives there too.
+/// Address of the server, and of the resolver on it.
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);
 pub const LINES: u8 = 2;
 
-/// All of it; gone with this value.
+/// All namespaces, removed when this is dropped.
 pub struct Home {
     pub client: Netns,
     pub server: Netns,
@@ -29,7 +30,7 @@ impl Home {
             routers: (0..LINES).map(|_| Netns::new()).collect::<Result<_, _>>()?,
         };
         for netns in home.routers.iter().chain([&home.client, &home.server]) {
-            // The kernel's own packets of IPv6 are none of what is counted here.
+            // The kernel's own IPv6 packets must not be counted.
             netns.run(|| sysctl::write(&Key::new("net.ipv6.conf.all.disable_ipv6"), "1"))??;
         }
         home.server.run(|| give("lo", SERVER, 32))??;
@@ -63,7 +64,7 @@ impl Home {
         self.connect(line, true)
     }
 
-    /// The router of a line passes on what comes, or does not: it answers for itself either way.
+    /// Sets whether the router of a line forwards packets. It answers for itself either way.
     pub fn connect(&self, line: u8, connected: bool) -> anyhow::Result<()> {
         let value = if connected { "1" } else { "0" };
         let router = &self.routers[usize::from(line)];
@@ -79,7 +80,7 @@ impl Home {
         Ok(())
     }
 
-    /// The line that the client's new connections begin on.
+    /// The line that the client's new connections use.
     pub fn route(&self) -> anyhow::Result<u8> {
         let local = self.client.run(|| {
             let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
@@ -92,7 +93,7 @@ impl Home {
         }
     }
 
-    /// Packets that the client's lines have moved so far, both ways.
+    /// Packets that the client's lines have carried so far, in both directions.
     pub fn packets(&self) -> anyhow::Result<u64> {
         let text = self
             .client
@@ -119,7 +120,7 @@ fn join((near, name): (&Netns, &str), (far, far_name): (&Netns, &str)) -> anyhow
     near.run(|| Rtnl::open()?.add_veth(name, peer).map_err(anyhow::Error::from))?
 }
 
-/// Takes a link up with this address.
+/// Sets a link up with this address.
 fn give(link: &str, address: Ipv4Addr, length: u8) -> anyhow::Result<()> {
     let mut rtnl = Rtnl::open()?;
     let ifindex = index(&mut rtnl, link)?;
@@ -127,7 +128,7 @@ fn give(link: &str, address: Ipv4Addr, length: u8) -> anyhow::Result<()> {
     Ok(rtnl.set_up(ifindex, true)?)
 }
 
-/// Everything for this network goes by that link and next hop, as an administrator would have it.
+/// Routes this network over that link and next hop, as an administrator would.
 fn lead(link: &str, network: (Ipv4Addr, u8), gateway: Ipv4Addr, metric: u32) -> anyhow::Result<()> {
     let mut rtnl = Rtnl::open()?;
     let oif = Some(index(&mut rtnl, link)?);

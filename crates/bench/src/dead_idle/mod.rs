@@ -1,9 +1,12 @@
-//! `dead-idle` and `healthy-idle`: a host whose links carry no MPTCP connection, when one of them dies and when none does.
+//! `dead-idle` and `healthy-idle`: a host whose links carry no MPTCP connection, when one of them dies and
+//! when none does.
 //!
-//! A trial of `dead-idle`: two lines with a router each, nothing open. At a random moment the router of the line that new connections use ceases to pass on what comes, and
-//! goes on to answer for itself. Up to five seconds later a program begins to open plain TCP connections to one server, one every half a second, however the earlier ones fare.
-//! The figure is the time from its first attempt to the first connection. In every second trial a resolver beyond both lines is known; in the others nothing but the program
-//! shows anything.
+//! A trial of `dead-idle` has two lines with a router each, and no open connection. At a random moment the
+//! router of the line that new connections use stops forwarding, but still answers for itself. Up to five
+//! seconds later a program starts to open plain TCP connections to one server, one every half second,
+//! whatever becomes of the earlier ones. The figure is the time from its first attempt to the first
+//! connection. In every second trial the host knows a resolver beyond both lines. In the others only the
+//! program's traffic shows anything.
 
 mod home;
 mod watched;
@@ -22,18 +25,18 @@ use trace::BenchRow;
 use watched::Watched;
 
 const PORT: u16 = 8_080;
-/// From one attempt of the program to the next.
+/// Time between two attempts of the program.
 const ATTEMPT_EVERY: Duration = Duration::from_millis(500);
-/// Each may take as long as it likes within the trial.
+/// Time-out of an attempt, longer than the trial.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Trials at a time: what is measured is seconds, and costs next to nothing.
+/// Trials in parallel: the measured times are seconds, and trials cost almost no processor time.
 const SIDE_BY_SIDE: usize = 5;
-/// How long nothing happens before a line is cut: so long, and up to as much again.
+/// Least quiet time before a line is cut, and the most that is added to it.
 const SETTLE: Duration = Duration::from_secs(3);
-/// How long a healthy host is watched.
+/// How long a healthy host is observed.
 const HEALTHY: Duration = Duration::from_secs(600);
 
-/// Measures. The median is the figure that counts; the most is beside it.
+/// Runs the benchmark. The figure is the median, with the maximum beside it.
 pub fn dead(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     lab::prerequisites::check().map_err(Refused::because)?;
     let seeds: Vec<u64> = (0..u64::from(setup.trials()))
@@ -45,7 +48,7 @@ pub fn dead(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
         for _ in 0..SIDE_BY_SIDE.min(seeds.len()) {
             scope.spawn(|| {
                 loop {
-                    // The next one is taken and let go of before it is run.
+                    // The lock is released before the trial runs.
                     let next = lock(&next).next();
                     let Some(seed) = next else { return };
                     let trial = trial(seed).with_context(|| format!("dead-idle: seed {seed}"));
@@ -61,8 +64,8 @@ pub fn dead(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     Ok(vec![setup.only_row().trials(&took)])
 }
 
-/// Packets a minute over both lines while nothing is wrong and no connection is open, and how many decisions the daemon made.
-/// One daemon runs through all trials: six of them are an hour.
+/// Counts packets per minute over both lines while nothing is wrong and no connection is open, and the
+/// daemon's decisions. One daemon runs through all trials: six of them are an hour.
 pub fn healthy(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     lab::prerequisites::check().map_err(Refused::because)?;
     let home = Home::new()?;
@@ -92,7 +95,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// One trial, in seconds.
+/// Runs one trial. Returns its figure in seconds.
 fn trial(seed: u64) -> anyhow::Result<f64> {
     let mut rng = units::Rng::named(seed, "dead-idle");
     let home = Home::new()?;
@@ -102,7 +105,7 @@ fn trial(seed: u64) -> anyhow::Result<f64> {
     std::thread::sleep(SETTLE + within(SETTLE));
     connected(&home, ATTEMPT_EVERY).context("the server is not reached before anything is cut")?;
     let route = home.route()?;
-    // Until nothing is left of that.
+    // Waits until nothing is left of that.
     std::thread::sleep(SETTLE);
     home.connect(route, false)?;
     std::thread::sleep(within(Duration::from_secs(5)));
@@ -115,7 +118,7 @@ fn trial(seed: u64) -> anyhow::Result<f64> {
     Ok(took.as_secs_f64())
 }
 
-/// How long the attempts of a program take until one gets through.
+/// Time until one of a program's attempts connects.
 fn connected(home: &Home, patience: Duration) -> anyhow::Result<Duration> {
     let begun = Instant::now();
     let (done, first) = channel();
@@ -128,7 +131,7 @@ fn connected(home: &Home, patience: Duration) -> anyhow::Result<Duration> {
     anyhow::bail!("no connection within {} s", patience.as_secs())
 }
 
-/// An attempt in a thread of its own, which ends with the trial's patience at the latest.
+/// Makes an attempt in its own thread, which ends with the trial's patience at the latest.
 fn attempt(home: &Home, done: &Sender<Instant>) -> anyhow::Result<()> {
     let (netns, done) = (home.client.try_clone()?, done.clone());
     std::thread::Builder::new()
@@ -136,14 +139,14 @@ fn attempt(home: &Home, done: &Sender<Instant>) -> anyhow::Result<()> {
         .spawn(move || {
             let server = SocketAddr::from((SERVER, PORT));
             if netns.enter().is_ok() && TcpStream::connect_timeout(&server, PATIENCE).is_ok() {
-                // Nobody waits for the second one.
+                // Only the first success is awaited.
                 let _ = done.send(Instant::now());
             }
         })?;
     Ok(())
 }
 
-/// Accepts whoever comes, and answers every question of a resolver's clients.
+/// Accepts every connection, and answers every DNS query.
 struct Server {
     stop: Arc<AtomicBool>,
     threads: Vec<std::thread::JoinHandle<()>>,

@@ -1,4 +1,4 @@
-//! The daemon in the client's namespace, and what it has decided.
+//! The daemon in the client's namespace, and a count of its decisions.
 
 use super::home::{Home, LINES, SERVER};
 use anyhow::Context as _;
@@ -13,18 +13,18 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A daemon that runs.
+/// A running daemon.
 pub struct Watched {
     inlet: InletSender,
     stopper: Stopper,
     thread: JoinHandle<anyhow::Result<()>>,
     decided: Arc<AtomicU64>,
-    /// What stands for the host's own files.
+    /// Directory that replaces the host's own files.
     root: PathBuf,
 }
 
 impl Watched {
-    /// Starts it, with a known resolver or without, and waits until all lines can be used.
+    /// Starts the daemon, with or without a known resolver, and waits until all lines are usable.
     pub fn start(home: &Home, resolver: bool, seed: u64) -> anyhow::Result<Self> {
         let root = std::env::temp_dir().join(format!("slowhand-idle-{}-{seed}", std::process::id()));
         std::fs::create_dir_all(root.join("etc"))?;
@@ -66,7 +66,7 @@ impl Watched {
             .spawn(move || {
                 netns.enter()?;
                 let mut daemon = Daemon::start(setup)?;
-                // Whoever started it waits for exactly this.
+                // The caller waits for exactly this.
                 let _ = ready.send(daemon.stopper());
                 Ok(daemon.run()?)
             })?;
@@ -99,7 +99,7 @@ impl Watched {
         }
     }
 
-    /// How much was decided so far.
+    /// Decisions so far.
     pub fn decided(&self) -> u64 {
         self.decided.load(Ordering::Relaxed)
     }
@@ -130,7 +130,7 @@ fn declared(line: u8) -> DeclaredLink {
     }
 }
 
-/// Whatever changes what the host does, and a link in doubt.
+/// Whether this changes what the host does, or suspects a link.
 fn is_decision(observation: &Observation<'_>) -> bool {
     match observation {
         Observation::Done(Action::DefaultRoute(..)) => true,

@@ -1,4 +1,4 @@
-//! What programs on the host do meanwhile: MPTCP downloads and an upload, and short connections that open and close.
+//! Load on the host: MPTCP downloads, an upload, and short connections that open and close.
 
 use super::site::{SERVER, Site};
 use lab::clock::Clock;
@@ -13,17 +13,17 @@ use units::{Bitrate, Bytes};
 
 const PORT: u16 = 5_001;
 const CC: &str = "reno";
-/// Of a transfer that lasts for several rounds.
+/// Size of a transfer that lasts several rounds.
 const LONG: Bytes = Bytes::new(10_000_000);
-/// Of one that lasts for about as long as a round: it begins in one and ends in the next.
+/// Size of a transfer that lasts about one round: it starts in one and ends in the next.
 const MIDDLE: Bytes = Bytes::new(1_000_000);
 const SHORT: Bytes = Bytes::new(30_000);
-/// Between two short connections.
+/// Pause between two short connections.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Longer than any benchmark.
 const FOR_EVER: Duration = Duration::from_secs(24 * 3_600);
 
-/// What was transferred.
+/// Counts of transfers.
 #[derive(Debug, Default)]
 pub struct Counts {
     transfers: AtomicU64,
@@ -32,7 +32,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Transfers that came to their end, and connections that broke on the way.
+    /// Completed transfers, and connections that broke.
     pub fn totals(&self) -> (u64, u64) {
         (
             self.transfers.load(Ordering::Relaxed),
@@ -40,7 +40,7 @@ impl Counts {
         )
     }
 
-    /// What was received as it was not sent, since this was asked last.
+    /// Returns what was received otherwise than sent, and clears the list.
     pub fn wrong(&self) -> Vec<String> {
         let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut wrong)
@@ -61,14 +61,14 @@ impl Counts {
     }
 }
 
-/// Goes on until it is dropped.
+/// The running load, stopped when this is dropped.
 pub struct Load {
     stop: Arc<AtomicBool>,
     flows: Vec<JoinHandle<()>>,
 }
 
 impl Load {
-    /// Starts on a site.
+    /// Starts the load on a site.
     pub fn start(site: &Site, seed: u64, counts: &Arc<Counts>) -> anyhow::Result<Self> {
         let clock = Clock::start();
         let listen = |address| Server::start(&site.internet, SocketAddr::new(address, PORT), CC, clock);
@@ -116,7 +116,7 @@ impl Load {
         Ok(load)
     }
 
-    /// The same transfer, again and again.
+    /// Starts a flow that repeats one transfer.
     fn flow(
         &mut self,
         site: &Site,
@@ -148,7 +148,7 @@ impl Drop for Load {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for flow in self.flows.drain(..) {
-            // A panic of a flow has been printed; there is nothing to add to it here.
+            // The panic of a flow was already printed.
             let _ = flow.join();
         }
     }

@@ -1,5 +1,5 @@
-//! `up-down`: rounds of `up` and `down`, and of `kill -9` at random moments, on hosts with two providers and load; after each the host must
-//! be what it was before.
+//! `up-down`: rounds of `up` and `down`, and of `kill -9` at random moments, on hosts with two providers and
+//! load. After each round the host must be in its original state.
 //!
 //! | module | what it is |
 //! |---|---|
@@ -34,13 +34,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use trace::{BenchRow, Better};
 
-/// Rounds in which it is killed.
-/// Hosts that play rounds side by side, with their configurations: most of a round is waiting.
+/// Configurations of the hosts, which play rounds side by side: most of a round is waiting.
 const CONFIGS: [&str; 6] = ["", "cc = \"olia\"\n", "", "", "", ""];
 /// Rounds between two lines of progress.
 const TELL_EVERY: usize = 50;
 
-/// Measures: how many rounds have left anything behind.
+/// Counts the rounds that left anything behind.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     lab::prerequisites::check().map_err(Refused::because)?;
     let rounds = rounds(setup.trials_of(0), setup.trials_of(1), setup.seed);
@@ -79,7 +78,7 @@ fn rounds(stopped: u32, killed: u32, seed: u64) -> Vec<Round> {
     (1..=all).map(round).collect()
 }
 
-/// Where all hosts take their rounds from, and tell how they went.
+/// The rounds to play and their results, shared by all hosts.
 struct Hall<'a> {
     waiting: Mutex<std::vec::IntoIter<Round>>,
     played: Mutex<Vec<(Round, Result<Played, String>)>>,
@@ -89,7 +88,8 @@ struct Hall<'a> {
 }
 
 impl Hall<'_> {
-    /// Plays rounds on one host until none is left. One that is not what it was is left, and a new one takes its place.
+    /// Plays rounds on one host until none is left. A host that is not restored is abandoned, and a new one
+    /// replaces it.
     fn play(&self, config: &str, seed: u64) -> anyhow::Result<()> {
         let mut host = None;
         while let Some(round) = self.next() {

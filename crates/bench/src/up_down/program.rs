@@ -1,4 +1,4 @@
-//! The program as its user runs it, on the host of a site.
+//! Runs the program on the host of a site as its user does.
 
 use anyhow::Context as _;
 use linux::netns::Netns;
@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 /// How long a service manager would wait for a start.
 const START: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
-/// Of a log that are told with a failure.
+/// Lines of the log reported with a failure.
 const LINES: usize = 5;
 
-/// Directories of its own, and the daemon if it runs.
+/// The program's own directories, and its daemon if it runs.
 pub struct Program {
     netns: Netns,
     root: PathBuf,
@@ -28,14 +28,14 @@ pub struct Program {
 /// How `slowhand down` ended.
 #[derive(Debug)]
 pub struct Down {
-    /// The exit code; `None` after a signal.
+    /// Exit code; `None` after a signal.
     pub code: Option<i32>,
-    /// Everything that it printed.
+    /// All of its output.
     pub words: String,
 }
 
 impl Program {
-    /// Nothing runs yet.
+    /// Sets up the program; nothing runs yet.
     pub fn on(host: &Netns, config: &str) -> anyhow::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -64,7 +64,7 @@ impl Program {
         Ok(command)
     }
 
-    /// Starts the daemon; the process is there from now on.
+    /// Starts the daemon. Its process exists from then on.
     pub fn start(&mut self) -> anyhow::Result<()> {
         self.ear.set_nonblocking(true)?;
         while self.ear.recv(&mut [0; 64]).is_ok() {}
@@ -78,7 +78,7 @@ impl Program {
         Ok(())
     }
 
-    /// Waits until it says that it is ready.
+    /// Waits until the daemon reports that it is ready.
     pub fn await_ready(&mut self) -> anyhow::Result<()> {
         let since = Instant::now();
         self.ear.set_read_timeout(Some(LOOK))?;
@@ -99,7 +99,7 @@ impl Program {
         )
     }
 
-    /// The number of the daemon's process.
+    /// Process ID of the daemon.
     pub fn pid(&mut self) -> anyhow::Result<u32> {
         Ok(self.daemon()?.id())
     }
@@ -108,7 +108,7 @@ impl Program {
         self.daemon.as_mut().context("no daemon was started")
     }
 
-    /// `kill -9`, and waits for its end.
+    /// Kills the daemon with `kill -9`, and waits for its end.
     pub fn kill(&mut self) -> anyhow::Result<()> {
         let mut daemon = self.daemon.take().context("no daemon was started")?;
         daemon.kill()?;
@@ -116,19 +116,19 @@ impl Program {
         Ok(())
     }
 
-    /// Begins a `down`.
+    /// Starts `slowhand down`.
     pub fn begin_down(&self) -> anyhow::Result<Child> {
         let mut command = self.command("down")?;
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         Ok(command.spawn()?)
     }
 
-    /// `down`, from its begin to its end.
+    /// Runs `slowhand down` to its end.
     pub fn down(&self) -> anyhow::Result<Down> {
         Down::of(self.begin_down()?)
     }
 
-    /// Waits for the daemon to end by itself, with 0.
+    /// Waits until the daemon exits by itself, with code 0.
     pub fn await_end(&mut self) -> anyhow::Result<()> {
         let status = self.daemon()?.wait()?;
         self.daemon = None;
@@ -140,7 +140,7 @@ impl Program {
         Ok(())
     }
 
-    /// The end of what the daemon that was started last has logged.
+    /// Last lines of the log of the daemon that was started last.
     pub fn last_words(&self) -> String {
         let log = std::fs::read_to_string(self.root.join("log")).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
@@ -149,7 +149,7 @@ impl Program {
 }
 
 impl Down {
-    /// Waits for the end of one that was begun.
+    /// Waits for the end of a `down` that was started.
     pub fn of(down: Child) -> anyhow::Result<Self> {
         let output = down.wait_with_output()?;
         let words = [output.stdout, output.stderr].concat();
@@ -163,16 +163,17 @@ impl Down {
 impl Drop for Program {
     fn drop(&mut self) {
         if let Some(mut daemon) = self.daemon.take() {
-            // It may have ended already; either way nothing of it is left after this.
+            // It may have exited already. Either way nothing of it remains after this.
             let _ = daemon.kill();
             let _ = daemon.wait();
         }
-        // What stays is in the directory for temporary files.
+        // Anything left is in the directory for temporary files.
         let _ = std::fs::remove_dir_all(&self.root);
     }
 }
 
-/// Whatever becomes of the benchmark, its daemons end with it: so do the namespaces, which have no other users.
+/// Makes the daemons end with the benchmark, however it ends. The namespaces end too, since they have no
+/// other users.
 fn end_with_us() -> io::Result<()> {
     // SAFETY: no pointers are passed.
     match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } {

@@ -1,7 +1,7 @@
-//! One round: up and down, or up, `kill -9` at a random moment, and what recovers.
+//! One round: up and down, or up, `kill -9` at a random moment, and recovery.
 //!
-//! What happens in a round is a matter of the seed and the round's number only; the moments scale with how long the last start and the last
-//! stop of the host took.
+//! The seed and the round's number alone determine what happens in a round. The moments scale with the
+//! durations of the host's last start and last stop.
 
 use super::load::{Counts, Load};
 use super::program::{Down, Program};
@@ -12,21 +12,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use units::{Bytes, Rng};
 
-/// How long a host is looked after in a round, at most.
+/// Longest time that slowhand manages a host in a round.
 const WORK: Duration = Duration::from_millis(400);
-/// In one of so many rounds the preferred link falls silent.
+/// The preferred link falls silent in one of this many rounds.
 const SILENT_IN: u64 = 8;
-/// For a connection to use both links, and for new ones to be led elsewhere then; the round is played without where that takes longer.
+/// Time allowed for a connection to use both links, and for new ones to take another link after that. If
+/// either takes longer, the round is played without it.
 const OVERRIDE: Duration = Duration::from_secs(5);
-/// When slowhand has hardly begun.
+/// When slowhand has only just started.
 const AT_ONCE: Duration = Duration::from_millis(10);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// As the kernel counts.
+/// The kernel's value for no limit.
 const UNLIMITED: Bytes = Bytes::new(u32::MAX as u64);
-/// Most differences reported of one round.
+/// Most differences reported per round.
 const MOST: usize = 6;
 
-/// Which round.
+/// Identifies a round.
 #[derive(Debug, Clone, Copy)]
 pub struct Round {
     /// Its number, from 1.
@@ -37,7 +38,7 @@ pub struct Round {
     pub seed: u64,
 }
 
-/// What a daemon does when it is killed.
+/// State of a daemon when it is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     JustBegun,
@@ -55,24 +56,24 @@ const PHASES: [Phase; 5] = [
     Phase::Stopping,
 ];
 
-/// How a round went.
+/// Outcome of a round.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Played {
-    /// From `up` to ready.
+    /// Time from `up` to ready.
     pub up: Option<Duration>,
-    /// From `down` to its end.
+    /// Time from `down` to its end.
     pub down: Option<Duration>,
-    /// The preferred link was to fall silent.
+    /// Whether the preferred link was to fall silent.
     pub silenced: bool,
-    /// New connections were led away from the preferred link for a while.
+    /// Whether new connections used another link than the preferred one for a while.
     pub overridden: bool,
-    /// The daemon that was killed had left something on the host.
+    /// Whether the killed daemon had left something on the host.
     pub left: bool,
 }
 
 /// A host with its load and its program.
 pub struct Host {
-    // Flows end before their site does.
+    // Dropped first: flows must end before their site does.
     _load: Load,
     program: Program,
     site: Site,
@@ -83,7 +84,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host on which slowhand has never run.
+    /// Creates a host on which slowhand has never run.
     pub fn new(config: &str, seed: u64, counts: &Arc<Counts>) -> anyhow::Result<Self> {
         let site = Site::new()?;
         let before = site.settled()?;
@@ -96,7 +97,7 @@ impl Host {
             up: Duration::ZERO,
             down: Duration::ZERO,
         };
-        // How long each takes here.
+        // Measures how long start and stop take here.
         let first = host.up_and_down(&mut Rng::named(seed, "up-down/first"), false)?;
         host.up = first.up.unwrap_or_default();
         host.down = first.down.unwrap_or_default();
@@ -107,7 +108,7 @@ impl Host {
     /// Plays a round.
     ///
     /// # Errors
-    /// If anything of it is not as it should be: what, and what the daemon has logged.
+    /// If any check fails: says which, and what the daemon has logged.
     pub fn play(&mut self, round: Round) -> anyhow::Result<Played> {
         let name = format!("up-down/{}", round.number);
         let rng = &mut Rng::named(round.seed, &name);
@@ -142,8 +143,8 @@ impl Host {
         })
     }
 
-    /// The preferred link falls silent beside one that carries data, until new connections are led elsewhere and for as long as this; then
-    /// it may come back.
+    /// Silences the preferred link beside one that carries data, until new connections take another link and
+    /// for this long after. The link may recover then.
     fn override_for(&self, time: Duration, comes_back: bool) -> anyhow::Result<bool> {
         if !within(OVERRIDE, || self.site.is_joined())? {
             return Ok(false);
@@ -177,7 +178,7 @@ impl Host {
         Ok(took)
     }
 
-    /// What was done in words, and how it went.
+    /// Plays a round with a kill. Returns what was done, in words, and the outcome.
     fn killed(&mut self, rng: &mut Rng) -> (String, anyhow::Result<Played>) {
         let phase = PHASES[rng.below(PHASES.len() as u64) as usize];
         let longest = match phase {
@@ -221,7 +222,7 @@ impl Host {
         self.program.kill()
     }
 
-    /// The `down` that was begun finds nobody any more, and does the rest itself.
+    /// Kills the daemon during a `down`, which then finds no daemon and does the rest itself.
     fn kill_during_down(&mut self, after: Duration) -> anyhow::Result<()> {
         let pid = self.program.pid()?;
         let down = self.program.begin_down()?;
@@ -244,7 +245,7 @@ impl Host {
         Ok(Played::default())
     }
 
-    /// Refuses a host that is not what it was before slowhand first ran, and load that was harmed.
+    /// Refuses a host that is not in the state from before slowhand first ran, and load that was harmed.
     fn check(&self) -> anyhow::Result<()> {
         let now = Snapshot::of(&self.site.host)?;
         let mut found = difference(&self.before.whole(), &now.whole(), MOST);
@@ -257,7 +258,7 @@ impl Host {
     }
 }
 
-/// Whether it is so before this time is over.
+/// Whether the condition becomes true within this time.
 fn within(limit: Duration, so: impl Fn() -> anyhow::Result<bool>) -> anyhow::Result<bool> {
     let since = Instant::now();
     while !so()? {
@@ -269,13 +270,14 @@ fn within(limit: Duration, so: impl Fn() -> anyhow::Result<bool>) -> anyhow::Res
     Ok(true)
 }
 
-/// What may wait unsent and how fast a socket paces is unlimited without slowhand. A clamp cannot be told from what the kernel's tuning of
-/// receive buffers sets; slowhand clamps only where it can attach no program.
+/// Whether a limit of ours is left. Without slowhand, unsent bytes and a socket's pacing are unlimited. A
+/// clamp looks like what the kernel's receive buffer tuning sets, and slowhand clamps only where it can
+/// attach no program.
 fn is_left(limit: &SubflowLimit) -> bool {
     limit.after == UNLIMITED && limit.before != UNLIMITED
 }
 
-/// Refuses any other end than that of a daemon that was asked and has put back everything.
+/// Refuses any end but that of a `down` whose daemon restored everything.
 fn is_as_it_was(down: &Down, pid: u32) -> anyhow::Result<()> {
     let right = format!("slowhand (process {pid}) has ended; everything is as it was\n");
     anyhow::ensure!(
@@ -287,7 +289,7 @@ fn is_as_it_was(down: &Down, pid: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Refuses any other end than that of a `down` that found no daemon, and put back what there was.
+/// Refuses any end but that of a `down` that found no daemon, and restored what was there.
 fn is_recovered(down: &Down) -> anyhow::Result<()> {
     let rest = down.words.strip_prefix("slowhand is not running");
     let right = rest.is_some_and(|rest| {

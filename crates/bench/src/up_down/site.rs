@@ -1,11 +1,12 @@
 //! A host with two providers, and a server beyond both.
 //!
 //! ```text
-//! host 192.0.2.2, 2001:db8:1::2 (eth0, preferred) ---- internet: both routers, and the server 203.0.113.1, 2001:db8:f::1
-//!      198.51.100.2, 2001:db8:2::2 (wlan0) -----------
+//! host 192.0.2.2, 2001:db8:1::2 (eth0, preferred) ---- internet: both routers, and the server
+//!      198.51.100.2, 2001:db8:2::2 (wlan0) -----------           203.0.113.1, 2001:db8:f::1
 //! ```
 //!
-//! The user has set what slowhand sets too: MPTCP limits, an endpoint, buffers, and a table and a rule with numbers that slowhand likes.
+//! The user has also set what slowhand sets: MPTCP limits, an endpoint, buffers, and a table and a rule with
+//! numbers that slowhand prefers.
 
 use super::inside::{feed, ip, ip6};
 use super::snapshot::Snapshot;
@@ -17,25 +18,25 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsRawFd as _;
 use std::time::{Duration, Instant};
 
-/// The server's addresses.
+/// Addresses of the server.
 pub const SERVER: [IpAddr; 2] = [
     IpAddr::V4(Ipv4Addr::new(203, 0, 113, 1)),
     IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0xf, 0, 0, 0, 0, 1)),
 ];
 /// The link that the user prefers.
 const PREFERRED: &str = "eth0";
-/// For the kernel to make the links and their addresses ready.
+/// Time for the kernel to set up the links and their addresses.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Both machines; gone with this value.
+/// Both machines, removed when this is dropped.
 pub struct Site {
     pub host: Netns,
     pub internet: Netns,
 }
 
 impl Site {
-    /// Builds it, and waits until every address can be used.
+    /// Builds the site, and waits until every address is usable.
     pub fn new() -> anyhow::Result<Self> {
         let site = Self {
             host: Netns::new()?,
@@ -104,7 +105,7 @@ impl Site {
         Ok(())
     }
 
-    /// The host as it is, once the kernel has added all routes that belong to its addresses.
+    /// Takes a snapshot of the host once the kernel has added all routes that belong to its addresses.
     pub fn settled(&self) -> anyhow::Result<Snapshot> {
         let mut last = Snapshot::of(&self.host)?;
         let since = Instant::now();
@@ -122,28 +123,28 @@ impl Site {
         )
     }
 
-    /// Whether slowhand has joined the other link to a connection: nobody else does.
+    /// Whether slowhand has joined the other link to a connection. No other program does.
     pub fn is_joined(&self) -> anyhow::Result<bool> {
         let words = "ss --no-header --tcp --numeric state established src 198.51.100.2";
         let words: Vec<&str> = words.split(' ').collect();
         Ok(!feed(&self.host, &words, "")?.is_empty())
     }
 
-    /// Nothing comes back over the preferred link from now on, which stays up.
+    /// Drops everything returning over the preferred link, which stays up.
     pub fn silence(&self) -> anyhow::Result<()> {
         ip(&self.internet, "route replace blackhole 192.0.2.2/32")?;
         ip6(&self.internet, "route replace blackhole 2001:db8:1::2/128")?;
         Ok(())
     }
 
-    /// Everything comes back over both links.
+    /// Restores the return path over both links.
     pub fn hear(&self) -> anyhow::Result<()> {
         ip(&self.internet, "route flush type blackhole")?;
         ip6(&self.internet, "route flush type blackhole")?;
         Ok(())
     }
 
-    /// Whether new connections leave by another link than the one that the user prefers.
+    /// Whether new connections use another link than the one that the user prefers.
     pub fn is_overridden(&self) -> anyhow::Result<bool> {
         let asked = || -> anyhow::Result<bool> {
             let mut rtnl = Rtnl::open()?;
@@ -160,7 +161,7 @@ fn set(netns: &Netns, key: &str, value: &str) -> anyhow::Result<()> {
     Ok(netns.run(|| sysctl::write(&Key::new(key), value))??)
 }
 
-/// Whether all links of the calling thread's namespace have carrier, and all addresses can be used.
+/// Whether all links of the calling thread's namespace have carrier, and all addresses are usable.
 fn is_ready() -> anyhow::Result<bool> {
     let mut rtnl = Rtnl::open()?;
     let running = rtnl.links()?.iter().all(|link| link.loopback || link.running());

@@ -1,6 +1,6 @@
-//! How a host is set, as text to be compared.
+//! The configuration of a host, as text to compare.
 //!
-//! The tests of whole hosts share this file. Everything is read by other programs than slowhand, but for what these do not show.
+//! The tests of whole hosts share this file. Other programs than slowhand read everything that they can show.
 
 use super::inside::{feed, ip, ip6};
 use linux::bpf::{Hook, programs_at};
@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// slowhand's protocol number: its rules and routes carry it.
+/// slowhand's protocol number, which its rules and routes carry.
 const OURS: &str = "proto 183";
 
-/// Who sets routes. A router's 200,000 routes have another protocol, and are too many to be shown.
+/// Protocols whose routes are shown. A router's 200,000 routes have another protocol, and are too many.
 const PROTOCOLS: [&str; 7] = ["kernel", "boot", "static", "ra", "redirect", "dhcp", "183"];
 
-/// Everything that slowhand may change, and what it may not.
+/// Everything that slowhand may change, and what it must not change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     /// Rules, routes and addresses.
@@ -26,7 +26,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The host as it is.
+    /// Takes a snapshot of the host.
     pub fn of(host: &Netns) -> anyhow::Result<Self> {
         let mut routing = ip(host, "rule show")? + &ip6(host, "rule show")?;
         for protocol in PROTOCOLS {
@@ -43,7 +43,7 @@ impl Snapshot {
         })
     }
 
-    /// All of it.
+    /// All lines.
     pub fn whole(&self) -> Vec<&str> {
         let all = self.routing.iter().chain(&self.settings);
         all.map(String::as_str).collect()
@@ -55,14 +55,14 @@ impl Snapshot {
     reason = "only the tests of whole hosts compare while slowhand runs"
 )]
 impl Snapshot {
-    /// Rules and routes that are slowhand's.
+    /// Rules and routes of slowhand.
     pub fn of_slowhand(&self) -> Vec<&str> {
         let ours = self.routing.iter().filter(|line| line.contains(OURS));
         ours.map(String::as_str).collect()
     }
 
-    /// Rules, routes and addresses that are not slowhand's. Where the user leaves a rule's priority to the kernel, its number depends on the rules
-    /// that are there; their order does not.
+    /// Rules, routes and addresses that are not slowhand's, without the rules' priorities. If the user leaves
+    /// a priority to the kernel, its number depends on the existing rules. Their order does not.
     #[allow(
         dead_code,
         reason = "only the tests of whole hosts compare while slowhand runs"
@@ -74,7 +74,7 @@ impl Snapshot {
 }
 
 fn lines(text: &str) -> Vec<String> {
-    // Lifetimes run down by themselves.
+    // Lifetimes change by themselves.
     let lasting = |line: &str| {
         let words = line.split_whitespace();
         words
@@ -85,7 +85,7 @@ fn lines(text: &str) -> Vec<String> {
     text.lines().map(lasting).collect()
 }
 
-/// A rule as it is apart from its number; any other line as it is.
+/// A rule without its priority; any other line unchanged.
 fn without_priority(line: &str) -> &str {
     match line.split_once(": ") {
         Some((_, rule)) if rule.contains("lookup ") => rule,
@@ -93,8 +93,9 @@ fn without_priority(line: &str) -> &str {
     }
 }
 
-/// Routes of all tables that are by this protocol, which `ip` leaves out where it was asked for one. Of equal IPv4 routes the first one counts;
-/// the kernel adds those of IPv6 in its own time.
+/// Routes of this protocol in all tables. Names the protocol, which `ip` leaves out if the command has it.
+/// IPv4 routes keep their order, since of equal ones the first counts. IPv6 routes are sorted, since the
+/// kernel adds them at times of its own.
 fn routes_by(host: &Netns, protocol: &str) -> anyhow::Result<String> {
     let shown = ip(host, &format!("route show table all proto {protocol}"))?;
     let (mut v6, v4): (Vec<&str>, Vec<&str>) = shown.lines().partition(|line| line.contains("::"));
@@ -105,7 +106,7 @@ fn routes_by(host: &Netns, protocol: &str) -> anyhow::Result<String> {
 
 fn addresses(host: &Netns) -> anyhow::Result<String> {
     let shown = feed(host, &["ip", "-oneline", "address", "show"], "")?;
-    // Numbers of links come first.
+    // Link numbers come first.
     let named = shown.lines().filter_map(|line| Some(line.split_once(": ")?.1));
     Ok(named.fold(String::new(), |all, line| all + line + "\n"))
 }
@@ -126,12 +127,12 @@ fn parameters() -> std::io::Result<String> {
     Ok(paths.iter().map(shown).collect())
 }
 
-/// The tcx programs at the links of the calling thread's namespace.
+/// The tcx programs on the links of the calling thread's namespace.
 fn programs() -> anyhow::Result<String> {
     let mut text = String::new();
     for link in Rtnl::open()?.links()? {
         for (hook, way) in [(Hook::Ingress, "in"), (Hook::Egress, "out")] {
-            // A kernel without tcx has none.
+            // A kernel without tcx has no programs.
             for program in programs_at(link.ifindex, hook).unwrap_or_default() {
                 let _ = writeln!(text, "tcx {} {way}: {program}", link.name);
             }
@@ -140,7 +141,7 @@ fn programs() -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// The lines that only one of both has, at most `most` of them.
+/// The lines that only one of the two has, at most `most` of them.
 pub fn difference(expected: &[&str], found: &[&str], most: usize) -> Vec<String> {
     let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
     expected

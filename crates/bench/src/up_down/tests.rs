@@ -68,7 +68,8 @@ fn a_round_that_left_something_is_counted_and_told() {
     assert_eq!((good.ours, good.extra.get(trial::FAILED)), (Some(0.0), None));
 }
 
-/// What slowhand could leave: how it is told, what leaves it, and what takes it away.
+/// What slowhand could leave behind: its description, the command that leaves it, and the one that removes
+/// it.
 const TRACES: [[&str; 3]; 8] = [
     [
         "there is: 31001: from 192.0.2.2 lookup 51831",

@@ -1,18 +1,20 @@
-//! When the measured connection really began.
+//! Finds when the measured connection began.
 //!
-//! The definitions count from connect: the first 5 s, and the cut 12 to 17 s later. What is measured is counted from the moment at which the plan
-//! has the application connect, because the cut is drawn before the run. So a trial in which that is not nearly the same gives no result, and
-//! the cut is drawn late enough for both.
+//! The definitions count from connect: the first 5 s, and the cut 12 to 17 s later. The measurement counts
+//! from the moment at which the plan has the application connect, because the cut is drawn before the run. So
+//! a trial in which the two differ too much gives no result, and the cut is drawn late enough for both.
 //!
 //! # Where we differ, and why
-//! 1. The record has no word of its own for connect. The first bytes that were read are in it, and in the result how long after connect that was: for a
-//!    download the difference is the moment itself. An application that sends is first heard of when it has sent, a round trip after connect:
-//!    it is taken for that much later than it is.
-//! 2. Connect is when the application first asks for it. Who is refused at once, because there is no way to the server yet, asks again (`lab`), and that is part of
-//!    what its first seconds bring; cables are there from the first moment.
+//! 1. The record has no event for connect. It has the first bytes read, and the result has how long after
+//!    connect that was. For a download the difference is the moment itself. An application that sends first
+//!    appears when it has sent, one round trip after connect. Its connect is therefore recorded that much too
+//!    late.
+//! 2. Connect is when the application first calls it. If there is no route to the server yet, the call fails
+//!    at once and is repeated (`lab`). That is part of the goodput of the first seconds. Cables are up from
+//!    the first moment.
 //!
 //! # Checked by
-//! `tests`. Read off 15 runs of the lab: 0.6 to 1.3 ms.
+//! `tests`. Measured on 15 runs of the lab: 0.6 to 1.3 ms.
 
 use anyhow::Context as _;
 use trace::{Run, RunRecord, What};
@@ -20,10 +22,11 @@ use units::{Duration, Instant};
 
 use crate::trial::Observed;
 
-/// A connection that begins later than this after it was to begin is none of the definitions'.
+/// Greatest delay between the planned and the real connect. A later connection does not meet the definitions.
 pub const LATEST: Duration = Duration::from_millis(100);
 
-/// Refuses a trial whose first flow, which was to connect so long after the run's start, did not do so nearly then.
+/// Refuses a trial whose first flow connected more than [`LATEST`] after `planned`, counted from the start of
+/// the run.
 pub fn ensure_prompt(observed: &Observed, planned: Duration) -> anyhow::Result<()> {
     prompt(&observed.run, &observed.record, planned)
 }
@@ -39,7 +42,7 @@ fn prompt(run: &Run, record: &RunRecord, planned: Duration) -> anyhow::Result<()
     Ok(())
 }
 
-/// When the first flow called connect, or a little later.
+/// Time of the first flow's connect, or a little later.
 fn began(run: &Run, record: &RunRecord) -> Option<Instant> {
     let flow = run.flows.first()?;
     let (at, bytes) = record.events.iter().find_map(|event| match &event.what {

@@ -1,6 +1,7 @@
-//! `window-cost`: what bounding takes of a processor: the daemon, and its programs in the kernel.
+//! `window-cost`: processor time that bounding takes in the daemon and in its programs in the kernel.
 //!
-//! Each lever by itself: the ways to bound windows with downloads, the limit of what waits unsent with uploads.
+//! Each lever is measured by itself: the ways to bound windows with downloads, the limit of unsent bytes with
+//! uploads.
 
 use anyhow::Context as _;
 use linux::bpf::CountRunTime;
@@ -17,7 +18,7 @@ use crate::declaration::Setup;
 use crate::trial::{self, Doubts, Observed, Trial};
 
 const LASTS: Duration = Duration::from_secs(20);
-/// How many connections share the links.
+/// Number of connections that share the links.
 const MANY: usize = 100;
 
 /// What is bounded.
@@ -25,7 +26,7 @@ const MANY: usize = 100;
 enum Way {
     /// Windows of downloads.
     Window(Lever),
-    /// What waits unsent of uploads.
+    /// Unsent bytes of uploads.
     Unsent,
 }
 
@@ -59,7 +60,8 @@ struct Load<'c> {
     connections: usize,
 }
 
-/// Measures, one run after another. The figure is that of one connection, of the dearest lever with the worse controller.
+/// Runs the benchmark, one run after another. The figure is that of one connection, with the most expensive
+/// lever and the worse controller.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let _counting = CountRunTime::start().context("counting what programs take; run as root")?;
     let (mut measured, mut doubts) = (Vec::new(), Doubts::default());
@@ -81,7 +83,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
 struct Cost {
     daemon: f64,
     programs: f64,
-    /// How many connections were bounded at the end.
+    /// Number of connections bounded at the end.
     bounded: usize,
 }
 
@@ -115,7 +117,7 @@ impl Load<'_> {
         Ok(Levered { trial, lever })
     }
 
-    /// So many connections over the links of `window-equal`.
+    /// This many connections over the links of `window-equal`.
     fn plan(self) -> anyhow::Result<Plan> {
         let row = match self.way {
             Way::Window(_) => rows::EQUAL,
@@ -138,7 +140,8 @@ impl Load<'_> {
     fn cost(self, observed: &Observed) -> anyhow::Result<Cost> {
         let report = lever::report(observed)?;
         let bounded = self.way.bounded(report);
-        // Of windows their lever is asked. Where many share the links, too little may wait unsent of each to be worth a limit.
+        // For windows, the lever is checked. If many connections share the links, each has too few unsent
+        // bytes to be worth a limit.
         anyhow::ensure!(
             bounded > 0 || self.way != Way::Unsent || self.connections > 1,
             "nothing that waits unsent was bounded, so that nothing was measured; please report this"
@@ -151,7 +154,7 @@ impl Load<'_> {
         })
     }
 
-    /// The beginning of its fields.
+    /// Prefix of its fields.
     fn key(self) -> String {
         format!("{}_{}_{}", self.cc, self.way.key(), self.connections)
     }

@@ -1,7 +1,7 @@
 //! Goodput of the first seconds and after them, and the longest gap after a silent cut of the fastest link.
 //!
-//! The seconds and the cut count from connect, which comes at most [`connect::LATEST`] after the moment that they are counted from here; a
-//! trial in which it comes later gives no result.
+//! The definitions count from connect, which is at most [`connect::LATEST`] after the moment used here. A
+//! trial with a later connect gives no result.
 
 use trace::{BenchRow, Event, What};
 use units::{Duration, Instant};
@@ -24,7 +24,7 @@ pub fn bdp(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     measure(setup, rows::BDP)
 }
 
-/// A fast link and a long one.
+/// A fast link and one with a long round-trip time.
 pub fn long(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     measure(setup, rows::LONG)
 }
@@ -34,7 +34,7 @@ pub fn deep(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     measure(setup, rows::DEEP)
 }
 
-/// A thin link beside two fast ones.
+/// A slow link beside two fast ones.
 pub fn thin(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     measure(setup, rows::THIN)
 }
@@ -44,12 +44,12 @@ pub fn upload(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     measure(setup, rows::UPLOAD)
 }
 
-/// A link that loses and delays.
+/// A link with loss and delay.
 pub fn lossy(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     measure(setup, rows::LOSSY)
 }
 
-/// What one trial came to.
+/// Figures of one trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figures {
     /// Mean goodput of the first seconds, in Mb/s.
@@ -58,19 +58,20 @@ pub struct Figures {
     pub steady_mbps: f64,
     /// The longest gap after the cut, in ms.
     pub stall_ms: f64,
-    /// From the cut to the first link that was given up, in ms.
+    /// Time from the cut to the first removal of a link, in ms.
     pub found_ms: Option<f64>,
-    /// Links that were given up while all delivered: from the first byte to the cut, slow start included.
+    /// Links removed while all delivered: from the first byte to the cut, slow start included.
     pub given_up_before: usize,
 }
 
 impl Figures {
-    /// Reads them off a trial whose only flow connects as the run begins.
+    /// Reads the figures of a trial whose only flow connects as the run begins.
     pub fn of(observed: &Observed) -> anyhow::Result<Self> {
         Self::around(observed, Duration::ZERO, gap::last_change(&observed.record)?.at)
     }
 
-    /// The same, with a first flow that was to connect so long after the beginning, and a cut at that moment.
+    /// Reads the figures of a trial whose first flow was to connect at `connects` after the start, with a cut
+    /// at `cut`.
     pub fn around(observed: &Observed, connects: Duration, cut: Instant) -> anyhow::Result<Self> {
         connect::ensure_prompt(observed, connects)?;
         let flow = observed.only_flow()?;
@@ -91,21 +92,21 @@ impl Figures {
     }
 }
 
-/// Ours over theirs, the median of all pairs; theirs counts for no more than the links can carry.
+/// Ours over theirs, the median of all pairs. Theirs counts for no more than the links can carry.
 pub fn goodput(ours: &[Figures], stock: &[Figures], limit: f64, figure: fn(&Figures) -> f64) -> f64 {
     let pairs = ours.iter().zip(stock);
     let ratios = pairs.map(|(our, their)| against(figure(our), figure(their), limit));
     median(&ratios.collect::<Vec<_>>())
 }
 
-/// What all trials with one controller came to.
+/// Figures of all trials with one controller.
 struct Verdict {
     cc: String,
     steady: f64,
     first: f64,
     ours: Vec<Figures>,
     stock: Vec<Figures>,
-    /// How many of ours and of stock's went over one link only.
+    /// Trials of ours and of stock's that used one link only.
     one_link: [usize; 2],
 }
 
@@ -149,12 +150,12 @@ pub fn each(figures: &[Figures], figure: fn(&Figures) -> f64) -> Vec<f64> {
     figures.iter().map(figure).collect()
 }
 
-/// The longest gap after the cut.
+/// The longest gap after the cut, in ms.
 pub const fn stall(figures: &Figures) -> f64 {
     figures.stall_ms
 }
 
-/// The row: of every figure of the stall the worse controller's.
+/// Makes the row, with the worse controller's value for each figure of the stall.
 fn worst(blank: BenchRow, verdicts: &[Verdict]) -> BenchRow {
     let rows: Vec<BenchRow> = verdicts
         .iter()
@@ -202,7 +203,8 @@ mod tests {
     use lab::world::FlowDetail;
     use trace::{RunRecord, Stall};
 
-    /// A download of 40 Mb/s for 5 s after connect and 80 from then on, with a gap of 900 ms before a cut at 13 s and one of 150 ms around it.
+    /// A download of 40 Mb/s for 5 s after connect and of 80 after that. It has a gap of 900 ms before a cut
+    /// at 13 s, and one of 150 ms around it.
     fn seen(connects: Duration) -> Observed {
         let bins = |time: Duration| time.as_nanos() / trace::SERIES_BIN.as_nanos();
         let (starts, steady) = (bins(connects), bins(connects + FIRST));

@@ -1,4 +1,4 @@
-//! Figures drawn from many trials.
+//! Statistics over many trials.
 
 use serde_json::{Map, Value};
 use show::tell;
@@ -7,10 +7,10 @@ use units::{Duration, Instant};
 
 use crate::trial::{Observed, Trial};
 
-/// In this time a connection starts; what follows is steady.
+/// Time in which a connection starts. After it, goodput is steady.
 pub const FIRST: Duration = Duration::from_secs(5);
 
-/// The middle one.
+/// The median.
 pub fn median(figures: &[f64]) -> f64 {
     let mut sorted = figures.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -28,17 +28,18 @@ pub fn p99(figures: &[f64]) -> f64 {
     rank.checked_sub(1).map_or(f64::NAN, |index| sorted[index])
 }
 
-/// The least.
+/// The minimum.
 pub fn least(figures: &[f64]) -> f64 {
     figures.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// The most.
+/// The maximum.
 pub fn most(figures: &[f64]) -> f64 {
     figures.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// Mean rate of a series of [`SERIES_BIN`]s between two moments, in Mb/s; bins that are not whole are left out at the end.
+/// Mean rate of a series of [`SERIES_BIN`]s between two moments, in Mb/s. Leaves out an incomplete bin at the
+/// end.
 pub fn mean_mbps(series: &[u64], from: Duration, to: Duration) -> f64 {
     let bin = |at: Duration| (at.as_nanos() / SERIES_BIN.as_nanos()) as usize;
     let (from, to) = (bin(from), bin(to));
@@ -52,13 +53,14 @@ pub fn since_start(at: Instant) -> Duration {
     at.since(Instant::ZERO)
 }
 
-/// In how many of these one link carried all: such a connection fell back to plain TCP, or nothing was joined to it.
+/// Number of trials in which one link carried everything: the connection fell back to plain TCP, or no
+/// subflow joined it.
 pub fn over_one_link<'o>(observed: impl IntoIterator<Item = &'o Observed>) -> usize {
     let runs = observed.into_iter();
     runs.filter(|seen| seen.went_over_one_link()).count()
 }
 
-/// The same of ours and of stock's runs.
+/// Numbers of ours and of stock's runs in which one link carried everything.
 pub fn pairs_over_one_link(pairs: &[(&Observed, &Observed)]) -> [usize; 2] {
     [
         over_one_link(pairs.iter().map(|(ours, _)| *ours)),
@@ -66,12 +68,12 @@ pub fn pairs_over_one_link(pairs: &[(&Observed, &Observed)]) -> [usize; 2] {
     ]
 }
 
-/// Ours over theirs, where theirs may not count for more than the links can carry.
+/// Ours over theirs, where theirs counts for no more than the links can carry.
 pub fn against(ours: f64, theirs: f64, limit: f64) -> f64 {
     ours / theirs.min(limit)
 }
 
-/// Ours and the stock kernel's run of the same plan, in turn.
+/// Our run and the stock kernel's of the same plan, in turn.
 pub fn both(plan: &scenario::Plan, seed: u64) -> [Trial; 2] {
     [PolicyName::Slowhand, PolicyName::Mptcp].map(|policy| Trial {
         plan: plan.clone(),
@@ -80,7 +82,8 @@ pub fn both(plan: &scenario::Plan, seed: u64) -> [Trial; 2] {
     })
 }
 
-/// The row with the largest of each figure of these, one for each controller, where less is better: every bar holds for each by itself.
+/// Takes the worst value of each figure over these rows, one per controller, where less is better: each
+/// controller must meet every limit.
 pub fn worst(row: BenchRow, each: &[BenchRow]) -> BenchRow {
     let worse = |figure: fn(&BenchRow) -> Option<f64>| each.iter().filter_map(figure).reduce(f64::max);
     BenchRow {
@@ -94,12 +97,12 @@ pub fn worst(row: BenchRow, each: &[BenchRow]) -> BenchRow {
     }
 }
 
-/// Tells on standard error what one part of a long benchmark came to, so that it is not lost with the others.
+/// Reports one part of a long benchmark on standard error, so that it is not lost with the others.
 pub fn tell(bench: &str, part: &Value) {
     tell!("{bench}: {part}");
 }
 
-/// A value for a field: figures are rounded to what is worth reading.
+/// A value for a field, rounded to the digits that matter.
 pub fn rounded(figure: f64) -> Value {
     Value::from((figure * 1e4).round() / 1e4)
 }

@@ -1,7 +1,7 @@
-//! The levers that bound windows, each by itself: runs in which it, and no other, is in force.
+//! The levers that bound windows, each by itself: runs in which only that one is in force.
 //!
 //! # Checked by
-//! `tests` (what a daemon must say of itself); `levers` and `cost` ask it of every run.
+//! `tests` (what a daemon must report); `levers` and `cost` check it in every run.
 
 use anyhow::Context as _;
 use lab::without_bpf::without_bpf;
@@ -10,23 +10,23 @@ use linux::daemon::{ConnReport, LeverReport, Report};
 
 use crate::trial::{self, Doubts, Holds, Observed, Outcomes, Trial};
 
-/// A lever.
+/// A way to bound windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lever {
-    /// A program lowers the window field of what leaves.
+    /// A program lowers the window field of outgoing packets.
     Egress,
     /// A program sets clamps on the subflows.
     Clamp,
-    /// No program can be loaded: new connections get a small receive buffer (`tcp_rmem`). Marks and unsent limits are missing too, as
-    /// on a host where that is so.
+    /// No program can be loaded, so new connections get a small receive buffer (`tcp_rmem`). Marks and unsent
+    /// limits are missing too, as on such a host.
     Buffer,
 }
 
 impl Lever {
-    /// All of them, in the order in which the daemon tries them.
+    /// All levers, in the order in which the daemon tries them.
     pub const ALL: [Self; 3] = [Self::Egress, Self::Clamp, Self::Buffer];
 
-    /// What fields of a row call it.
+    /// Its name in the fields of a row.
     pub const fn key(self) -> &'static str {
         match self {
             Self::Egress => "egress",
@@ -43,7 +43,7 @@ impl Lever {
         }
     }
 
-    /// Whether it was in force.
+    /// Refuses a run in which it was not in force.
     pub fn ensure(self, report: &Report) -> anyhow::Result<()> {
         ensure_in_force(self, &report.levers)?;
         anyhow::ensure!(
@@ -85,7 +85,7 @@ fn why_unbounded(conns: &[ConnReport]) -> String {
     }
 }
 
-/// Whether the windows of running connections, and what waits unsent, were bounded at all.
+/// Refuses a run in which windows of running connections, or unsent bytes, were not bounded.
 pub fn ensure_bounds(report: &LeverReport) -> anyhow::Result<()> {
     let whys = [
         report.window.as_ref().err(),
@@ -100,25 +100,26 @@ pub fn ensure_bounds(report: &LeverReport) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the daemon said of itself at the end.
+/// The daemon's report at the end of the run.
 pub fn report(observed: &Observed) -> anyhow::Result<&Report> {
     let report = observed.daemon.as_ref();
     report.context("the daemon was too busy to say what it did; run on a quieter machine")
 }
 
-/// A trial with a lever, if it has one.
+/// A trial and its lever, if it has one.
 #[derive(Debug, Clone)]
 pub struct Levered {
     /// The trial.
     pub trial: Trial,
-    /// The lever; `None` for the stock kernel's, and for the one that the daemon chooses.
+    /// The lever. `None`: the stock kernel's trial, or the daemon's own choice.
     pub lever: Option<Lever>,
 }
 
 /// [`trial::each`] or [`trial::each_alone`].
 pub type Play = fn(Vec<trial::Bounded>, Holds<'_>, &mut Doubts) -> Outcomes;
 
-/// Runs each with its lever: first those for which programs can be loaded, then the others. One in which another lever was in force gave no result.
+/// Runs each trial with its lever: first those that can load programs, then the others. A trial with another
+/// lever in force gives no result.
 pub fn each(trials: &[Levered], play: Play, holds: Holds<'_>, doubts: &mut Doubts) -> Outcomes {
     let (without, with): (Vec<usize>, Vec<usize>) =
         (0..trials.len()).partition(|&index| trials[index].lever == Some(Lever::Buffer));

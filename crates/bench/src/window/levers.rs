@@ -1,8 +1,9 @@
-//! `window-levers`: each way to bound windows by itself, on the links of `window-equal`: what it costs of goodput, and the stall after a silent cut.
+//! `window-levers`: goodput and the stall after a silent cut with each way to bound windows, on the links of
+//! `window-equal`.
 //!
-//! A receive buffer can be made smaller for new connections only. So a connection comes before the one that is measured, and is over when
-//! that begins: while it goes on, the daemon finds the window. It comes with every lever and with the stock kernel, so that whatever the
-//! kernels remember of it is the same for all.
+//! A receive buffer can be made smaller for new connections only. So an earlier connection lets the daemon
+//! find the window, and is over when the measured one begins. It precedes every trial, the stock kernel's
+//! too, so that whatever the kernels remember of it is the same for all.
 
 use anyhow::Context as _;
 use scenario::{Flow, Plan, Work};
@@ -18,17 +19,17 @@ use crate::declaration::Setup;
 use crate::gap;
 use crate::trial::{self, Observed, Trial};
 
-/// The measured connection begins.
+/// Start of the measured connection.
 const BEGINS: Duration = Duration::from_secs(9);
-/// What comes before it: 5.5 s of all that the links carry.
+/// Size of the earlier connection: 5.5 s of all that the links carry.
 const BEFORE: Bytes = Bytes::new(60_000_000);
 
-/// Whose runs are compared: the stock kernel's, which has no lever, and ours with each.
+/// The compared trials: the stock kernel's, which has no lever, and ours with each.
 const ALL: [Option<Lever>; 4] = [None, Some(Lever::Egress), Some(Lever::Clamp), Some(Lever::Buffer)];
-/// Where in them the lever is that the daemon takes by itself.
+/// Index in them of the lever that the daemon chooses by itself.
 const DEFAULT: usize = 1;
 
-/// Measures. The figure is the stall with the lever that is the default, with the worse controller.
+/// Runs the benchmark. The figure is the stall with the default lever and the worse controller.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let sets = Sets {
         places: Nth::all(setup, setup.trials().into()),
@@ -62,7 +63,7 @@ fn trials(nth: &Nth, seed: u64) -> anyhow::Result<Vec<Levered>> {
     Ok(ALL.map(levered).into())
 }
 
-/// Of whom a field is.
+/// The trial's name in a field.
 fn key(lever: Option<Lever>) -> &'static str {
     lever.map_or("stock", Lever::key)
 }
@@ -88,7 +89,8 @@ fn plan(cc: &str) -> anyhow::Result<Plan> {
     })
 }
 
-/// The figures of a trial, if the connection before was over when the measured one began.
+/// Reads the figures of a trial. Refuses it if the earlier connection was not over when the measured one
+/// began.
 fn read(observed: &Observed) -> anyhow::Result<Figures> {
     let before = observed
         .flows
@@ -109,7 +111,7 @@ fn ensure_over(before: &[u64]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What all trials with one controller came to.
+/// Figures of all trials with one controller.
 struct Verdict {
     cc: String,
     limit: f64,

@@ -1,4 +1,5 @@
-//! `window-false`: how often a path is given up, doubted or changed in ten minutes in which every link delivers.
+//! `window-false`: how often a path is removed, suspected or changed in ten minutes in which every link
+//! delivers.
 
 use policy::LITTLE_MOVES;
 use scenario::{Flow, Plan, Work};
@@ -14,16 +15,16 @@ use crate::declaration::Setup;
 use crate::gap;
 use crate::trial::{Observed, Trial};
 
-/// The senders' controller, unless the user wants another.
+/// The senders' controller, unless the user chooses another.
 const DEFINED: &str = "reno";
 /// Length of each run.
 const TEN_MINUTES: Duration = Duration::from_secs(600);
-/// Longer than any doubt lasts.
+/// Longer than any suspicion lasts.
 const IN_DOUBT: Duration = Duration::from_secs(1);
-/// What applications that want little ask for, in kb/s.
+/// Rates of applications that ask for little, in kb/s.
 const LITTLE_KBPS: [u64; 3] = [100, 1_000, 5_000];
 
-/// Measures. The figure is how many paths were given up, in all runs together.
+/// Runs the benchmark. The figure is the number of removed paths in all runs.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let cc = setup.cc.as_deref().unwrap_or(DEFINED);
     let sets = Sets {
@@ -63,7 +64,7 @@ fn plans(cc: &str) -> anyhow::Result<Vec<Plan>> {
     full.chain(limited).collect()
 }
 
-/// The row's links, and an application that asks for little.
+/// The row's links, with an application that asks for little.
 fn limited(row: Row, kbps: u64, cc: &str) -> anyhow::Result<Plan> {
     let plan = row.plan(cc)?;
     let work = Work::Download {
@@ -81,14 +82,14 @@ fn limited(row: Row, kbps: u64, cc: &str) -> anyhow::Result<Plan> {
     })
 }
 
-/// What one healthy run suffered.
+/// Mistakes in one healthy run.
 struct Mistakes {
     scenario: String,
-    /// Whether packets left late although it had the machine to itself.
+    /// Whether packets left late although the run was alone.
     late: bool,
-    /// Paths given up: when, which, and why.
+    /// Removed paths: when, which, and why.
     removed: Vec<String>,
-    /// How often a path fell silent and was asked whether it is alive.
+    /// How often a path fell silent and was probed.
     suspected: usize,
     roles: Roles,
 }
@@ -96,29 +97,30 @@ struct Mistakes {
 /// Subflows that became a backup or stopped being one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Roles {
-    /// In all.
+    /// All changes.
     all: usize,
-    /// Of these, trials of slow links by the window controller, and their ends.
+    /// Changes by the window controller's trials of slow links, and their ends.
     window: usize,
-    /// Of these, links that became a backup while they were suspected of being dead, with no other reason given.
+    /// Links that became a backup while suspected of being dead, with no other reason given.
     on_suspicion: usize,
 }
 
-/// What explains a change of roles: decisions that were not followed by one so far.
+/// Decisions that explain a change of roles and have not been followed by one yet.
 #[derive(Debug, Default)]
 struct Reasons<'r> {
-    /// What the window controller wants of a connection's link: whether it is a backup.
+    /// Whether the window controller wants a connection's link to be a backup.
     window: BTreeMap<(u32, &'r str), bool>,
-    /// Links that it has made backups.
+    /// Links that the window controller demoted.
     slow: BTreeSet<(u32, &'r str)>,
-    /// When a link was last suspected, unless something else spoke against it since.
+    /// When a link was last suspected, unless there was another reason since.
     suspected: BTreeMap<&'r str, Instant>,
-    /// When a connection that carries little was last given a link to go over.
+    /// When a low-traffic connection was last given a link.
     thin: BTreeMap<u32, Instant>,
 }
 
 impl<'r> Reasons<'r> {
-    /// What is said of a connection's link is the window's, unless it is said of one that carries little.
+    /// Notes a decision. One about a connection's link is the window controller's, unless its reason is low
+    /// traffic.
     fn decided(&mut self, at: Instant, link: &'r str, conn: Option<u32>, (verb, why): (&str, &str)) {
         match (verb, conn.filter(|_| !why.starts_with(LITTLE_MOVES))) {
             ("suspect", _) => {

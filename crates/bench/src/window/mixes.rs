@@ -1,4 +1,4 @@
-//! `window-mixes`: links drawn at random, so that nothing is fitted to the links of the other benchmarks.
+//! `window-mixes`: links drawn at random, so that nothing is tuned to the links of the other benchmarks.
 
 use scenario::{Aqm, Cable, Link, LinkKind, Plan, Queue, QueueLimit, Wire};
 use serde_json::Value;
@@ -14,15 +14,16 @@ use crate::declaration::Setup;
 use crate::gap;
 use crate::trial::{Doubts, Observed};
 
-/// How many mixes.
+/// Number of mixes.
 const MIXES: u64 = 12;
-/// Seeds of the trials of a mix: the mix's own, and the trial's behind it.
+/// Seeds per mix: a trial's seed is its mix's number times this, plus its own index.
 const TRIALS_PER_MIX: u64 = 1_000;
 const RATE_MBPS: (f64, f64) = (1.0, 100.0);
 const RTT_MS: (f64, f64) = (5.0, 300.0);
 const BUFFER_BDP: (f64, f64) = (0.5, 20.0);
 const LOSS: (f64, f64) = (0.0, 0.02);
-/// No buffer is smaller: packets are whole, and with room for one alone none can wait while another is sent.
+/// Least capacity of a buffer. Packets are whole, and if there were room for only one, none could wait while
+/// another is sent.
 const LEAST_PACKETS: u64 = 2;
 const PACKET: u64 = 1_500;
 const LEAST_BUFFER: u64 = LEAST_PACKETS * PACKET;
@@ -31,24 +32,25 @@ const LEAST_BUFFER: u64 = LEAST_PACKETS * PACKET;
 struct Mixed {
     mix: u64,
     links: String,
-    /// How many pairs of trials, and how many trials of them were late.
+    /// Pairs of trials, and trials of them that were late.
     runs: usize,
     late: usize,
-    /// Links whose buffer, as drawn, had no room for the least number of packets.
+    /// Links whose buffer, as drawn, was smaller than the least capacity.
     raised: usize,
     cc: String,
-    /// How many trials, ours and stock's, went over one link only.
+    /// Trials, ours and stock's, that used one link only.
     one_link: [usize; 2],
     goodput: f64,
     stall_ms: f64,
     stock_stall_ms: f64,
 }
 
-/// Measures. The figure is the median of goodput over the stock kernel's, of the controller with which it is smaller.
+/// Runs the benchmark. The figure is the median goodput over the stock kernel's, of the controller with the
+/// smaller one.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let (mut all, mut doubts) = (Vec::new(), Doubts::default());
     for mix in (0..MIXES).map(|index| setup.seed + index) {
-        // Mix by mix, so that each is told as soon as it is measured.
+        // Runs mix by mix, so that each is reported as soon as it is measured.
         for mixed in measure(setup, mix, &mut doubts)? {
             figures::tell("window-mixes", &mixed.to_value());
             all.push(mixed);
@@ -119,7 +121,7 @@ fn log_uniform(rng: &mut Rng, (from, to): (f64, f64)) -> f64 {
     from * (to / from).powf(rng.unit())
 }
 
-/// What one trial came to.
+/// Figures of one trial.
 struct Trial {
     /// Mean goodput from connect to the cut, in Mb/s.
     mbps: f64,
@@ -127,7 +129,7 @@ struct Trial {
 }
 
 impl Trial {
-    /// A link that is cut need not be in use: on links that lose, either policy may have left it.
+    /// Reads a trial. The cut link need not be in use: on lossy links, either policy may have left it.
     fn of(observed: &Observed) -> anyhow::Result<Self> {
         let cut = gap::first_told(&observed.record)?;
         let series = &observed.only_flow()?.series;
@@ -164,7 +166,7 @@ fn judged(mix: u64, cc: &str, pairs: &[(&Observed, &Observed)]) -> anyhow::Resul
     }))
 }
 
-/// No buffer is drawn to be the least by chance.
+/// Whether a link's buffer was raised to the least capacity. No buffer is drawn with exactly that.
 fn is_raised(link: &Link) -> bool {
     let LinkKind::Cable(cable) = &link.kind else {
         return false;
@@ -211,7 +213,7 @@ impl Mixed {
     }
 }
 
-/// Every bar holds for each controller by itself.
+/// Makes the row. Each controller must meet every limit.
 fn row(blank: BenchRow, all: &[Mixed]) -> BenchRow {
     let controllers: BTreeSet<&str> = all.iter().map(|mixed| mixed.cc.as_str()).collect();
     let (goodput, over) = (goodput(all.iter()), stalls_over(all.iter()));

@@ -1,16 +1,16 @@
 //! `window-…`: what it costs to bound how far ahead the server may queue, and what it gains when a link dies.
 //!
-//! Stock is the policy `mptcp`, ours is `slowhand`: the same plan, seed and controller, in turn. Every figure is per controller. Where a trial fails its
-//! pair is run again with another seed ([`together`]).
+//! Stock is the policy `mptcp`, ours is `slowhand`: the same plan, seed and controller, in turn. Every figure
+//! is per controller. If a trial fails, its pair is run again with another seed ([`together`]).
 //!
 //! | file | benchmarks |
 //! |---|---|
-//! | `cut` | `window-equal`, `-bdp`, `-long`, `-deep`, `-thin`, `-upload`, `-lossy`: goodput, and the stall after a silent cut |
+//! | `cut` | `window-equal`, `-bdp`, `-long`, `-deep`, `-thin`, `-upload`, `-lossy`: goodput, stall at cut |
 //! | `worse` | `window-never-worse`: nothing is cut |
-//! | `mistakes` | `window-false`: paths given up although they delivered |
+//! | `mistakes` | `window-false`: paths removed although they delivered |
 //! | `request` | `window-request`: small requests beside a download |
-//! | `step` | `window-step`: a link that halves and doubles |
-//! | `cost` | `window-cost`: processors that the daemon and its programs take |
+//! | `step` | `window-step`: a link whose rate halves and doubles |
+//! | `cost` | `window-cost`: processor time of the daemon and its programs |
 //! | `levers` | `window-levers`: goodput and stall with each way to bound windows |
 //! | `mixes` | `window-mixes`: links drawn at random |
 

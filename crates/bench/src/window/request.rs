@@ -1,7 +1,8 @@
-//! `window-request`: how long small requests take beside a download that shares their links.
+//! `window-request`: latency of small requests beside a download that shares their links.
 //!
-//! A request that was due while the one before was still unanswered counts from when it was due. One that was not answered when the run ended counts
-//! with what it had waited by then, if that is longer than requests are apart: it took longer, and what had just been written says nothing.
+//! A request that was due while the one before was unanswered counts from when it was due. A request
+//! unanswered at the end of the run counts with its wait so far, if that exceeds the interval of requests. A
+//! shorter wait says nothing, since the request has just been sent.
 
 use scenario::{Flow, Plan, Transport, Work};
 use trace::BenchRow;
@@ -13,21 +14,21 @@ use super::together::Pairs;
 use crate::declaration::Setup;
 use crate::trial::{Doubts, Observed};
 
-/// First the connections start; then a minute counts.
+/// Length of a run: the connections start, then a minute counts.
 const LASTS: Duration = Duration::from_secs(65);
 const EVERY: Duration = Duration::from_millis(200);
 const REQUEST: Bytes = Bytes::new(128);
 const REPLY: Bytes = Bytes::new(4_096);
-/// What is held to a bar; the other controllers are reported.
+/// The controller held to a limit. The others are only reported.
 const JUDGED: &str = "reno";
 
-/// The latencies of one set of links with one controller, in ms.
+/// Latencies on one set of links with one controller, in ms.
 struct Pooled {
     name: &'static str,
     cc: String,
-    /// Of how many pairs of trials.
+    /// Number of pairs of trials.
     pairs: usize,
-    /// In how many of ours and of stock's the download went over one link only.
+    /// Trials of ours and of stock's in which the download used one link only.
     one_link: [usize; 2],
     ours: Vec<f64>,
     stock: Vec<f64>,
@@ -39,7 +40,7 @@ impl Pooled {
     }
 }
 
-/// Measures. The figure is the worse set of links with reno.
+/// Runs the benchmark. The figure is the worse set of links with reno.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let (mut pooled, mut doubts) = (Vec::new(), Doubts::default());
     for row in [rows::EQUAL, rows::DEEP] {
@@ -85,7 +86,7 @@ fn pool(row: Row, cc: &str, pairs: &[(&Observed, &Observed)]) -> Pooled {
     }
 }
 
-/// Of all requests that are counted from after the first seconds, in ms.
+/// Latencies of all requests after the first seconds, in ms.
 fn latencies(observed: &Observed) -> impl Iterator<Item = f64> + '_ {
     let answered = observed.flows.iter().flat_map(|flow| &flow.requests);
     let unanswered = observed.flows.iter().flat_map(|flow| &flow.unanswered);
@@ -98,7 +99,7 @@ fn latencies(observed: &Observed) -> impl Iterator<Item = f64> + '_ {
 fn row(blank: BenchRow, pooled: &[Pooled]) -> BenchRow {
     let judged = pooled.iter().filter(|pooled| pooled.cc == JUDGED);
     let ratios: Vec<f64> = judged.map(Pooled::ratio).collect();
-    // Links without an answered request have no ratio, and the worse of them is not known.
+    // If no request was answered, there is no ratio, and the worse set is unknown.
     let is_known = !ratios.is_empty() && ratios.iter().all(|ratio| ratio.is_finite());
     let row = BenchRow {
         ours: is_known.then(|| most(&ratios)),

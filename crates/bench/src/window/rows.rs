@@ -1,4 +1,4 @@
-//! The sets of links, and what can be known of them beforehand.
+//! The sets of links, and what follows from their definition.
 
 use scenario::{Change, Fault, LaneRate, Link, LinkKind, Plan, Target, Window, Work};
 use units::{Bitrate, Duration};
@@ -6,19 +6,20 @@ use units::{Bitrate, Duration};
 use super::connect;
 use crate::plans;
 
-/// When a link is cut, drawn by the seed: so long after the first flow was to connect. However late that does so, it is 12 to 17 s after it.
+/// When a link is cut, after the first flow was to connect, drawn by the seed. However late it connects, the
+/// cut is 12 to 17 s after connect.
 const CUT: Window = Window {
     from: Duration::from_secs(12).saturating_add(connect::LATEST),
     to: Duration::from_secs(17),
 };
 
-/// What is left of a run after its cut: the gap may begin up to 3 s after it.
+/// Length of a run after its cut: the gap may begin up to 3 s after it.
 const AFTER_CUT: Duration = Duration::from_secs(5);
 
 /// Payload of a full packet: 1500 B less the headers of IPv4 and of TCP with timestamps.
 pub const PAYLOAD_SHARE: f64 = 1448.0 / 1500.0;
 
-/// A set of links and what is moved over it.
+/// A set of links and the traffic over it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
     /// Its name, as in `slowhand bench NAME`.
@@ -40,22 +41,22 @@ macro_rules! row {
 pub const EQUAL: Row = row!("window-equal");
 /// Three equal links with short queues.
 pub const BDP: Row = row!("window-bdp");
-/// A fast link and a long one.
+/// A fast link and one with a long round-trip time.
 pub const LONG: Row = row!("window-long");
 /// A link behind a buffer of a second.
 pub const DEEP: Row = row!("window-deep");
-/// A thin link beside two fast ones.
+/// A slow link beside two fast ones.
 pub const THIN: Row = row!("window-thin");
 /// The client sends.
 pub const UPLOAD: Row = row!("window-upload");
-/// A link that loses and delays.
+/// A link with loss and delay.
 pub const LOSSY: Row = row!("window-lossy");
 
-/// All of them.
+/// All rows.
 pub const ALL: [Row; 7] = [EQUAL, BDP, LONG, DEEP, THIN, UPLOAD, LOSSY];
 
 impl Row {
-    /// The plan, with this controller at the sender and nothing cut.
+    /// The plan, with this controller at the sender and no cut.
     pub fn plan(self, cc: &str) -> anyhow::Result<Plan> {
         let plan = plans::embedded(self.name, self.text)?;
         Ok(Plan {
@@ -64,7 +65,7 @@ impl Row {
         })
     }
 
-    /// The links that are cut, one in each trial, in turn. On lossy links it is the best of the clean ones.
+    /// The links that are cut, one per trial, in turn. On lossy links it is the best of the clean ones.
     fn victims(self, plan: &Plan) -> Vec<usize> {
         match self {
             LOSSY => vec![0],
@@ -114,7 +115,7 @@ pub fn fastest(plan: &Plan) -> Vec<usize> {
     (0..rates.len()).filter(|&link| rates[link] == highest).collect()
 }
 
-/// What the links can carry of payload, all together, in Mb/s.
+/// Payload that all links together can carry, in Mb/s.
 pub fn payload_limit_mbps(plan: &Plan) -> f64 {
     let sum: f64 = plan.links.iter().map(|link| rate(plan, link).as_mbps_f64()).sum();
     sum * PAYLOAD_SHARE
@@ -185,7 +186,7 @@ mod tests {
         }
     }
 
-    /// Rate in Mb/s, round trip in ms, and queue of each link, as the benchmark is defined.
+    /// Rate in Mb/s, round-trip time in ms, and queue of each link, as the benchmark is defined.
     #[test]
     fn every_row_is_as_defined() {
         use scenario::QueueLimit::{Bdp, Packets, Time};

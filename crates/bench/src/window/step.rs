@@ -1,4 +1,4 @@
-//! `window-step`: a link that halves and doubles; how long until goodput is what it can be.
+//! `window-step`: a link whose rate halves and doubles; time until goodput reaches its new limit.
 
 use scenario::{Change, Fault, Plan, Target, Window};
 use trace::{BenchRow, SERIES_BIN};
@@ -11,16 +11,16 @@ use crate::declaration::Setup;
 use crate::trial::Observed;
 
 const LASTS: Duration = Duration::from_secs(120);
-/// The link that steps: the one with the shortest round trip.
+/// The link whose rate changes: the one with the shortest round-trip time.
 const STEPPING: usize = 0;
 const HIGH: Bitrate = Bitrate::from_mbps(30);
 const LOW: Bitrate = Bitrate::from_mbps(15);
-/// From one step to the next: this, and up to so much more.
+/// Least time between two steps, and the most that is added to it.
 const LEAST_PAUSE: Duration = Duration::from_secs(8);
 const DRAWN_PAUSE: Duration = Duration::from_secs(4);
-/// When stock is taken for settled after a step.
+/// Time after a step in which stock counts as settled.
 const STOCK_SETTLED: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(8));
-/// Goodput is looked at in means of this length, so many in a row.
+/// Goodput is averaged over this time, and this many means in a row must reach the limit.
 const MEAN: Duration = Duration::from_millis(500);
 const IN_A_ROW: u32 = 6;
 /// Share of stock's goodput, or of what the links can carry, that counts as settled.
@@ -33,7 +33,7 @@ struct Step {
     to: Bitrate,
 }
 
-/// Measures. The figure is the median of all steps, of the worse controller.
+/// Runs the benchmark. The figure is the median of all steps, with the worse controller.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let pairs = Pairs {
         setup,
@@ -50,7 +50,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     Ok(vec![results.doubts.note(row(setup.only_row(), &settled))])
 }
 
-/// When the rate changes in a run with this seed, as long as there is time to settle afterwards.
+/// Times of the rate changes in a run with this seed, as long as there is time to settle afterwards.
 fn steps(seed: u64) -> Vec<Step> {
     let mut rng = Rng::named(seed, "window-step");
     let mut pause = || LEAST_PAUSE + rng.duration_up_to(DRAWN_PAUSE);
@@ -83,15 +83,15 @@ fn stepping(plan: &Plan, seed: u64) -> Plan {
     }
 }
 
-/// How long one controller's steps took to settle.
+/// Settling times of one controller's steps.
 #[derive(Debug, Default)]
 struct Settled {
-    /// In how many pairs of trials.
+    /// Number of pairs of trials.
     pairs: usize,
     seconds: Vec<f64>,
-    /// Steps that had not settled when the next one came; they count with the time until then.
+    /// Steps that had not settled at the next one. They count with the time until then.
     never: usize,
-    /// In how many of ours and of stock's the download went over one link only.
+    /// Trials of ours and of stock's in which the download used one link only.
     one_link: [usize; 2],
 }
 
@@ -126,7 +126,7 @@ impl Settled {
     }
 }
 
-/// Until the first of so many means in a row that reach the bar, all before the next step.
+/// Time until the first of [`IN_A_ROW`] consecutive means that reach `bar`, all before the next step.
 fn time_to_settle(series: &[u64], step: Duration, next: Duration, bar: f64) -> Option<Duration> {
     let begins = (0..).map(|bins| step + SERIES_BIN * bins);
     let fitting = begins.take_while(|&begin| begin + MEAN * IN_A_ROW <= next);
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(planned.collect::<Vec<_>>(), steps(3));
     }
 
-    /// The bar is what stock has five to eight seconds later, and no more than the links carry then.
+    /// The limit is stock's goodput five to eight seconds later, and no more than the links carry then.
     #[test]
     fn a_step_is_settled_against_stock_and_what_the_links_carry() {
         let s = Duration::from_secs;
@@ -202,7 +202,7 @@ mod tests {
             settled.add(&steps, &constant(ours), &constant(stock), 86.88);
             (settled.seconds, settled.never)
         };
-        // After the step down 72.4 is all that there is; after the step up stock's 80.
+        // After the step down 72.4 is the most possible. After the step up stock has 80.
         assert_eq!(settled(70, 80), (vec![0.0, 101.0], 1));
         assert_eq!(settled(68, 80), (vec![9.0, 101.0], 2));
         assert_eq!(settled(58, 60), (vec![0.0, 0.0], 0));
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn settling_is_the_first_of_six_means_in_a_row() {
         let s = Duration::from_secs;
-        // 80 Mb/s, but for 1.2 s after the step.
+        // 80 Mb/s, except for 1.2 s after the step.
         let bin = |index: u64| match index {
             100..112 => 500_000,
             _ => 1_000_000,

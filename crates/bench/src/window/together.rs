@@ -1,10 +1,12 @@
-//! Trials that say something only together, as ours and the stock kernel's with the same seed do, and as many such sets as the definition asks for.
+//! Sets of trials that mean something only together, such as ours and the stock kernel's with the same seed.
+//! Runs as many sets as the definition asks for.
 //!
-//! A set of which one trial gave no result does not count: another one, with another seed, takes its place, so that the number is reached. There are
-//! at most as many sets more as there were at first, and every failure stays told in the row.
+//! A set in which a trial gave no result does not count. Another one with another seed replaces it, so that
+//! the number is reached. The replacements are at most as many as the original sets, and every failure stays
+//! in the row.
 //!
 //! # Checked by
-//! `tests`: every place is filled, seeds differ, an end comes.
+//! `tests`: every place is filled, seeds differ, and it ends.
 
 use scenario::Plan;
 use trace::PolicyName;
@@ -13,27 +15,27 @@ use super::{figures, lever};
 use crate::declaration::Setup;
 use crate::trial::{self, Doubts, Holds, Observed, Outcomes, Trial};
 
-/// Which sets are wanted, and how they are run.
+/// The wanted sets, and how to run them.
 pub struct Sets<'s, P, T> {
-    /// One set is wanted for each.
+    /// The places, one set for each.
     pub places: Vec<P>,
-    /// The trials for a place; those of a later attempt, which count from 0, with another seed.
+    /// Makes the trials for a place and an attempt, counted from 0. Each attempt has another seed.
     pub trials: &'s dyn Fn(&P, u64) -> anyhow::Result<Vec<T>>,
     /// Runs trials.
     pub play: &'s dyn Fn(Vec<T>, &mut Doubts) -> Outcomes,
 }
 
-/// What came of them.
+/// Results of the sets.
 #[derive(Debug)]
 pub struct Results<P> {
-    /// The whole sets, each with its trials in their order.
+    /// The complete sets, each with its trials in their order.
     pub sets: Vec<(P, Vec<Observed>)>,
-    /// What speaks against figures drawn from them.
+    /// Doubts about figures drawn from them.
     pub doubts: Doubts,
 }
 
 impl<P, T> Sets<'_, P, T> {
-    /// Runs them, and others for those that were not whole.
+    /// Runs the sets, and replaces the incomplete ones.
     pub fn measure(self) -> anyhow::Result<Results<P>> {
         let mut doubts = Doubts::default();
         let sets = fill(self.places, self.trials, &mut |trials| {
@@ -78,14 +80,14 @@ fn fill<P, T, O>(
 pub struct Nth {
     /// The controller.
     pub cc: String,
-    /// Which, from 0.
+    /// Index of the set, from 0.
     pub index: u64,
-    /// Of how many.
+    /// Number of sets.
     pub of: u64,
 }
 
 impl Nth {
-    /// So many of each controller.
+    /// This many sets of each controller.
     pub fn all(setup: &Setup, of: u64) -> Vec<Self> {
         let nth = |cc: &str, index| Self {
             cc: cc.to_owned(),
@@ -98,26 +100,26 @@ impl Nth {
             .collect()
     }
 
-    /// The seed of an attempt, where that of the first set is this: no two sets of a controller have the same.
+    /// Seed of an attempt, where `first` is that of the first set. No two sets of a controller share one.
     pub const fn seed(&self, first: u64, attempt: u64) -> u64 {
         first + attempt * self.of + self.index
     }
 }
 
-/// Pairs: ours and the stock kernel's run of the same plan with the same seed, in turn.
+/// Pairs of runs: ours and the stock kernel's of the same plan with the same seed, in turn.
 pub struct Pairs<'p> {
-    /// Whose controllers.
+    /// Names the controllers.
     pub setup: &'p Setup,
-    /// The first one's seed.
+    /// Seed of the first pair.
     pub seed: u64,
-    /// The plan of both, with that seed.
+    /// Makes the plan of both, with that seed.
     pub plan: &'p dyn Fn(&Nth, u64) -> anyhow::Result<Plan>,
-    /// What must hold of each.
+    /// Condition that each trial must meet.
     pub holds: &'p (dyn Fn(&Observed) -> anyhow::Result<()> + Sync),
 }
 
 impl Pairs<'_> {
-    /// Runs them side by side.
+    /// Runs the pairs side by side.
     pub fn measure(&self) -> anyhow::Result<Results<Nth>> {
         let sets = Sets {
             places: Nth::all(self.setup, self.setup.trials().into()),
@@ -131,7 +133,8 @@ impl Pairs<'_> {
     }
 }
 
-/// Side by side, with windows bounded in the best way that the kernel offers to running connections. Where it offers none, ours gave no result.
+/// Runs trials side by side, with windows bounded in the best way that the kernel offers to running
+/// connections. If it offers none, ours give no result.
 pub fn side_by_side(trials: Vec<Trial>, holds: Holds<'_>, doubts: &mut Doubts) -> Outcomes {
     let bounds: Vec<bool> = trials
         .iter()
@@ -165,7 +168,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// A trial: its place, its seed, and which of the set's it is.
+    /// A trial: its place, its seed, and its index in the set.
     type Made = (u64, u64, u8);
 
     fn setup(cc: Option<&str>) -> Setup {
@@ -178,7 +181,8 @@ mod tests {
         }
     }
 
-    /// Three sets of two; what comes of those for which `fails` is false, and all trials that were run.
+    /// Fills three sets of two. Trials for which `fails` is true give no result. Returns the sets, and all
+    /// trials that were run.
     fn filled(fails: impl Fn(&Made) -> bool) -> (Vec<(u64, Vec<Made>)>, Vec<Made>) {
         let mut run = Vec::new();
         let trials = |place: &u64, attempt: u64| {
@@ -203,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_set_with_a_failure_is_replaced_by_a_whole_one_with_another_seed() {
-        // The first of the second set fails, and the second of the one that replaces it.
+        // The first of the second set fails, and so does the second of its replacement.
         let (sets, run) = filled(|&(_, seed, which)| (seed, which) == (6, 0) || (seed, which) == (9, 1));
         let places: Vec<u64> = sets.iter().map(|(place, _)| *place).collect();
         assert_eq!(places, [0, 1, 2]);

@@ -1,4 +1,4 @@
-//! `window-never-worse`: long runs in which nothing is cut, against the stock kernel and against the best link alone.
+//! `window-never-worse`: long runs without a cut, against the stock kernel and against the best single link.
 
 use scenario::Plan;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::trial::{Doubts, Observed, Trial};
 
 /// Length of each run but the walk's.
 const TWO_MINUTES: Duration = Duration::from_secs(120);
-/// A gap that is shorter than this is nobody's fault.
+/// A shorter gap counts as no stall.
 const FREE_GAP_MS: f64 = 100.0;
 
 /// Ours against the others, on one set of links.
@@ -22,19 +22,21 @@ struct Comparison {
     name: &'static str,
     cc: String,
     seed: u64,
-    /// Of its runs.
+    /// Late runs.
     late: usize,
-    /// Whether ours and stock's went over one link only.
+    /// Whether ours and stock's used one link only.
     one_link: [bool; 2],
     versus_stock: f64,
     versus_best: f64,
     gap_ms: f64,
     stock_gap_ms: f64,
-    /// For how long the links themselves stood still, because the machine did, at most: in ours and in stock's run.
+    /// Longest time for which the links themselves stood still because the machine did, in our run and in
+    /// stock's.
     still_ms: [f64; 2],
 }
 
-/// Measures. The figure is the smallest of all ratios, but for the thin link with bbr, whose loss against stock is the slow link's share.
+/// Runs the benchmark. The figure is the smallest ratio, except for the slow link with bbr, whose loss
+/// against stock is the slow link's share.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let (mut comparisons, mut doubts) = (Vec::new(), Doubts::default());
     for row in rows::ALL {
@@ -63,7 +65,7 @@ fn walk(cc: &str) -> anyhow::Result<Plan> {
     })
 }
 
-/// So many for each controller, of which all runs gave a result.
+/// Comparisons for each controller, as many as asked for, of which all runs gave a result.
 fn compare(
     setup: &Setup,
     name: &'static str,
@@ -124,7 +126,8 @@ fn comparison(name: &'static str, cc: &str, runs: &[Observed]) -> Comparison {
 }
 
 impl Comparison {
-    /// Stock uses the thin link, which ours keeps as a backup: what that costs is told apart.
+    /// Whether to report it separately. Stock uses the slow link, which ours keeps as a backup, and that
+    /// costs goodput.
     fn is_apart(&self) -> bool {
         self.name == rows::THIN.name && self.cc == "bbr"
     }

@@ -1,7 +1,9 @@
-//! The configuration of a live host: `/etc/slowhand/slowhand.toml`, then `conf.d/*.toml` in the order of their names.
+//! The configuration of a live host: `/etc/slowhand/slowhand.toml`, then `conf.d/*.toml` in the order of
+//! their names.
 //!
-//! A later file replaces what it names: a scalar as a whole, a link by its `interface`. Without any file the built-in links
-//! ([`BUILT_IN`]) hold. Nothing is half-applied: the first thing wrong ends the reading. Files that others could change are not read.
+//! A later file replaces what it names: a scalar as a whole, a link by its `interface`. Without any
+//! configured link the built-in ones ([`BUILT_IN`]) apply. Nothing is half-applied: the first error ends the
+//! reading. Files that others could change are refused.
 
 mod keys;
 mod problem;
@@ -22,7 +24,7 @@ use toml::Spanned;
 use trace::{LinkKind, Mode, PolicyName, Role};
 use units::Bytes;
 
-/// What holds without a configuration file: every adapter by its kind, metered ones only as backup.
+/// Links if none is configured: every adapter by its kind, metered ones only as backup.
 const BUILT_IN: &str = r#"
 [[link]]
 interface = "wl*"
@@ -46,40 +48,41 @@ kind = "cell"
 metered = true
 "#;
 
-/// Where the configuration is if nobody says otherwise.
+/// Path of the configuration if none is given.
 pub const DEFAULT: &str = "/etc/slowhand/slowhand.toml";
 
-/// A stock Linux server takes two joins.
+/// A stock Linux server accepts two joins.
 const PEER_SUBFLOWS: u8 = 2;
 
-/// The least window that every window scale can announce, and the most that TCP can.
+/// The smallest window that every window scale can announce, up to the largest of TCP, in bytes.
 const FALLBACK_WINDOW: RangeInclusive<i64> = 1 << 14..=1 << 30;
 
-/// `ALTIFNAMSIZ` without its end: an interface has up to 15 bytes, its other names more.
+/// `ALTIFNAMSIZ` without its terminator: an interface has up to 15 bytes, its alternative names more.
 const LONGEST_NAME: usize = 127;
 
-/// What a live host is to do.
+/// Configuration of a live host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// Which strategy decides.
+    /// The policy that decides.
     pub policy: PolicyName,
-    /// What the host wants from its links together.
+    /// Goal for the links together.
     pub mode: Mode,
-    /// How many subflows peers let us add.
+    /// Number of subflows that peers let us add.
     pub peer_subflows: u8,
-    /// What new connections are sent with; `None`: as the kernel has it.
+    /// Congestion controller of new connections; `None`: the kernel's.
     pub cc: Option<String>,
-    /// Servers with the same key are told how signals go.
+    /// Key file. Servers with the same key get signal reports.
     pub report_key_file: Option<PathBuf>,
-    /// The port on which they listen.
+    /// Port on which those servers listen.
     pub report_port: u16,
-    /// How much the servers of connections that fell back to plain TCP may have in flight; `None`: such connections are left alone.
+    /// Limit on the bytes that servers of connections that fell back to plain TCP may have in flight. `None`:
+    /// such connections are not managed.
     pub fallback_window: Option<Bytes>,
-    /// Whether links are probed while no connection shows that they live.
+    /// Whether to probe links while no connection shows that they are alive.
     pub probe: bool,
-    /// What is checked to find captive portals; `None`: what NetworkManager checks.
+    /// Check for captive portals; `None`: the one of NetworkManager.
     pub portal: Option<Check>,
-    /// Links, the first that fits an interface holds.
+    /// Links. The first that matches an interface applies.
     pub links: Vec<LinkConfig>,
 }
 
@@ -88,37 +91,37 @@ pub struct Config {
 pub struct LinkConfig {
     /// Name of the interface, or a pattern with `*` and `?`.
     pub interface: String,
-    /// The name for people.
+    /// Its display name.
     pub name: String,
-    /// What it is made of.
+    /// Its kind.
     pub kind: LinkKind,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
-    /// Its next hop, if it is not the one of the default route over it.
+    /// Its next hop, unless that is the default route's.
     pub gateway: Option<IpAddr>,
-    /// WiFi: the channel; links of one channel share one air.
+    /// WiFi channel. Links on one channel share the medium.
     pub channel: Option<u16>,
     /// Whether the user pays by the byte.
     pub metered: bool,
 }
 
-/// How a file came to be asked for.
+/// How the path of a file was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
-    /// Somebody named it: it must be there.
+    /// The user named it: it must exist.
     ByName,
-    /// It is where it would be.
+    /// It is the default path.
     ByDefault,
 }
 
 /// Why there is no configuration.
 #[derive(Debug)]
 pub enum ConfigError {
-    /// Something is wrong in a file.
+    /// A file contains an error.
     Wrong(Problem),
-    /// A file is not there, cannot be read, or could be changed by others.
+    /// A file does not exist, cannot be read, or could be changed by others.
     Untrusted(TrustError),
-    /// The folder of further files cannot be read.
+    /// The `conf.d` directory cannot be read.
     Unreadable {
         /// Which.
         path: PathBuf,
@@ -174,7 +177,7 @@ struct LinkTable {
     channel: Raw,
 }
 
-/// A list of tables, with words of ours for what is none.
+/// A list of tables, with an error of ours for anything else.
 fn tables<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Spanned<LinkTable>>, D::Error> {
     struct Tables;
     impl<'de> Visitor<'de> for Tables {
@@ -195,7 +198,7 @@ fn tables<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Spanned<Link
     deserializer.deserialize_seq(Tables)
 }
 
-/// Scalars as the files so far have set them.
+/// Scalars as set by the files so far.
 #[derive(Debug, Default)]
 struct Draft {
     policy: Option<PolicyName>,
@@ -371,7 +374,7 @@ fn check_portal_url(source: &Source<'_>, url: &Spanned<String>) -> Result<Url, C
 }
 
 impl LinkTable {
-    /// `span`: where it stands.
+    /// Checks a link. `span` is its place in the file.
     fn check(self, source: &Source<'_>, span: &Range<usize>) -> Result<LinkConfig, ConfigError> {
         let interface = source.need(&keys::INTERFACE, self.interface, span)?;
         check_interface(source, &interface)?;
@@ -430,7 +433,7 @@ fn check_role(source: &Source<'_>, role: Option<Spanned<Role>>, metered: bool) -
     }
 }
 
-/// The files in `conf.d` beside `path`, by name.
+/// The files in `conf.d` beside `path`, sorted by name.
 fn additions(path: &Path) -> Result<Vec<PathBuf>, ConfigError> {
     let directory = path.with_file_name("conf.d");
     let unreadable = |source| ConfigError::Unreadable {

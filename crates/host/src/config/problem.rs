@@ -1,10 +1,10 @@
-//! What is wrong with a configuration file: where, what, and what would be right.
+//! An error in a configuration file: where, what, and what would be valid.
 
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
-/// One thing that is wrong.
+/// One error in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     file: String,
@@ -15,7 +15,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Something is wrong with `text[span]`; `what` says what it is and what would be right.
+    /// An error at `text[span]`. `what` says what it is and what would be valid.
     pub fn new(file: &Path, text: &str, span: Range<usize>, what: impl Into<String>) -> Self {
         let start = floor_boundary(text, span.start);
         let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);

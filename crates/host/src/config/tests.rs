@@ -1,6 +1,6 @@
 use super::*;
 
-/// A directory of its own, gone at the end.
+/// A directory of its own, removed at the end.
 struct Files(PathBuf);
 
 impl Files {
@@ -16,7 +16,7 @@ impl Files {
         made
     }
 
-    /// Whatever the umask is.
+    /// Sets the mode whatever the umask is.
     fn allow(&self, name: &str, mode: u32) {
         use std::os::unix::fs::PermissionsExt as _;
         let allowed = std::fs::Permissions::from_mode(mode);
@@ -27,7 +27,7 @@ impl Files {
         Config::read(&self.0.join("slowhand.toml"), Asked::ByDefault)
     }
 
-    /// What is wrong, with this folder left out.
+    /// The error message without this directory's path.
     fn error(&self, asked: Asked) -> String {
         let error = Config::read(&self.0.join("slowhand.toml"), asked).unwrap_err();
         error.to_string().replace(&format!("{}/", self.0.display()), "")
@@ -126,7 +126,7 @@ gateway = "10.64.0.1"
     assert_eq!((wifi.metered, cell.metered), (false, true));
 }
 
-/// What `slowhand up --help` shows has every key, and means what it says.
+/// The example of `slowhand up --help` has every key, and the values mean what it says.
 #[test]
 fn the_example_is_a_whole_configuration() {
     let text = include_str!("example.toml");
@@ -193,7 +193,7 @@ fn the_handover_mode_has_a_policy() {
 
 const LINK: &str = "[[link]]\ninterface = \"eth0\"\nkind = \"cable\"\n";
 
-/// What stands behind [`LINK`] or by itself, where the problem is, and a part of what is said of it.
+/// Text after [`LINK`] or by itself, the place of the error, and a part of the message.
 #[rustfmt::skip]
 const WRONG: [(&str, &str, &str, &str); 18] = [
     ("", "policy = \"fastest\"\n", "1:10: ", "unknown policy `fastest`; valid: "),
@@ -216,7 +216,8 @@ const WRONG: [(&str, &str, &str, &str); 18] = [
     ("", "policy = \n", "1:10: ", ""),
 ];
 
-/// Behind [`LINK`] or by itself, a value of a wrong type for each key that the example has, and the whole sentence that is said of it.
+/// Text after [`LINK`] or by itself, with a value of a wrong type for each key of the example, and the whole
+/// message.
 #[rustfmt::skip]
 const WRONG_TYPES: [(&str, &str, &str); 20] = [
     ("", "policy = 7\n", "policy must be a name in quotes, such as \"slowhand\""),

@@ -1,4 +1,4 @@
-//! The `--json` documents of `status` and `why`, and how they are made from what the daemon reports.
+//! The `--json` documents of `status` and `why`, made from the daemon's report.
 
 use linux::bpf::WindowKind;
 use linux::daemon::{
@@ -14,31 +14,31 @@ pub const STATUS: &str = "slowhand.status/1";
 /// Name and version of the document of `why --json`.
 pub const WHY: &str = "slowhand.why/1";
 
-/// What `slowhand status` says.
+/// The document of `slowhand status`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// Name and version of this format.
     pub schema: String,
     /// The daemon's process.
     pub pid: u32,
-    /// Which strategy decides.
+    /// Name of the policy.
     pub policy: String,
-    /// Seconds since the daemon began.
+    /// Seconds since the daemon started.
     pub uptime_s: f64,
-    /// Of those, seconds of CPU time.
+    /// Seconds of CPU time it has used.
     pub cpu_s: f64,
-    /// What new connections of this host are sent with, unless their program or their route says otherwise: the kernel's setting. What each is
-    /// really sent with is in `connections` and `fallbacks`.
+    /// Congestion controller of this host's new connections, from the kernel's setting. Their program or
+    /// their route may choose another. What each connection really uses is in `connections` and `fallbacks`.
     pub cc: String,
-    /// What bounds a peer's queue: `egress`, `clamp`, or absent.
+    /// Way to bound a peer's queue: `egress`, `clamp`, or absent.
     pub window_lever: Option<String>,
-    /// Why there is no better lever, or none on some links.
+    /// Why there is no better way, or none on some links.
     pub window_lever_why: Option<String>,
-    /// Whether the unsent bytes of uploads can be bounded.
+    /// Whether the unsent bytes of uploads can be limited.
     pub unsent_lever: bool,
     /// Links, as declared and found.
     pub links: Vec<Link>,
-    /// Connections that this host began.
+    /// Connections that this host opened.
     pub connections: Vec<Connection>,
     /// Connections that fell back to plain TCP; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -50,7 +50,7 @@ pub struct Status {
 pub struct Link {
     /// Its name.
     pub name: String,
-    /// Its interface, if it is there.
+    /// Its interface, if it exists.
     pub interface: Option<String>,
     /// `wifi`, `cell` or `cable`.
     pub kind: String,
@@ -60,46 +60,46 @@ pub struct Link {
     pub carrier: bool,
     /// Our addresses whose routes are in place; none: not usable.
     pub addresses: Vec<IpAddr>,
-    /// Next hops, in the order of the addresses; null where peers are on the link itself.
+    /// Next hops, in the order of the addresses; null if peers are on the link itself.
     pub gateways: Vec<Option<IpAddr>>,
-    /// Whether new connections to the Internet begin here, in IPv4 or IPv6.
+    /// Whether new connections to the Internet use this link, in IPv4 or IPv6.
     pub default_route: bool,
-    /// The same in IPv4 alone.
+    /// Whether new IPv4 connections use it.
     #[serde(default)]
     pub default_v4: bool,
-    /// The same in IPv6 alone.
+    /// Whether new IPv6 connections use it.
     #[serde(default)]
     pub default_v6: bool,
     /// What it is used for: `use`, `demote`, `dead`, `down`, …
     pub state: String,
-    /// What was marked of what arrived by it; absent if nothing was ever to be.
+    /// Marks on packets received over it; absent if there were never to be any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marks: Option<Marks>,
-    /// The same of what was sent over it.
+    /// Marks on packets sent over it; absent if there were never to be any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_marks: Option<Marks>,
-    /// Why nothing of what arrives by it is marked although that is asked for; absent if there is no such reason.
+    /// Why no received packets are marked although they should be; absent if nothing prevents it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marks_blocked: Option<String>,
-    /// The same of what is sent over it.
+    /// Why no sent packets are marked although they should be; absent if nothing prevents it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_marks_blocked: Option<String>,
 }
 
-/// Marks on a link in one direction, counted since the first.
+/// Counts of marks on a link in one direction, since the first mark.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Marks {
-    /// The share that is to be marked now, 0 to 1.
+    /// Share of packets to mark now, 0 to 1.
     pub rate: f64,
-    /// Packets that could be marked.
+    /// Packets that could be marked (ECT).
     pub ect: u64,
-    /// Packets that could not.
+    /// Packets that could not be marked.
     pub not_ect: u64,
-    /// Packets that came marked.
+    /// Packets that arrived already marked.
     pub ce: u64,
-    /// Marks that were asked for.
+    /// Marks requested.
     pub asked: u64,
-    /// Marks that were made.
+    /// Marks made.
     pub made: u64,
 }
 
@@ -110,7 +110,7 @@ pub struct Connection {
     pub token: String,
     /// The peer.
     pub remote: SocketAddr,
-    /// Why slowhand leaves it alone, if it does.
+    /// Why slowhand does not manage it, if so.
     pub left_alone: Option<String>,
     /// Payload received in order, bytes.
     pub bytes_received: u64,
@@ -118,15 +118,15 @@ pub struct Connection {
     pub bytes_acked: u64,
     /// Payload written by the application and not yet acknowledged, bytes.
     pub backlog_bytes: u64,
-    /// How far ahead the peer may queue, bytes; absent: as the kernel likes.
+    /// Limit on how far ahead the peer may queue, bytes; absent: the kernel decides.
     pub window_bytes: Option<u64>,
-    /// With how much unsent a subflow is given no more (up to 64 KiB beyond), bytes; absent: as the kernel likes.
+    /// Unsent bytes at which a subflow gets no more data (up to 64 KiB beyond); absent: the kernel decides.
     pub unsent_limit_bytes: Option<u64>,
-    /// The congestion controllers that its subflows are really sent with, each once, as the kernel says of their sockets. Those of the peer, which
-    /// sends what is received, cannot be seen from here.
+    /// Congestion controllers of its subflows' sockets as the kernel reports them, each once. The peer's,
+    /// which sends what is received, cannot be seen from here.
     #[serde(default)]
     pub cc: Vec<String>,
-    /// Living subflows.
+    /// Open subflows.
     pub subflows: Vec<Subflow>,
 }
 
@@ -135,17 +135,17 @@ pub struct Connection {
 pub struct Fallback {
     /// Its token; absent if the kernel has given it none.
     pub token: Option<String>,
-    /// Over which link.
+    /// The link it uses.
     pub link: String,
     /// This host's end.
     pub local: SocketAddr,
     /// The peer's end.
     pub remote: SocketAddr,
-    /// How much the peer may have in flight, bytes; absent: as the kernel likes.
+    /// Limit on the bytes the peer may have in flight; absent: the kernel decides.
     pub window_bytes: Option<u64>,
     /// Why it fell back, and what is done about its queue: a sentence.
     pub why: String,
-    /// The congestion controller that it is really sent with; absent if the kernel does not say.
+    /// Congestion controller that it really uses; absent if the kernel does not report it.
     #[serde(default)]
     pub cc: Option<String>,
 }
@@ -153,7 +153,7 @@ pub struct Fallback {
 /// A subflow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Subflow {
-    /// Over which link.
+    /// The link it uses.
     pub link: String,
     /// This host's end.
     pub local: SocketAddr,
@@ -167,59 +167,59 @@ pub struct Subflow {
     pub bytes_received: u64,
     /// Payload acknowledged, bytes.
     pub bytes_acked: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmits: u64,
-    /// Smoothed round-trip time; absent if none was measured.
+    /// Smoothed round-trip time, in ms; absent if none was measured.
     pub srtt_ms: Option<f64>,
-    /// Least round-trip time; absent if none was measured.
+    /// Least round-trip time, in ms; absent if none was measured.
     pub min_rtt_ms: Option<f64>,
-    /// The congestion controller that it is really sent with; absent if the kernel does not say, or does not know it any more.
+    /// Congestion controller that it really uses; absent if the kernel does not report it, or no longer can.
     #[serde(default)]
     pub cc: Option<String>,
 }
 
-/// What `slowhand why` says.
+/// The document of `slowhand why`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Why {
     /// Name and version of this format.
     pub schema: String,
-    /// One sentence or more for every link.
+    /// At least one sentence for every link.
     pub links: Vec<LinkWhy>,
-    /// Connections whose window is bounded.
+    /// Connections whose window is limited.
     pub windows: Vec<ConnectionWhy>,
-    /// Connections of which little may wait unsent on each path.
+    /// Connections whose unsent bytes on each path are limited.
     #[serde(default)]
     pub unsent: Vec<ConnectionWhy>,
-    /// Links that are slow for a connection: backups of it, tried in use, or lately proven worth it.
+    /// Slow links of a connection: demoted, on trial, or recently found useful.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<RoleWhy>,
     /// Connections that fell back to plain TCP.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<Fallback>,
-    /// Connections that are left alone.
+    /// Connections that slowhand does not manage.
     pub left_alone: Vec<ConnectionWhy>,
-    /// What is in force instead of something better, and why.
+    /// Ways in force instead of better ones, and why.
     pub levers: Vec<String>,
 }
 
-/// Why a link is used, or not.
+/// Why a link is in its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkWhy {
-    /// Which.
+    /// Name of the link.
     pub link: String,
     /// A stable identifier.
     pub state: String,
     /// A sentence.
     pub why: String,
-    /// What was decided last about marking its packets; absent if nothing was.
+    /// The last decision about marking its packets; absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marks: Option<String>,
 }
 
-/// Why a connection's window is what it is, why little of it may wait unsent, or why it is left alone.
+/// Why a connection's window or unsent bytes are limited, or why it is not managed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConnectionWhy {
-    /// Which.
+    /// The connection's token.
     pub token: String,
     /// The peer.
     pub remote: SocketAddr,
@@ -227,14 +227,15 @@ pub struct ConnectionWhy {
     pub why: String,
 }
 
-/// Why a slow link is a backup of a connection, is tried in use, or has lately proven worth it. Another connection may see it otherwise.
+/// Why a slow link is a backup of a connection, is on trial, or was recently found useful. Other connections
+/// may treat the link otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoleWhy {
-    /// Which connection.
+    /// The connection's token.
     pub token: String,
     /// Its peer.
     pub remote: SocketAddr,
-    /// Which link.
+    /// Name of the link.
     pub link: String,
     /// `demote` or `use`.
     pub state: String,
@@ -243,7 +244,7 @@ pub struct RoleWhy {
 }
 
 impl Status {
-    /// From the daemon's own report.
+    /// Makes the document from the daemon's report.
     pub fn new(report: &Report, pid: u32, policy: String) -> Self {
         let (window_lever, window_lever_why) = window_lever(report);
         Self {
@@ -275,7 +276,7 @@ fn window_lever(report: &Report) -> (Option<String>, Option<String>) {
     }
 }
 
-/// Why windows are bounded on some interfaces only, where the clamp cannot be had either.
+/// Why windows are limited on some interfaces only, if clamps are not possible either.
 fn not_everywhere(report: &Report) -> Option<String> {
     let no_clamp = report.levers.no_other_way.as_ref()?;
     let mut whys = Vec::from_iter(report.levers.unattached.values().cloned());
@@ -306,7 +307,7 @@ impl Link {
     }
 }
 
-/// Where nothing was ever to be marked, nothing is in the way.
+/// Why marking is blocked; `None` if there were never to be any marks.
 fn blocked(marks: Option<MarkReport>, why: Option<&String>) -> Option<String> {
     marks.and_then(|_| why.cloned())
 }
@@ -382,7 +383,7 @@ fn fallback_sentence(fallback: &FallbackReport) -> String {
     }
 }
 
-/// Whether a connection is told among those that fell back.
+/// Whether a connection is listed among those that fell back.
 fn is_told_as_fallback(report: &Report, conn: &ConnReport) -> bool {
     report
         .fallbacks
@@ -414,7 +415,7 @@ impl Subflow {
 }
 
 impl Why {
-    /// From the daemon's own report.
+    /// Makes the document from the daemon's report.
     pub fn new(report: &Report) -> Self {
         Self {
             schema: WHY.to_owned(),
@@ -462,7 +463,7 @@ impl LinkWhy {
     }
 }
 
-/// What was decided last about marks, unless nothing comes of it.
+/// The last decision about marks, or what blocks them.
 fn marks_sentence(link: &LinkReport) -> Option<String> {
     let directions = [
         (link.marks, &link.marks_blocked),

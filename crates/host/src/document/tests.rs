@@ -1,11 +1,11 @@
-//! Which lever is in force, and what is said where it is not the best one.
+//! Which lever is in force, and what is reported if it is not the best one.
 
 use super::*;
 use linux::daemon::LeverReport;
 use std::collections::BTreeMap;
 use units::{Bytes, Instant};
 
-/// The best of everything.
+/// Every lever at its best.
 fn best() -> LeverReport {
     LeverReport {
         window: Ok(WindowKind::Egress),
@@ -32,7 +32,7 @@ fn report(levers: LeverReport) -> Report {
     }
 }
 
-/// The lever of `status`, why it is no better, and the sentences of `why`.
+/// The lever of `status`, why there is no better one, and the sentences of `why`.
 fn told(levers: LeverReport) -> (Option<String>, Option<String>, Vec<String>) {
     let report = report(levers);
     let status = Status::new(&report, 1, "slowhand".to_owned());
@@ -122,7 +122,7 @@ fn where_an_interface_takes_no_program_and_nothing_can_be_clamped_it_is_said_wha
     }
 }
 
-/// A link on which marks are made, as the daemon reports it.
+/// A link with marks, as the daemon reports it.
 fn marked_link() -> LinkReport {
     LinkReport {
         id: LinkId(0),

@@ -1,4 +1,4 @@
-//! What a run may carry, and what all that go on side by side may carry together.
+//! Estimates the load of a run, and how much load may run side by side.
 //!
 //! # Checked by
 //! `tests`.
@@ -9,29 +9,29 @@ use units::Bitrate;
 
 use super::Job;
 
-/// What all links of the runs that go on side by side may carry together, for each processor. A guess, on the careful side of what one emulator
-/// carries (the bench `emulator`), and no more than where to begin: whether runs really fit is measured while they go on, and a late one
-/// is repeated alone.
+/// Load that the links of all runs side by side may carry, per processor. It is a conservative guess from
+/// what one emulator carries (the bench `emulator`), and only the starting value. Whether runs really fit is
+/// measured while they run, and a late one is repeated alone.
 const PER_PROCESSOR: Bitrate = Bitrate::from_mbps(200);
 
-/// More than this many 802.11g stations' worth of traffic does not fit into one channel.
+/// Greatest load of one channel: no more 802.11g traffic fits into it.
 const WIFI_CHANNEL: Bitrate = Bitrate::from_mbps(25);
 
-/// More side by side than this save no time worth having: each takes at least its part of the room.
+/// Most runs side by side; more save no useful time. Each takes at least its share of the room.
 pub const WIDEST: u64 = 8;
 
-/// What all runs that go on side by side may carry together, if they are punctual.
+/// Load that all runs side by side may carry, if they are punctual.
 pub fn room() -> Bitrate {
     let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     Bitrate::from_bps(PER_PROCESSOR.as_bps() * processors)
 }
 
 impl Job {
-    /// What it carries at most, and of the room no less than its part.
+    /// Greatest load of the run, and at least its share of the room.
     pub(super) fn carries(&self, room: Bitrate) -> Bitrate {
         let offered = offered(&self.plan, self.policy.only_link());
         let carries = match self.programs {
-            // Nobody knows what programs ask for.
+            // The load of programs is unknown.
             Some(_) => offered,
             None => asked(&self.plan).map_or(offered, |asked| asked.min(offered)),
         };
@@ -39,7 +39,7 @@ impl Job {
     }
 }
 
-/// What the applications of a plan ask for, if each of them asks for so much and no more.
+/// Load that a plan's applications ask for. `None` unless each of them has a limit.
 fn asked(plan: &Plan) -> Option<Bitrate> {
     let limits = plan.flows.iter().map(|flow| match flow.work {
         Work::Download { limit, .. } | Work::Upload { limit, .. } => limit,
@@ -48,7 +48,8 @@ fn asked(plan: &Plan) -> Option<Bitrate> {
     limits.sum()
 }
 
-/// What the links of a plan carry to the client at most, all together, or the only one that MPTCP may use and those of flows that have their own.
+/// Greatest load to the client over all links of a plan. With `only`, counts that link, and those of flows
+/// that have their own.
 fn offered(plan: &Plan, only: Option<&str>) -> Bitrate {
     let own = |flow: &Flow| match flow.transport {
         Transport::Mptcp => None,

@@ -1,19 +1,22 @@
-//! What runs may carry side by side, all together: less once one was late, more again once enough in a row were punctual.
+//! The load that runs may carry side by side. It is lowered after a late run, and raised after enough
+//! punctual ones in a row.
 //!
 //! # Where we differ, and why
-//! 1. What disturbs the machine for a moment makes all runs late that go on just then: together they count once.
-//! 2. Late runs are repeated, so trying again what was too much costs time: each lowering doubles how many must be punctual before.
-//! 3. It becomes three quarters of what the late run and those beside it carried, and not of what they might have: if that was less, it would come again.
+//! 1. A short disturbance of the machine makes all runs late that are running then: together they count once.
+//! 2. Late runs are repeated, so trying a load that was too much costs time. Each lowering doubles the number
+//!    of punctual runs needed for a raise.
+//! 3. Lowering sets three quarters of what the late run and those beside it carried, not of what they were
+//!    allowed. If they carried less than that, the same would happen again.
 //!
 //! # Checked by
 //! `tests`.
 
 use units::Bitrate;
 
-/// So many punctual runs in a row before the first raise; twice as many after each lowering.
+/// Punctual runs in a row before the first raise. The number doubles with each lowering.
 const FIRST_RAISE: usize = 4;
 
-/// What there is room for.
+/// The load for which there is room.
 #[derive(Debug, Clone, Copy)]
 pub struct Room {
     most: Bitrate,
@@ -22,18 +25,18 @@ pub struct Room {
     punctual: usize,
 }
 
-/// A run that goes on.
+/// A run in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Begun {
     /// How often the room had been lowered when it began.
     lowered: u32,
     carries: Bitrate,
-    /// What it and those beside it have carried at most.
+    /// Greatest load so far of it and the runs beside it.
     together: Bitrate,
 }
 
 impl Begun {
-    /// What it carries.
+    /// Its own load.
     pub const fn carries(self) -> Bitrate {
         self.carries
     }
@@ -43,14 +46,14 @@ impl Begun {
         self.together > self.carries
     }
 
-    /// It is one of those that carry so much together.
+    /// Notes that the runs in progress carry this much together.
     pub fn meets(&mut self, together: Bitrate) {
         self.together = self.together.max(together);
     }
 }
 
 impl Room {
-    /// Begins with the most.
+    /// Begins with the greatest load.
     pub const fn new(most: Bitrate) -> Self {
         Self {
             most,
@@ -60,12 +63,13 @@ impl Room {
         }
     }
 
-    /// Whether one that carries so much may begin beside others that carry so much. One that would be alone always may.
+    /// Whether a run with this load may begin beside others with that load. A run that would be alone always
+    /// may.
     pub fn fits(self, carries: Bitrate, others: Bitrate) -> bool {
         others == Bitrate::ZERO || carries + others <= self.now
     }
 
-    /// A run that carries so much begins.
+    /// Begins a run with this load.
     pub const fn begin(self, carries: Bitrate) -> Begun {
         Begun {
             lowered: self.lowered,
@@ -74,7 +78,7 @@ impl Room {
         }
     }
 
-    /// A run that had others beside it was late.
+    /// Notes that a run with others beside it was late.
     pub fn late(&mut self, begun: Begun) {
         self.punctual = 0;
         if begun.lowered == self.lowered {
@@ -83,7 +87,7 @@ impl Room {
         }
     }
 
-    /// A run was punctual.
+    /// Notes that a run was punctual.
     pub fn punctual(&mut self) {
         self.punctual += 1;
         let needed = FIRST_RAISE << self.lowered.min(16);
@@ -101,13 +105,13 @@ mod tests {
     const WHOLE: Bitrate = Bitrate::from_mbps(400);
     const RUN: Bitrate = Bitrate::from_mbps(100);
 
-    /// How many runs fit side by side.
+    /// Number of runs that fit side by side.
     fn width(room: Room) -> u64 {
         let others = |count: u64| Bitrate::from_mbps(100 * count);
         (0..=9).find(|&count| !room.fits(RUN, others(count))).unwrap()
     }
 
-    /// One of so many that went on side by side.
+    /// One of `count` runs side by side.
     fn beside(room: Room, count: u64) -> Begun {
         let mut begun = room.begin(RUN);
         begun.meets(Bitrate::from_mbps(100 * count));

@@ -1,4 +1,4 @@
-//! Whether what is to be written is another file than what is read, and each another than the others.
+//! Checks that outputs differ from all inputs and from each other.
 
 use std::fs::File;
 use std::io;
@@ -11,12 +11,12 @@ use trace::Shown;
 use super::followed;
 use crate::exit::Refused;
 
-/// What a path leads to, by whatever name.
+/// The file that a path leads to, under any name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Identity {
     /// Device and inode.
     File(u64, u64),
-    /// Where it will be made.
+    /// Path at which it will be created.
     Missing(PathBuf),
 }
 
@@ -28,7 +28,7 @@ impl Identity {
         }
     }
 
-    /// If it is a file that standard output goes to.
+    /// The file that standard output goes to, if it is one.
     fn of_standard_output() -> Option<Self> {
         let output = io::stdout().as_fd().try_clone_to_owned().ok()?;
         let there = File::from(output).metadata().ok()?;
@@ -36,7 +36,8 @@ impl Identity {
     }
 }
 
-/// Refuses an output that is an input, another output, or where standard output goes. Each is named as the user knows it: an option, and a path.
+/// Refuses an output that is an input, another output, or the target of standard output. Errors name each as
+/// the user does: by option and path.
 pub fn distinct(outputs: &[(&str, &Path)], inputs: &[(&str, PathBuf)]) -> anyhow::Result<()> {
     let read: Vec<(&str, Identity)> = inputs
         .iter()
@@ -67,7 +68,8 @@ pub fn distinct(outputs: &[(&str, &Path)], inputs: &[(&str, PathBuf)]) -> anyhow
     Ok(())
 }
 
-/// The absolute path that something missing will have: what there is of its folders by their real names, the rest by the letter.
+/// The absolute path that a missing file will have. Existing folders are resolved to their real names, the
+/// rest is taken literally.
 fn place(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let there = absolute

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A directory of its own, gone at the end.
+/// A directory of its own, removed at the end.
 struct Desk(PathBuf);
 
 impl Desk {

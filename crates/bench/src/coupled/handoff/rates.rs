@@ -1,14 +1,15 @@
-//! `cc-handoff-rates`: from which LTE on a hand-off costs nobody anything, and what the quoted controller gains below.
+//! `cc-handoff-rates`: the LTE rate from which a hand-off costs no controller anything, and the quoted one's
+//! gain below it.
 //!
 //! # Sources
-//! - As `cc-handoff`; what LTE carries is swept, from a fifth of what is offered to three quarters.
+//! - As `cc-handoff`. The LTE rate is swept from a fifth of the offered load to three quarters of it.
 //!
 //! # Where we differ, and why
-//! The figure is the fastest LTE with which both ways more is read and less is sent again: what is claimed of a controller is to be said with
-//! where it holds.
+//! The figure is the fastest LTE with which, in both directions, more is read and less is retransmitted. A
+//! claim about a controller must say where it holds.
 //!
 //! # Checked by
-//! `tests`: which rate is said.
+//! `tests`: which rate is reported.
 
 use scenario::Plan;
 use trace::BenchRow;
@@ -16,12 +17,12 @@ use trace::BenchRow;
 use super::{CONTROL, Cost, Measured, QUOTED, Sender, WAYS, Way, mean, observe, walk};
 use crate::declaration::Setup;
 
-/// What LTE carries, Mb/s; the walk of `cc-handoff` has 12.
+/// LTE rates, in Mb/s. The walk of `cc-handoff` has 12.
 const RATES_MBPS: [u32; 6] = [4, 6, 8, 10, 12, 15];
-/// More is read if it is this much more: what is read in five seconds spreads by two in a hundred.
+/// Ratio from which more counts as read: bytes read in five seconds spread by 2 %.
 const MORE: f64 = 1.03;
 
-/// Measures both ways with every rate, all side by side.
+/// Measures both directions with every rate, all side by side.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let quoted = setup.cc.as_deref().unwrap_or(QUOTED);
     let senders = [quoted, CONTROL].map(|cc| Sender { cc, advised: true });
@@ -47,7 +48,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     Ok(vec![doubts.note(row.with("void", void))])
 }
 
-/// Every rate, both ways.
+/// Every rate, in both directions.
 fn swept() -> anyhow::Result<Vec<(u32, Way, Plan)>> {
     let both = |rate| WAYS.map(|way| (rate, way));
     let planned = |(rate, way)| {
@@ -57,7 +58,8 @@ fn swept() -> anyhow::Result<Vec<(u32, Way, Plan)>> {
     RATES_MBPS.into_iter().flat_map(both).map(planned).collect()
 }
 
-/// The fastest LTE with which, and with all that are slower, too, ours reads more than the control both ways and sends less again.
+/// The fastest LTE up to which, at every rate and in both directions, ours reads more than the control and
+/// retransmits less.
 fn gains_up_to(means: &[(u32, Cost, Cost)]) -> Option<f64> {
     let is_gain = |(_, ours, control): &(u32, Cost, Cost)| {
         ours.bytes >= control.bytes * MORE && ours.retransmits < control.retransmits

@@ -1,8 +1,11 @@
-//! Actions as text, one line each. The text is ours, not `Debug`'s: it stays the same when types are renamed or moved, and when a note's
-//! reason is no longer a sentence in the action but a value that is put into words elsewhere.
+//! Actions as text, one line each.
 //!
-//! A line has the action's name and its numbers, in the units of the types: bytes, bits per second, nanoseconds, parts of 2³². A
-//! note's line has its verb, link and connection; its sentence is apart, so that sentences may be reworded while decisions stay.
+//! The text is our own format, not `Debug`'s. It stays the same when types are renamed or moved. It also
+//! stays the same when a note's reason becomes a value that is put into words elsewhere.
+//!
+//! A line has the action's name and its numbers, in the units of the types: bytes, bits per second,
+//! nanoseconds, parts of 2³². A note's line has its verb, link and connection. Its sentence is kept apart, so
+//! that sentences can be reworded while decisions stay the same.
 
 use policy::slot::{Occupant, Slot};
 use policy::{Action, Family, LinkId, Note, Outlook};

@@ -16,7 +16,8 @@ pub struct Recording {
     pub about: String,
     /// The seed of the run.
     pub seed: Option<u64>,
-    /// Whether to keep actions as text, which shows differences and takes most of a file; digests are always kept.
+    /// Whether to keep actions as text, which shows differences and takes up most of a file. Digests are
+    /// always kept.
     pub texts: bool,
     /// Where it goes. Called on the engine's thread, once for each call of the engine: must not wait.
     pub out: Box<dyn Write + Send>,

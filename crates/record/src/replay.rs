@@ -79,7 +79,8 @@ pub fn replay(bytes: &[u8]) -> Result<Replayed, ReadError> {
     follow(&File::read(bytes)?, &mut |_| ())
 }
 
-/// The recording with the sentences of today, whose actions should have been compared before: for tests after sentences were reworded.
+/// Rewrites the recording with today's sentences, for tests after sentences were reworded. Compare the
+/// actions first.
 ///
 /// # Errors
 /// As of [`replay`].

@@ -30,8 +30,8 @@ impl Event {
     }
 }
 
-/// The kinds of event. Links and flows go by their names in the plan; connections by their MPTCP token, as `ip mptcp` shows
-/// them.
+/// The kinds of event. Links and flows are named as in the plan, connections by their MPTCP token, as `ip
+/// mptcp` shows them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum What {
@@ -58,7 +58,7 @@ pub enum What {
         /// Its new state.
         state: LinkState,
     },
-    /// Something was broken or mended from outside.
+    /// A fault began or ended.
     Fault {
         /// Where.
         link: String,
@@ -91,7 +91,7 @@ pub enum What {
         /// Whether it is a backup now.
         backup: bool,
     },
-    /// Bytes a link has carried for a flow since the start, in the direction of the flow; sampled every 100 ms.
+    /// Bytes a link has carried for a flow since the start, in the flow's direction; sampled every 100 ms.
     PathBytes {
         /// Which flow.
         flow: String,
@@ -100,7 +100,8 @@ pub enum What {
         /// Cumulative.
         bytes: u64,
     },
-    /// How a link treats a flow's sender, whose end can be looked at; told with [`What::PathBytes`], and where only more was sent again.
+    /// A flow's sender on one link, where the sender can be observed. Reported with [`What::PathBytes`], and
+    /// when only `retransmits` has grown.
     PathSender {
         /// Which flow.
         flow: String,
@@ -108,7 +109,7 @@ pub enum What {
         link: String,
         /// Segments sent again since the start.
         retransmits: u64,
-        /// The smoothed round-trip time now, microseconds; 0 until one was measured.
+        /// Retransmitted segments since the start.
         srtt_us: u64,
         /// Its congestion window now, segments; 0 in older records.
         #[serde(default)]
@@ -142,7 +143,8 @@ pub enum What {
         /// Why, in a sentence with its numbers.
         why: String,
     },
-    /// Bytes the sender has assigned to subflows and not yet had acknowledged: known where the server can be looked at.
+    /// Bytes the sender has assigned to subflows and that are not yet acknowledged. Known where the server
+    /// can be observed.
     ServerQueue {
         /// Of which connection.
         conn: u32,

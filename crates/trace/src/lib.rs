@@ -1,7 +1,8 @@
 //! What happened: one schema for the lab, a real host and the simulator.
 //!
-//! A world tells a [`Recorder`] what happens while a run goes on ([`Event`]), and sums it up at the end ([`Run`]). Faces (the
-//! command line, the terminal view, the page) read only what is here. This room knows nothing of how anything was decided.
+//! A world reports what happens during a run to a [`Recorder`] ([`Event`]), and sums it up at the end
+//! ([`Run`]). Front ends (the command line, the terminal view, the page) read only this crate's types. This
+//! crate knows nothing of how decisions are made.
 //!
 //! - `names`: policies, roles, modes and worlds, spelled as users type them.
 //! - `engine`: the same names in the words of the engine.

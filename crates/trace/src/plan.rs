@@ -107,7 +107,7 @@ pub struct Waypoint {
     pub y_m: f64,
 }
 
-/// Something that will break or mend.
+/// A fault that will happen, and may end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlanFault {
     /// Seconds since the start.

@@ -1,7 +1,7 @@
 //! Trace files: JSON Lines, the first of which names the schema.
 //!
-//! One file holds any number of runs, one after another, each from its `run_start` to its `run_end`. Runs that go on side by side
-//! are recorded each by a [`Recorder`] of its own and written together when they are done.
+//! One file holds any number of runs in sequence, each from its `run_start` to its `run_end`. Each of several
+//! parallel runs has its own [`Recorder`]; their events are written together at the end.
 
 use crate::{Event, Run, RunStart, TraceSchema, What};
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,8 @@ impl Recorder {
         Self::default()
     }
 
-    /// Keeps events in memory and writes them to `sink`, after the line that names the schema. Give it a buffered one.
+    /// Keeps events in memory and writes them to `sink`, after the line that names the schema. `sink` should
+    /// be buffered.
     pub fn with_sink(mut sink: impl Write + Send + 'static) -> io::Result<Self> {
         write_header(&mut sink)?;
         Ok(Self {

@@ -32,8 +32,8 @@ impl PlayDocument {
 pub struct Run {
     /// Who decided.
     pub policy: PolicyName,
-    /// The sender's congestion controller; `null` where nothing is sent by TCP, as in virtual time. (Results of virtual time from before that
-    /// was told apart name the scenario's.)
+    /// The sender's congestion controller; `null` where TCP sends nothing, as in virtual time. (Older results
+    /// of virtual time name the scenario's controller.)
     #[serde(default)]
     pub cc: Option<String>,
     /// `stock` or `slowhand`.
@@ -46,8 +46,9 @@ pub struct Run {
     pub flows: Vec<Flow>,
     /// What its links did.
     pub links: Vec<LinkUse>,
-    /// What the client's radios spent on the data, in joules, by the figures of Huang et al. 2012 (one radio for each WiFi channel, a modem for each
-    /// cellular link, tails included); 0 where there is no radio.
+    /// Energy that the client's radios spent on the data, in joules, by the figures of Huang et al. 2012.
+    /// Counts one radio for each WiFi channel and one modem for each cellular link, tails included. 0 if
+    /// there is no radio.
     #[serde(default)]
     pub energy_j: f64,
     /// What the models allow at best, in Mb/s; 0 where it is not known.
@@ -136,8 +137,8 @@ pub struct PathUse {
     pub bytes: u64,
     /// Segments the sender sent again.
     pub retransmits: u64,
-    /// Packets that arrived with congestion experienced, whoever marked them. Of those that the client itself marked on arrival, a flow is given
-    /// the share that it has of the link's bytes.
+    /// Packets that arrived with congestion experienced, whoever marked them. The client's own marks on
+    /// arrival are divided among flows by their share of the link's bytes.
     pub ce_marks: u64,
 }
 
@@ -164,7 +165,8 @@ pub struct LinkUse {
     pub sent_marks: Option<LinkMarks>,
 }
 
-/// Packets of a link that the client itself marked as having met congestion, before its TCP saw them or after its TCP sent them.
+/// Packets of a link that the client itself marked as having experienced congestion: before its TCP received
+/// them, or after its TCP sent them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkMarks {
     /// Packets that could be marked.

@@ -1,11 +1,11 @@
-//! Text of others on its way to a terminal: what files, interfaces and peers say is shown, and does nothing.
+//! Makes text from files, interfaces and peers safe to show on a terminal.
 //!
-//! Control characters move the cursor, change colours and titles, or begin a line that looks like one of ours. Marks of direction reorder
-//! what is read. All of them are shown as escapes; everything else is as it was.
+//! Control characters move the cursor, change colours and titles, or start a line that looks like ours.
+//! Bidirectional marks reorder the text. All of them are shown as escapes; everything else is unchanged.
 //!
 //! - [`Shown`]: one value in a sentence, a cell or a label. Line ends are escaped, too.
 //! - [`shown_lines`]: whole messages, whose line ends are ours.
-//! - [`shown_json`]: a JSON document with the same values, spelled without such characters.
+//! - [`shown_json`]: a JSON document with the same values, written without such characters.
 
 use std::fmt::{self, Write};
 

@@ -1,6 +1,8 @@
-//! No circles: files that need each other stand in one room, so that each room can be read after those that it uses.
+//! No circular dependencies: files that need each other are in one room, so that each room can be read after
+//! those that it uses.
 //!
-//! A room is a folder directly below one of [`BASES`], with everything in it; a file directly there is a room of its own.
+//! A room is a folder directly below one of [`BASES`], with everything in it. A file directly there is a room
+//! of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -78,7 +78,7 @@ fn prose(text: &str) -> Vec<(usize, &str)> {
     lines
 }
 
-/// Everything that is linked to, with its line: `](target)`, `[name]: target`, `src="target"` and `href="target"`.
+/// Finds every link target, with its line: `](target)`, `[name]: target`, `src="target"` and `href="target"`.
 fn targets(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in prose(text) {

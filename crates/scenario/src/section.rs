@@ -1,8 +1,9 @@
-//! Reading tables: typed values, with a problem noted for everything that is not as it must be.
+//! Reads tables into typed values, and notes a problem for everything that is wrong.
 //!
-//! A [`Section`] is one table of the file. Each getter notes the key as known; [`Section::finish`] then refuses what nobody
-//! asked for. A getter that finds something wrong says so in the [`Log`] and answers `None`, so that one pass over a file
-//! finds all that is wrong with it; a plan is handed out only if the log is empty.
+//! A [`Section`] is one table of the file. Each getter notes the key as known; [`Section::finish`] then
+//! refuses the keys that nobody asked for. A getter that finds something wrong says so in the [`Log`] and
+//! returns `None`, so one pass over a file finds all of its problems. A plan is returned only if the log is
+//! empty.
 
 use crate::document::{Entry, Node, Table, Value};
 use crate::quantity::Quantity;
@@ -53,7 +54,8 @@ impl<'s> Log<'s> {
         self.keys.borrow().clone()
     }
 
-    /// Says of a thing that a setting made, and that lacks something, that it was not there before: most likely its name is wrong.
+    /// Replaces problems of an incomplete thing that a setting made: the thing did not exist, so most likely
+    /// its name is wrong.
     pub fn explain(&self, made: Vec<(At, Problem)>) {
         let mut found = self.found.borrow_mut();
         for (at, problem) in made {
@@ -65,7 +67,8 @@ impl<'s> Log<'s> {
         }
     }
 
-    /// All of it, in the order of the file, and each once: two readers may have looked at one value, and two keys may lead to one file.
+    /// All problems in the order of the file, each once: two readers may have read one value, and two keys
+    /// may lead to one file.
     pub fn into_problems(self) -> Vec<Problem> {
         let mut found = self.found.into_inner();
         found.sort_by_key(|(at, _)| *at);

@@ -67,7 +67,8 @@ impl Problem {
         }
     }
 
-    /// A problem with a line of a file whose content is not shown: a scenario may name any file, and who plays it may be root.
+    /// A problem with a line of a file whose content is not shown: a scenario may name any file, and its user
+    /// may be root.
     pub(crate) fn at_line(file: &str, line: usize, what: String, instead: String) -> Self {
         Self {
             spot: Spot::at_line(file, line),

@@ -65,7 +65,8 @@ impl Spots {
         }
     }
 
-    /// A message about a thing, or about the whole: with file, line and column, and the line; with the file alone where that is all that is known.
+    /// A message about a thing, or about the whole: with file, line, column and the line's text, or with the
+    /// file alone if that is all that is known.
     pub fn say(&self, thing: Option<Thing<'_>>, message: &dyn fmt::Display) -> String {
         match thing.and_then(|thing| self.spot(thing)) {
             Some(spot) => spot.report(message, None),

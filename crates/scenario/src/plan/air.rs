@@ -9,7 +9,7 @@ pub struct Rules {
     pub attempts: Option<u32>,
     /// How much a frame must exceed everything else during its preamble to be found.
     pub preamble: Db,
-    /// How much stronger a later frame must be to take the place of the one being received; `None`: it never does.
+    /// How much stronger a later frame must be to replace the one being received; `None`: it never does.
     pub capture: Option<Db>,
     /// EIFS also after a signal in which no header could be made out.
     pub eifs_after_any_error: bool,

@@ -2,7 +2,7 @@
 
 use units::{Bitrate, Db, Duration};
 
-/// Something that breaks, and mends if it says so.
+/// A fault, which ends if the scenario says so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// When it happens first.
@@ -31,7 +31,7 @@ pub struct Window {
 pub enum Target {
     /// These links (indices in [`super::Plan::links`]).
     Links(Vec<usize>),
-    /// The link that delivered most bytes in the second before the fault; the same one mends.
+    /// The link that delivered most bytes in the second before the fault; the same link recovers.
     Busiest,
 }
 

@@ -14,8 +14,8 @@ pub struct Link {
     pub name: String,
     /// What the user wants it for.
     pub role: Role,
-    /// The private network that the client gets its address from. Two links may have the same one. `None`: the world picks
-    /// one that nobody else has.
+    /// The private network that gives the client its address. Two links may have the same one. `None`: the
+    /// world picks an unused one.
     pub subnet: Option<Subnet>,
     /// What it is made of.
     pub kind: LinkKind,
@@ -75,8 +75,8 @@ pub struct Cable {
     pub down: Wire,
     /// Round-trip time without a queue; half of it each way.
     pub rtt: Duration,
-    /// The shared bottleneck it lies behind: an index in [`super::Plan::bottlenecks`]. The rates and queues of the wires are then
-    /// those of the bottleneck.
+    /// The shared bottleneck it lies behind, as an index in [`super::Plan::bottlenecks`]. The bottleneck's
+    /// rates and queues then replace those of the wires.
     pub behind: Option<usize>,
 }
 
@@ -201,7 +201,8 @@ pub struct Repeats {
 }
 
 impl Repeats {
-    /// LTE's HARQ at its usual target of a tenth of first transmissions lost: four transmissions, 8 ms apart (TS 36.321 §5.4.2).
+    /// LTE's HARQ at its usual target of a tenth of first transmissions lost: four transmissions, 8 ms apart
+    /// (TS 36.321 §5.4.2).
     pub const LTE: Self = Self {
         loss: Ratio::from_ppm(100_000),
         after: Duration::from_millis(8),
@@ -242,7 +243,8 @@ pub struct Hole {
 pub enum Holes {
     /// These: in order, none touching the next.
     Listed(Vec<Hole>),
-    /// Drawn from the run's seed: coverage and hole in turn, beginning with coverage, each uniform between two bounds.
+    /// Drawn from the run's seed: coverage and hole alternate, starting with coverage. Each is uniform
+    /// between two bounds.
     Drawn {
         /// How long coverage lasts.
         covered: (Duration, Duration),

@@ -35,7 +35,7 @@ impl Point {
     }
 }
 
-/// What stands between the radios, and the words on the picture.
+/// The walls between the radios, the labels on the picture, and the sources of noise.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Place {
     /// The walls.

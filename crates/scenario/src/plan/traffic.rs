@@ -24,7 +24,7 @@ pub struct Flow {
 pub enum Transport {
     /// MPTCP, over what the policy under test chooses.
     Mptcp,
-    /// Plain TCP over this link (an index in [`super::Plan::links`]), whatever the policy: somebody to share with.
+    /// Plain TCP over this link (an index in [`super::Plan::links`]), whatever the policy: competing traffic.
     Tcp {
         /// The link.
         over: usize,

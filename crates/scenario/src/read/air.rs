@@ -123,7 +123,8 @@ pub(super) fn read(root: &Section<'_>, medium: Medium) -> (Rules, Hearing) {
 const EIFS: [(&str, bool); 2] = [("after-header", false), ("after-any-error", true)];
 const COUNTDOWNS: [(&str, bool); 2] = [("standard", false), ("busy-counts-as-slot", true)];
 
-/// A number, or the word that says that there is none; `None`: the file does not say, or what it says has been noted.
+/// A number, or the word for having none. `None`: the file has no such key, or its value was already
+/// reported.
 fn unless<T>(
     section: &Section<'_>,
     key: &'static str,

@@ -13,7 +13,8 @@ use units::{Bitrate, Duration, Ratio};
 /// Of a cellular buffer.
 const BUFFER: LimitKeys = ["buffer_packets", "buffer_bytes", "buffer_ms"];
 
-/// A base station's buffer holds about a second (imc13 §4.2: LTE's round trip grows four- to tenfold under load).
+/// A base station's buffer holds about a second (imc13 §4.2: LTE's round trip grows four- to tenfold under
+/// load).
 const USUAL_BUFFER: QueueLimit = QueueLimit::Time(Duration::from_secs(1));
 
 /// Holes drawn closer than this are jitter.

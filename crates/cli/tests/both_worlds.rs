@@ -187,6 +187,6 @@ fn what_the_models_allow_at_best_is_the_same_in_both_worlds() {
         "{}",
         sim.optimal_mbps
     );
-    // Over the cell, for at least so long as its tail.
+    // Over the cell, for at least as long as its tail.
     assert!(sim.energy_j > 12.0, "{}", sim.energy_j);
 }

@@ -370,7 +370,8 @@ fn connections_are_sent_with_the_asked_controller_until_the_daemon_ends() {
     assert_eq!(default(), before);
 }
 
-/// What the subflows of the only connection are sent with, by `status`; `None` before there are any of which it is known.
+/// The congestion controllers that send on the only connection's subflows, by `status`; `None` until some are
+/// known.
 fn sent_with(host: &Host) -> Option<Vec<String>> {
     let status = host.json("status");
     let subflows = status["connections"][0]["subflows"].as_array()?;

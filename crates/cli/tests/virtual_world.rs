@@ -1,4 +1,5 @@
-//! `play --world sim` and `papers` as a user runs them: no rights needed, one seed is one trace, what cannot be is refused before the run.
+//! `play --world sim` and `papers` as a user runs them: no rights needed, one seed is one trace, impossible
+//! requests are refused before the run.
 
 mod common;
 

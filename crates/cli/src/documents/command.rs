@@ -10,7 +10,8 @@ use scenario::Setting;
 use crate::play;
 use crate::usage::{Usage, Verb};
 
-/// Programs of others that documents may tell a reader to run, and which `scripts/setup.sh` or the reader brings along.
+/// Programs of others that documents may tell a reader to run. `scripts/setup.sh` or the reader installs
+/// them.
 const OTHERS: [&str; 12] = [
     "git", "cd", "man", "curl", "mptcpize", "ip", "sysctl", "ss", "clang", "bpftool", "openssl", "install",
 ];
@@ -33,7 +34,8 @@ fn ours(root: &Path, words: &[String]) -> Result<(), String> {
     understood(Usage::try_parse_from(words))?.map_or(Ok(()), |usage| existing(root, &usage.verb, words))
 }
 
-/// What the words ask for; nothing for `--help` and the like, and for a verb that is only named, without what it needs.
+/// What the words ask for. `None` for `--help` and the like, and for a verb that is only named, without what
+/// it needs.
 fn understood<U>(parsed: Result<U, clap::Error>) -> Result<Option<U>, String> {
     match parsed {
         Ok(usage) => Ok(Some(usage)),

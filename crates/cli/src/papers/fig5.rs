@@ -1,4 +1,5 @@
-//! nsdi15, figure 5: a client's estimate of the delivery probability against what its access point's transmitter counted.
+//! nsdi15, figure 5: a client's estimate of the delivery probability against what its access point's
+//! transmitter counted.
 
 mod draw;
 

@@ -1,4 +1,5 @@
-//! `slowhand papers`: repeats figures and tables of papers, says which claims hold, and draws ours beside the published points.
+//! `slowhand papers`: repeats figures and tables of papers, says which claims hold, and draws ours beside the
+//! published points.
 
 mod fig5;
 mod folder;

@@ -48,12 +48,12 @@ pub fn check<'p>(
     output::distinct(outputs, &inputs)
 }
 
-/// Opens a file for rows, if it is asked for.
+/// Opens a file for rows, if `path` is given.
 pub fn rows(path: Option<&Path>) -> anyhow::Result<Option<Rows>> {
     path.map(Rows::create).transpose()
 }
 
-/// Makes a temporary file for what is one whole, if it is asked for.
+/// Makes a temporary file for one whole document, if `path` is given.
 pub fn whole(path: Option<&Path>) -> anyhow::Result<Option<Output>> {
     path.map(Output::create).transpose()
 }

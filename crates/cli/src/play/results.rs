@@ -1,4 +1,5 @@
-//! What comes of many runs, in virtual time: rows as soon as their turn comes, whoever finished first; all of it at the end.
+//! Results of many runs in virtual time. Rows are written in the order of the runs, whichever finishes first;
+//! the rest is written at the end.
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -40,7 +41,7 @@ struct Growing {
 }
 
 impl<'s> Results<'s> {
-    /// Opens the files for so many runs. Where they cannot be written, the runs are asked to stop.
+    /// Opens the files for this many runs. If they cannot be written, the runs are stopped.
     pub fn new(wishes: &Wishes<'_>, swept: Vec<Swept>, runs: usize, stop: &'s Stop) -> anyhow::Result<Self> {
         let is_parquet = |path: &&Path| path.extension().is_some_and(|ending| ending == "parquet");
         Ok(Self {

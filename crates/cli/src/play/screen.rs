@@ -1,4 +1,5 @@
-//! What a run shows while it goes on, on standard error: lines that live on a terminal, one line for each end of a run elsewhere.
+//! Progress of runs on standard error: lines redrawn in place on a terminal, elsewhere one line for the end
+//! of each run.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -36,7 +37,8 @@ struct State {
 }
 
 impl Screen {
-    /// For these runs, all of that length. `alone`: nobody else writes to the terminal meanwhile, so that lines may be drawn over.
+    /// Makes the display for runs of the same length. `alone`: nobody else writes to the terminal, so lines
+    /// may be redrawn.
     pub fn new(policies: &[PolicyName], duration: Duration, alone: bool) -> Self {
         let labels: Vec<String> = policies.iter().map(ToString::to_string).collect();
         let runs = labels

@@ -5,7 +5,8 @@ use trace::PolicyName;
 
 use show::exit::Refused;
 
-/// The policies to run. `asked` are those of the command line; `compare` asks for the scenario's own list, or for all.
+/// The policies to run. `asked` are those of the command line; `compare` selects the scenario's own list, or
+/// all policies.
 pub fn policies(plan: &Plan, asked: &[PolicyName], compare: bool) -> anyhow::Result<Vec<PolicyName>> {
     let chosen = match (asked, compare) {
         ([], true) if plan.policies.is_empty() => everything(plan),

@@ -41,8 +41,8 @@ pub struct Played {
     pub programs: Vec<(PolicyName, ProgramsEnded)>,
 }
 
-/// Plays. Rows of a trace are written while it goes on, so that they are there however it ends; of runs that all came to their end the file has
-/// each once, in order of time.
+/// Plays. Rows of a trace are written during the run, so that they are there however it ends. If all runs
+/// complete, the file has each run once, in order of time.
 pub fn play(mut order: Order<'_>, trace: Option<Rows>) -> anyhow::Result<Played> {
     let begun = Wall::now();
     let made: Vec<PolicyName> = order

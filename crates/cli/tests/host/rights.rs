@@ -243,7 +243,7 @@ fn who_is_too_many_is_told_so_and_who_is_too_slow_is_left() {
     });
 }
 
-/// Root's question, put by hand.
+/// Root's question, written by the test itself.
 fn ask_to_stop(host: &Host) -> UnixStream {
     let mut stream = UnixStream::connect(host.run_path("control.sock")).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();

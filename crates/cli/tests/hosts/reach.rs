@@ -185,7 +185,8 @@ fn of_neighbour(site: &Site, asker: &Asker) -> Vec<Probe> {
     both.map(probe).collect()
 }
 
-/// Asks all of these at once, each as long as its limit says; `None` where there is no limit, and where no answer came.
+/// Sends all of these probes at once, each with its limit. `None` where there is no limit, and where no reply
+/// came.
 pub fn ask(
     site: &Site,
     probes: &[Probe],

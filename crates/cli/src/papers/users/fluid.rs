@@ -1,4 +1,4 @@
-//! The fluid model: a channel is shared equally by the clients that are on it, and each client switches by its own slots.
+//! The fluid model: the clients on a channel share it equally, and each client switches by its own slots.
 
 use policy::LinkId;
 use policy::slot::{Occupant, Radio, Rules, Seat, Share, Slot, divide};
@@ -19,7 +19,8 @@ pub(super) struct Setting<'s> {
     pub alpha: u32,
     /// The time that is added to a slot is time in which nothing is received.
     pub deaf: bool,
-    /// All clients begin at once on the same channel, and so much of it is looked at; `None`: at random moments, and the first part is left out.
+    /// If set, all clients begin at once on the same channel, and this much of it is observed. `None`: they
+    /// begin at random moments, and the first part is left out.
     pub together: Option<Duration>,
 }
 

@@ -46,7 +46,7 @@ pub(super) struct Variant {
 }
 
 impl Variant {
-    /// All clients begin at once on the first channel, and so much of it is looked at.
+    /// All clients begin at once on the first channel; this is how much of it is observed.
     pub(super) fn together(&self) -> Option<Duration> {
         self.together_s.map(Duration::from_secs)
     }

@@ -2,9 +2,9 @@
 //!
 //! | kind | as first met | two others |
 //! |---|---|---|
-//! | routes beside the default | `10.0.0.0/8` by a second router | classless routes of a lease; forbidden networks |
+//! | routes beside the default | `10.0.0.0/8` by another router | a lease's; forbidden networks |
 //! | replies to neighbours | a container (matrix) | clients of a VPN server; a network behind a LAN router |
-//! | several addresses | IPv4 alias, IPv6 privacy address (`moved`) | a deprecated one; a second subnet (`moved`) |
+//! | several addresses | IPv4 alias, IPv6 privacy address (`moved`) | deprecated; second subnet (`moved`) |
 //! | no gateway | a camera on the cable (matrix) | a device with IPv6 only; a camera's own WiFi |
 //! | the user's order | a WiFi before a cable | another order in IPv6; an order that changes |
 //! | a family without upstream | ULA (matrix) | a prefix whose router is none; a modem without IPv6 |
@@ -16,7 +16,7 @@
 //!
 //! In detail:
 //! - routes beside the default are more specific than it;
-//! - the lease's classless routes are a single host and an IPv6 prefix;
+//! - a lease's classless routes are a single host and an IPv6 prefix;
 //! - the second subnet belongs to the same router;
 //! - "in another order" is the new address before the old one goes (`moved`), and IPv4 after IPv6.
 

@@ -3,7 +3,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | `shapes` | hosts: a function builds each, with its providers and neighbours |
-//! | `twins` | the judge: of two equal hosts, the one with slowhand must reach all that the other reaches, alike |
+//! | `twins` | the judge: of two equal hosts, the one with slowhand must reach what the other does |
 //! | `matrix` | every shape through every event |
 //! | `cases` | more shapes, with one event each; its table lists the kinds of faults |
 //! | `moved` | a link that died in silence, so that new connections leave by another one |

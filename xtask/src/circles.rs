@@ -37,7 +37,7 @@ pub fn check() -> anyhow::Result<Findings> {
     })
 }
 
-/// Sets of files that all use each other, directly or not, and stand in more than one room.
+/// Sets of files that all use each other, directly or not, and are in more than one room.
 fn circles(uses: &Uses) -> Vec<BTreeSet<&Path>> {
     let reached: BTreeMap<&Path, BTreeSet<&Path>> = uses
         .keys()

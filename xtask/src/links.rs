@@ -1,6 +1,6 @@
 //! Every link in a Markdown file leads somewhere: to a file of the repository, and to a heading of that file.
 //!
-//! Addresses on the network are not asked for: a check must not fail because somebody else's server does.
+//! Network addresses are not fetched: a check must not fail because a remote server does.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};

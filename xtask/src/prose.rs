@@ -84,7 +84,7 @@ fn odd(path: &str, text: &str) -> Vec<String> {
     found
 }
 
-/// Whether whole words stand in a line.
+/// Whether a line contains the phrase as whole words.
 fn has_words(line: &str, words: &str) -> bool {
     let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     line.match_indices(words).any(|(at, _)| {

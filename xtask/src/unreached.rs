@@ -14,7 +14,7 @@ use crate::modules::{attributes, is_for_tests};
 const PAGE: &str = "ARCHITECTURE.md";
 /// The table is below this heading.
 const HEADING: &str = "## What no world carries yet";
-/// The crates that tell the engine what happens, and choose its policy.
+/// The crates that feed facts to the engine, and choose its policy.
 const WORLDS: &[&str] = &[
     "linux",
     "lab",

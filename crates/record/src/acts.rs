@@ -22,14 +22,14 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Takes in more bytes.
+    /// Adds bytes to the digest.
     pub fn add(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }
     }
 
-    /// Takes in a line.
+    /// Adds a line to the digest.
     pub fn add_line(&mut self, line: &str) {
         self.add(line.as_bytes());
         self.add(b"\n");
@@ -116,7 +116,7 @@ fn sentence(note: &Note) -> &str {
 /// The line of an action, without the sentence of a note.
 pub fn act(action: &Action) -> String {
     let mut line = String::new();
-    // A `String` takes whatever is written to it.
+    // Writing to a `String` cannot fail.
     let _ = write_act(&mut line, action);
     line
 }
@@ -181,7 +181,7 @@ fn write_act(line: &mut String, action: &Action) -> fmt::Result {
     }
 }
 
-/// Actions that bound queues, and outlooks.
+/// Actions that limit queues, and outlooks.
 fn write_bound(line: &mut String, action: &Action) -> fmt::Result {
     match action {
         Action::Window(conn, Some(ahead)) => {

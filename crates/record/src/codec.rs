@@ -83,7 +83,7 @@ macro_rules! enums {
     )* };
 }
 
-/// Types that one number tells, with the functions that make the number and take it.
+/// Types encoded as one number, with the functions that convert to it and from it.
 macro_rules! numbers {
     ($($type:ty: $number:ty = $from:expr, $to:expr;)*) => { $(
         impl Codec for $type {

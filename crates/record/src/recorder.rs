@@ -36,7 +36,7 @@ impl fmt::Debug for Recording {
 pub struct Buffer(Arc<Mutex<Vec<u8>>>);
 
 impl Buffer {
-    /// What was written, which is forgotten.
+    /// Takes what was written, and leaves the buffer empty.
     pub fn take(&self) -> Vec<u8> {
         mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -120,7 +120,7 @@ impl Recorder {
         self.acts.add(action);
     }
 
-    /// The engine asks for nothing more, and to be woken then.
+    /// The engine has no more actions, and asks to be woken then.
     pub fn polled(&mut self, wake_at: Option<Instant>) {
         if self.owes_poll || !self.acts.is_empty() {
             let acts = mem::replace(&mut self.acts, Acts::new(self.texts));
@@ -156,7 +156,7 @@ impl Drop for Recorder {
         self.sum.add(&self.bytes);
         self.bytes.extend_from_slice(&self.sum.get().to_le_bytes());
         if !self.failed {
-            // A file without its end is found out when it is read.
+            // Reading detects a file without its end.
             let _ = self.out.write_all(&self.bytes).and_then(|()| self.out.flush());
         }
     }

@@ -7,7 +7,7 @@ use crate::source::{At, Problem, Sources};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Node {
     pub value: Value,
@@ -28,7 +28,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// What it is, for people.
+    /// What it is, in words.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "text",

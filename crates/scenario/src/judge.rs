@@ -1,10 +1,10 @@
-//! Whether what must hold holds, decided on numbers alone.
+//! Judges a plan's expectations by the numbers of its runs alone.
 
 use crate::plan::{Condition, Expectation, Plan, Times};
 use std::fmt;
 use trace::{Flow, PolicyName, Run};
 
-/// What became of one condition.
+/// The outcome of one condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// It holds.
@@ -26,7 +26,7 @@ pub struct Verdict {
     pub wanted: String,
     /// What was measured, in words; empty if nothing was.
     pub measured: String,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
 }
 

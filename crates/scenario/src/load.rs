@@ -30,7 +30,7 @@ pub enum LoadError {
         /// The file.
         path: PathBuf,
     },
-    /// What it says is wrong.
+    /// Its content is wrong.
     #[error(transparent)]
     Bad(#[from] Problems),
 }
@@ -105,7 +105,7 @@ pub fn parse(name: &str, content: &[u8], settings: &[Setting], files: Files<'_>)
     }
 }
 
-/// The text of a scenario, or why it is none.
+/// The text of a scenario, or why it is not one.
 fn text_of<'c>(name: &str, content: &'c [u8]) -> Result<&'c str, Problem> {
     if let Some(format) = Format::of(content) {
         let remedy = format.remedy("a scenario, which is TOML");
@@ -155,7 +155,7 @@ fn read_beside(directory: &Path, file: &str) -> io::Result<(String, Vec<u8>)> {
     Ok((path.to_string_lossy().into_owned(), content))
 }
 
-/// Reads a file or a pipe, up to one byte more than `most`: metadata about the length set no limit. Devices
+/// Reads a file or a pipe, up to one byte more than `most`: the length in its metadata is no limit. Devices
 /// are not opened, because opening one may have an effect.
 fn read_up_to(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let kind = std::fs::metadata(path)?.file_type();

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use trace::Spot;
 use units::Duration;
 
-/// What has been found wrong so far.
+/// The problems found so far.
 #[derive(Debug)]
 pub(crate) struct Log<'s> {
     sources: &'s Sources,
@@ -43,12 +43,12 @@ impl<'s> Log<'s> {
         self.found.borrow_mut().push((at, problem));
     }
 
-    /// What a place in the texts is to people.
+    /// A place in the texts as users see it.
     pub fn spot(&self, at: At) -> Spot {
         self.sources.spot(at)
     }
 
-    /// Every key that anybody asked for.
+    /// Every key that a getter asked for.
     #[cfg(test)]
     pub fn keys(&self) -> BTreeSet<&'static str> {
         self.keys.borrow().clone()
@@ -90,7 +90,7 @@ pub(crate) struct Section<'d> {
     pub at: At,
     /// What it is, as messages call it: `access point "ap1"`.
     pub what: String,
-    /// `None`: something else stands where the table should be, which has been noted.
+    /// `None`: the value is no table, which has been noted.
     table: Option<&'d Table>,
     known: RefCell<Vec<&'static str>>,
 }
@@ -133,7 +133,7 @@ impl<'d> Section<'d> {
         self.entry(key).is_some()
     }
 
-    /// Where the key's value stands, or the table if there is none.
+    /// The place of the key's value, or of the table if there is none.
     pub fn place_of(&self, key: &'static str) -> At {
         self.entry(key).map_or(self.at, |entry| entry.node.at)
     }
@@ -173,7 +173,7 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// Refuses every key that nobody asked for, and what else has been told it is known.
+    /// Refuses every key that no getter asked for; the message suggests a known one or lists them.
     pub fn finish(&self) {
         let known = self.known.borrow();
         self.log.keys.borrow_mut().extend(known.iter());

@@ -1,4 +1,4 @@
-//! Where a scenario says what it says, for those who find later that they cannot play it.
+//! Places of a plan's things in the file, for worlds that find later that they cannot play them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,7 +19,7 @@ pub enum Thing<'n> {
     Medium,
 }
 
-/// Where a plan's things stand. What was added to the plan after it was read stands nowhere.
+/// The places of a plan's things. What was added to the plan after reading has none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Spots {
     file: String,
@@ -31,7 +31,7 @@ pub struct Spots {
 }
 
 impl Spots {
-    /// Of a file of that name, in which nothing stands yet.
+    /// For a file of that name, without any place yet.
     pub(crate) fn of(file: &str) -> Self {
         Self {
             file: file.to_owned(),
@@ -39,7 +39,7 @@ impl Spots {
         }
     }
 
-    /// Takes in where a thing stands.
+    /// Records the place of a thing.
     pub(crate) fn add(&mut self, thing: Thing<'_>, spot: Spot) {
         match thing {
             Thing::Link(name) => drop(self.links.insert(name.to_owned(), spot)),
@@ -50,7 +50,7 @@ impl Spots {
         }
     }
 
-    /// Where a thing stands.
+    /// The place of a thing.
     pub fn spot(&self, thing: Thing<'_>) -> Option<&Spot> {
         match thing {
             Thing::Link(name) => self.links.get(name),

@@ -10,13 +10,13 @@ pub struct Happening {
     pub at: Duration,
     /// Which fault of the plan this belongs to.
     pub fault: usize,
-    /// What it befalls.
+    /// What it affects.
     pub whom: Whom,
     /// What happens.
     pub effect: Effect,
 }
 
-/// What a happening befalls.
+/// What a happening affects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whom {
     /// This link (an index in [`Plan::links`]).
@@ -32,9 +32,9 @@ pub enum Whom {
 /// What happens to a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// It drops everything without a sign, or no longer does.
+    /// It starts or stops dropping everything silently.
     Blackhole(bool),
-    /// It is gone and says so, or is back.
+    /// It goes down visibly, or comes back.
     Down(bool),
     /// Its bottleneck has this rate from now on.
     Rate {

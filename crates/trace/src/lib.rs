@@ -5,15 +5,15 @@
 //! crate knows nothing of how decisions are made.
 //!
 //! - `names`: policies, roles, modes and worlds, spelled as users type them.
-//! - `engine`: the same names in the words of the engine.
+//! - `engine`: the same names as the engine's types.
 //! - `plan`: the scenario as flat records, enough to draw it.
 //! - `event`: the events, and the lines of a trace file.
 //! - `run`, `bench`, `papers`: the `--json` documents of `play`, `bench` and `papers`.
 //! - `meter`, `stall`: from bytes read at an application to goodput and stalls, by one definition.
 //! - `best`: the row `tcp-best`, which is computed from the `tcp:<link>` runs.
-//! - `view`: a comparison downsampled, as every face draws it.
+//! - `view`: a comparison downsampled, as every front end draws it.
 //! - `recorder`: writing and reading trace files (JSON Lines).
-//! - `shown`: text of others, as a terminal may see it.
+//! - `shown`: text from outside, made safe for a terminal.
 //! - `spot`: a place in a file, and a message about it.
 
 mod bench;

@@ -112,7 +112,7 @@ pub struct Waypoint {
 pub struct PlanFault {
     /// Seconds since the start.
     pub t_s: f64,
-    /// The link it befalls.
+    /// The link it affects.
     pub link: String,
     /// What happens, in a few words ("drops everything", "is back").
     pub what: String,

@@ -9,7 +9,7 @@
 
 use std::fmt::{self, Write};
 
-/// A value of somebody else's, as a terminal may see it.
+/// A value from outside, safe to show on a terminal.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<T>(pub T);
 
@@ -26,7 +26,7 @@ pub fn shown_lines(message: impl fmt::Display) -> String {
         out: &mut out,
         keeps: Some('\n'),
     };
-    // A string takes everything; what cannot be displayed is shown up to there.
+    // Writing to a string cannot fail; a value that fails to display is shown up to there.
     let _ = write!(escaping, "{message}");
     out
 }
@@ -47,7 +47,7 @@ pub fn shown_json(document: &str) -> String {
     out
 }
 
-/// Whether a terminal shows it, and does nothing else.
+/// Whether a terminal only displays the character.
 pub fn is_shown(c: char) -> bool {
     let is_hidden = matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'

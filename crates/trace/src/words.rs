@@ -1,6 +1,6 @@
 //! Enums whose variants are words that users read and type.
 
-/// A word that is none of the valid ones.
+/// The error for an unknown word.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {what} `{found}`; valid: {valid}")]
 pub struct UnknownWord {

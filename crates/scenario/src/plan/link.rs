@@ -132,7 +132,7 @@ pub enum QueueLimit {
 /// Who manages a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Aqm {
-    /// Nobody: what does not fit is dropped.
+    /// Drop-tail: what does not fit is dropped.
     #[default]
     TailDrop,
     /// CoDel (RFC 8289).
@@ -163,7 +163,7 @@ pub struct Cell {
     pub holes: Holes,
     /// When its radio sleeps; `None`: never.
     pub radio: Option<RadioStates>,
-    /// How its radio repeats what is lost on the air; `None`: nothing is.
+    /// How its radio retransmits what is lost on the air; `None`: it does not.
     pub repeats: Option<Repeats>,
 }
 
@@ -189,12 +189,12 @@ impl RadioStates {
     };
 }
 
-/// How a cellular radio repeats what was lost on the air: what TCP would have seen as loss becomes delay.
+/// How a cellular radio retransmits what was lost on the air: loss becomes delay for TCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Repeats {
     /// Share of transmissions that are lost.
     pub loss: Ratio,
-    /// From a transmission to its repetition.
+    /// From a transmission to its retransmission.
     pub after: Duration,
     /// Transmissions of a packet at most.
     pub transmissions: u32,
@@ -215,7 +215,7 @@ impl Repeats {
 pub enum LaneRate {
     /// Always the same.
     Constant(Bitrate),
-    /// As a recording has it.
+    /// As in a rate trace.
     Trace(RateTrace),
 }
 

@@ -16,7 +16,7 @@ use units::{Bitrate, Db, Dbm, Duration};
 /// An access point and the wire behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessPoint {
-    /// Where it stands.
+    /// Its position.
     pub at: Point,
     /// Transmit power, antenna gain included.
     pub tx_power: Dbm,

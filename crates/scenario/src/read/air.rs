@@ -7,10 +7,10 @@ use crate::quantity::Quantity;
 use crate::section::Section;
 use units::{Bytes, Dbm};
 
-/// More than any frame is given (`dot11ShortRetryLimit` and `dot11LongRetryLimit` have eight bits).
+/// More than any retry limit (`dot11ShortRetryLimit` and `dot11LongRetryLimit` have eight bits).
 const MOST_ATTEMPTS: i64 = 255;
 
-/// The longest aggregate of 802.11n: with this nobody asks.
+/// The longest aggregate of 802.11n: with this RTS is never used.
 const LONGEST: i64 = 65_535;
 
 /// What a radio may have of its own.
@@ -59,7 +59,7 @@ impl Hearing {
         hearing
     }
 
-    /// With the standard's values where nobody says anything.
+    /// With the standard's values where the file gives none.
     pub fn complete(self) -> Thresholds {
         let usual = Thresholds::default();
         Thresholds {

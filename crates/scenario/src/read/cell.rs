@@ -33,7 +33,7 @@ const RADIOS: [(&str, Option<RadioStates>); 3] = [
 /// The same of what it repeats.
 const REPEATS: [(&str, Option<Repeats>); 2] = [("none", None), ("lte", Some(Repeats::LTE))];
 
-/// More than any radio is told to (TS 36.331, `maxHARQ-Tx`: up to 28).
+/// More than any radio is configured for (TS 36.331, `maxHARQ-Tx`: up to 28).
 const MOST_TRANSMISSIONS: i64 = 28;
 
 pub(super) fn read(section: &Section<'_>, around: &Around<'_>) -> Cell {

@@ -34,7 +34,7 @@ pub(super) fn checked<'n>(section: &Section<'_>, at: At, kind: &str, name: &'n s
     name
 }
 
-/// The index of the thing called `name`; notes it if there is none.
+/// The index of the thing called `name`; if there is none, notes a problem.
 pub(super) fn resolve<'n>(
     section: &Section<'_>,
     at: At,

@@ -47,7 +47,7 @@ pub struct Track {
     pub computed: bool,
     /// The figures of the result's row.
     pub figures: Figures,
-    /// What a reader must know to judge it.
+    /// Caveats of the result.
     pub notes: Vec<String>,
     /// What the applications read, kb/s.
     pub goodput_kbps: Vec<u64>,
@@ -61,7 +61,7 @@ pub struct Track {
     pub decisions: Vec<DecisionMark>,
     /// How each link was used.
     pub lanes: Vec<LaneSpan>,
-    /// The client's bound, kilobytes; empty if there never was one.
+    /// The client's window limit, kilobytes; empty if there never was one.
     pub window_kb: Vec<Option<u64>>,
     /// Bytes the server had assigned and that were not acknowledged, in kilobytes; empty if not sampled.
     pub queue_kb: Vec<Option<u64>>,
@@ -82,7 +82,7 @@ pub struct Figures {
     pub first_byte_ms: Option<f64>,
     /// The longest stall; absent where stalls do not apply (computed rows).
     pub longest_stall_ms: Option<f64>,
-    /// All stalls together; absent where stalls do not apply.
+    /// Sum of all stalls; absent where stalls do not apply.
     pub stall_total_ms: Option<f64>,
     /// Bytes over those of `tcp-best`.
     pub versus_best: Option<f64>,

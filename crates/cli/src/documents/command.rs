@@ -1,4 +1,4 @@
-//! Judges one command of a document: does what it names exist, and is it understood?
+//! Checks one command of a document: it must be understood, and everything it names must exist.
 
 use std::path::Path;
 
@@ -64,7 +64,7 @@ fn existing(root: &Path, verb: &Verb, words: &[String]) -> Result<(), String> {
     }
 }
 
-/// A scenario of ours. What begins at the root, or with a dot, is the reader's own.
+/// Whether it is a scenario of ours. A path that begins with a slash or a dot is the reader's own.
 fn is_of_repository(word: &str) -> bool {
     word.ends_with(".toml") && !word.starts_with(['/', '.'])
 }
@@ -90,7 +90,7 @@ fn playable(root: &Path, args: &play::Args) -> Result<(), String> {
     Ok(())
 }
 
-/// The targets that a Makefile offers: its first list. What follows is its own business.
+/// The targets that a Makefile offers: its first list. Later ones are internal.
 pub fn targets(makefile: &str) -> Vec<&str> {
     let list = makefile.lines().find_map(|line| line.strip_prefix(".PHONY:"));
     list.unwrap_or_default().split_whitespace().collect()

@@ -1,4 +1,4 @@
-//! `slowhand doctor`: what this host has of what slowhand uses, what is missing, and how to get it.
+//! `slowhand doctor`: which of slowhand's requirements this host meets, and how to get the missing ones.
 
 use host::config::{Asked, Config};
 use host::doctor::{document, text};

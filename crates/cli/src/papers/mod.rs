@@ -44,7 +44,7 @@ pub struct Args {
     html: Option<PathBuf>,
 }
 
-/// What an experiment came to.
+/// The result of an experiment.
 struct Experiment {
     measured: Figures,
     figures: Vec<PaperFigure>,

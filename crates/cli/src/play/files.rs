@@ -1,4 +1,4 @@
-//! The files that a run was asked to write.
+//! The output files of a run.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::Wanted;
 use super::world::Played;
 use show::output::{self, Output, Rows};
 
-/// What is to be written, and where.
+/// The files to write.
 pub struct Files {
     html: Option<Output>,
     svg: Option<Output>,
@@ -67,7 +67,7 @@ impl Files {
         })
     }
 
-    /// Writes them, and says on standard error where they are.
+    /// Writes them, and prints their paths on standard error.
     pub fn write(self, played: &Played) -> anyhow::Result<()> {
         let (records, document) = (&played.records, &played.document);
         if let Some(html) = self.html {

@@ -14,7 +14,7 @@ use super::table::{Swept, table};
 use super::virtual_world::Job;
 use show::output::{Output, Rows};
 
-/// What is wanted of the runs, besides their result.
+/// What the user wants of the runs, besides their result.
 pub struct Wishes<'w> {
     pub trace: Option<&'w Path>,
     pub table: Option<&'w Path>,
@@ -58,7 +58,7 @@ impl<'s> Results<'s> {
         })
     }
 
-    /// Takes in what came of a run, and hands it on without what nobody needs any more.
+    /// Takes the result of a run, and returns it without the parts that are no longer needed.
     pub fn take(&self, index: usize, job: &Job, mut played: Played) -> Played {
         for event in &played.record.events {
             self.trace.observe(index, event);
@@ -80,7 +80,7 @@ impl<'s> Results<'s> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the files. What came of all runs; an error if one of them did not come to its end.
+    /// Ends the files. Returns the results of all runs, or an error if one of them did not complete.
     pub fn finish(self, jobs: &[Job], done: Vec<Option<Played>>) -> anyhow::Result<Vec<Played>> {
         let mut growing = self.table.into_inner().unwrap_or_else(PoisonError::into_inner);
         growing.rest();
@@ -117,7 +117,7 @@ impl Growing {
         }
     }
 
-    /// Those that wait for a run that will not end.
+    /// The results that wait for a run that will not end.
     fn rest(&mut self) {
         let rest: Vec<String> = self.held.drain(..).flatten().collect();
         rest.iter().for_each(|rows| self.write(rows));

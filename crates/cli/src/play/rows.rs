@@ -23,7 +23,7 @@ struct State {
     turn: usize,
 }
 
-/// What has come of a run whose turn it is not.
+/// The rows so far of a run whose turn has not come.
 #[derive(Debug, Clone, Default)]
 struct Held {
     rows: String,
@@ -31,7 +31,7 @@ struct Held {
 }
 
 impl LiveTrace {
-    /// For so many runs; of a trace that nobody wants nothing is kept.
+    /// For this many runs. Nothing is kept if no trace is wanted.
     pub fn new(rows: Option<Rows>, runs: usize) -> Self {
         Self(Mutex::new(State {
             rows,

@@ -21,7 +21,7 @@ pub struct Screen {
     state: Mutex<State>,
 }
 
-/// Who looks.
+/// Where the progress goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Face {
     Terminal,
@@ -98,7 +98,7 @@ impl State {
         if !now && self.drawn_at.is_some_and(|at| at.elapsed() < REDRAW_EVERY) {
             return;
         }
-        // One column less: what fills a line to its end begins another on some terminals.
+        // One column less: on some terminals a full line starts another.
         let width = terminal::width(&io::stderr()).saturating_sub(1);
         let text = progress(&self.runs, width, paint(&io::stderr()));
         let up = if self.drawn > 0 {

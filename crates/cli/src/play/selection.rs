@@ -1,4 +1,4 @@
-//! Which policies a command line asks for, in the order in which they are run and shown.
+//! Selects the policies of a command line, in the order in which they are run and shown.
 
 use scenario::{LinkKind, Plan};
 use trace::PolicyName;

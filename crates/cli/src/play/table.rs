@@ -53,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// What takes values of both.
+    /// The type that holds values of both.
     fn with(self, other: Self) -> Self {
         match (self, other) {
             (one, other) if one == other => one,

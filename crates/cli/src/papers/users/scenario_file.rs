@@ -1,4 +1,4 @@
-//! What `papers/nsdi15-users/scenario.toml` says.
+//! Reads `papers/nsdi15-users/scenario.toml`.
 
 use anyhow::{Context as _, ensure};
 use serde::Deserialize;
@@ -72,7 +72,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// What one client gets on a channel that it has for itself.
+    /// The rate of one client alone on a channel.
     pub(super) const fn alone(&self) -> Bitrate {
         Bitrate::from_mbps(self.rate_mbps)
     }

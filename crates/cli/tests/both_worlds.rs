@@ -35,7 +35,7 @@ fn played(world: &str, scratch: &Scratch) -> Option<Value> {
     Some(run)
 }
 
-/// Of a typical tenth of a second: a machine that stands still for a while carries nothing in the meantime.
+/// The rate in a typical 100 ms: a machine that is paused for a while carries nothing meanwhile.
 fn goodput(run: &Value) -> f64 {
     let series = run["goodput_series"].as_array().unwrap();
     let mut bytes: Vec<u64> = series[SETTLED..]

@@ -188,7 +188,7 @@ fn a_loader_that_is_killed_leaves_nothing_behind() {
 /// The loopback is the first link of every namespace.
 const LOOPBACK: u32 = 1;
 
-/// Datagrams that somebody has read in the namespace.
+/// Datagrams that were read in the namespace.
 fn datagrams_read(netns: &Netns) -> u64 {
     // The namespace is the thread's, not the process's.
     let counters = netns.run(|| std::fs::read_to_string("/proc/thread-self/net/snmp"));

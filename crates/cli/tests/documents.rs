@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 /// Long enough for every link to be joined and used, and for what breaks to begin.
 const SECONDS: u32 = 8;
 
-/// A line of a block that is to be run, and where it stands.
+/// A line of a block to run, and its place.
 struct Line {
     place: String,
     command: String,

@@ -142,7 +142,7 @@ fn signal(child: &Child, signal: Signal) {
     kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
 }
 
-/// Lets the program run for a while and then stand still.
+/// Lets the program run for a while and then pauses it.
 fn stopped(child: &Child, after: Duration, home: &mut Rtnl) -> Witnesses {
     std::thread::sleep(after);
     stand_still(child);

@@ -266,7 +266,7 @@ fn a_wrong_configuration_changes_nothing() {
     assert_eq!(host.state(), before);
 }
 
-/// From the next start on servers are told how signals go, with the key in this file.
+/// From the next start the daemon reports signals to servers, with the key in this file.
 fn ask_for_reports(host: &Host, key_file: &Path) {
     let additions = host.root.join("conf.d");
     std::fs::create_dir_all(&additions).unwrap();

@@ -127,7 +127,7 @@ pub fn copied(program: &Path, copy: &Path) {
 pub struct Scratch(PathBuf);
 
 impl Scratch {
-    /// Makes it; `name` tells tests apart.
+    /// Makes it; `name` is unique to a test.
     pub fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("slowhand-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();

@@ -26,7 +26,7 @@ use crate::site::{HOST, Site};
 use crate::twins::{Build, Step, play_all};
 use crate::uplink::ETH0;
 
-/// A host that stands still.
+/// A host without link events.
 const QUIET: &[Step] = &[Step::Start, Step::Down];
 /// The preferred link blinks.
 const BLINK: &[Step] = &[Step::Start, Step::Unplug, Step::Release, Step::Return, Step::Down];

@@ -22,7 +22,7 @@ pub const SERVER: [&str; 2] = ["203.0.113.1", "2001:db8:f::1"];
 /// A server that the user wants to reach through a tunnel only.
 pub const SECRET: [&str; 2] = ["203.0.113.66", "2001:db8:f::66"];
 
-/// Who asks for what, beside the host itself.
+/// A neighbour that sends probes, beside the host itself.
 #[derive(Debug, Clone)]
 pub struct Asker {
     /// Where the question comes from.
@@ -42,9 +42,9 @@ pub struct Site {
     pub destinations: Vec<IpAddr>,
     /// What may be reached through a tunnel only: to find it at a provider is a leak.
     pub secrets: Vec<IpAddr>,
-    /// Several routes are as good as each other: which one is taken is nobody's wish.
+    /// Several routes are equal, and the user has no preference among them.
     pub spreads: bool,
-    /// Who asks the host.
+    /// Neighbours that probe the host.
     pub askers: Vec<Asker>,
     /// Marks that programs of this host set on their packets.
     pub marks: Vec<u32>,

@@ -1,4 +1,5 @@
-//! Whatever a monitor interface hands over, the readers of its headers return, and what they read they can write and read again.
+//! The 802.11 header readers return on any bytes from a monitor interface. What they read can be written and
+//! read again.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Any sequence of facts: the engine never panics, never spins without time passing, asks only for what exists, and stays small. Every other one is told to two
-//! engines, which must ask for the same.
+//! For any sequence of facts the engine never panics and never spins without time passing. It asks only for
+//! what exists, and stays small. Every second sequence is told to two engines, which must ask for the same.
 #![no_main]
 
 #[path = "../../crates/policy/tests/counting/mod.rs"]

@@ -1,6 +1,8 @@
-//! No circles: files that need each other stand in one room, so that each room can be read after those that it uses.
+//! No circular dependencies: files that need each other are in one room, so that each room can be read after
+//! those that it uses.
 //!
-//! A room is a folder directly below one of [`BASES`], with everything in it; a file directly there is a room of its own.
+//! A room is a folder directly below one of [`BASES`], with everything in it. A file directly there is a room
+//! of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -35,7 +37,7 @@ pub fn check() -> anyhow::Result<Findings> {
     })
 }
 
-/// Sets of files that all use each other, directly or not, and stand in more than one room.
+/// Sets of files that all use each other, directly or not, and are in more than one room.
 fn circles(uses: &Uses) -> Vec<BTreeSet<&Path>> {
     let reached: BTreeMap<&Path, BTreeSet<&Path>> = uses
         .keys()

@@ -89,7 +89,8 @@ fn knows_std(room: &Room) -> Option<String> {
     })
 }
 
-/// What a room without a clock must not call, not even in its tests: clippy refuses it, if the room's own `clippy.toml` says so.
+/// Functions that a room without a clock must not call, not even in its tests. Clippy refuses them if the
+/// room's own `clippy.toml` lists them.
 const CLOCKS: [&str; 2] = ["std::time::Instant::now", "std::time::SystemTime::now"];
 
 fn clocks_allowed(path: &str, text: &str) -> Option<String> {

@@ -1,6 +1,6 @@
 //! Every link in a Markdown file leads somewhere: to a file of the repository, and to a heading of that file.
 //!
-//! Addresses on the network are not asked for: a check must not fail because somebody else's server does.
+//! Network addresses are not fetched: a check must not fail because a remote server does.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -78,7 +78,7 @@ fn prose(text: &str) -> Vec<(usize, &str)> {
     lines
 }
 
-/// Everything that is linked to, with its line: `](target)`, `[name]: target`, `src="target"` and `href="target"`.
+/// Finds every link target, with its line: `](target)`, `[name]: target`, `src="target"` and `href="target"`.
 fn targets(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in prose(text) {

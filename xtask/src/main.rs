@@ -1,4 +1,5 @@
-//! The rules of the house as programs: `cargo xtask check` runs them all, `cargo xtask test` runs the tests and counts.
+//! The project's rules as programs: `cargo xtask check` runs all checks, `cargo xtask test` runs and counts
+//! the tests.
 
 mod circles;
 mod deps;
@@ -62,11 +63,11 @@ fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// What one rule found: how much it looked at, and what is wrong.
+/// The findings of one rule: how much it checked, and what is wrong.
 pub struct Findings {
-    /// The rule, and what it looked at, as in "links: 12 files".
+    /// The rule, and what it checked, as in "links: 12 files".
     looked_at: String,
-    /// One line for each thing that is wrong, with what would be right.
+    /// One line for each fault, with the correction.
     wrong: Vec<String>,
 }
 

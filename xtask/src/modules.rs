@@ -1,4 +1,5 @@
-//! Which file of a crate uses which: its module tree and the paths in it, read with `syn`. Code for tests is left out.
+//! Which file of a crate uses which: its module tree and the paths in it, parsed with `syn`. Test code is
+//! left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! How comments, documents and messages read: the width of comments, words that have a plain one, and tests named by "Checked by".
+//! Checks how comments, documents and messages read: the width of comments, words with a plain replacement,
+//! and tests named by "Checked by".
 
 use std::collections::BTreeSet;
 
@@ -84,7 +85,7 @@ fn odd(path: &str, text: &str) -> Vec<String> {
     found
 }
 
-/// Whether whole words stand in a line.
+/// Whether a line contains the phrase as whole words.
 fn has_words(line: &str, words: &str) -> bool {
     let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     line.match_indices(words).any(|(at, _)| {
@@ -123,7 +124,8 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Whether a name in backticks, in the file at `path`, exists: a file, a module, or a word of code such as a benchmark's name.
+    /// Whether a name in backticks, in the file at `path`, exists: a file, a module, or a word of code such as
+    /// a benchmark's name.
     fn has(&self, path: &str, named: &str) -> bool {
         let named = named.rsplit(' ').next().unwrap_or(named).trim_end_matches('/');
         if let Some(start) = named.strip_suffix('…') {

@@ -5,9 +5,10 @@
 //!
 //! # Where we differ, and why
 //! 1. `/` counts as `OR`: old packages write it, and crates.io documents that meaning.
-//! 2. A `WITH` exception belongs to the name: an allow list names `Apache-2.0 WITH LLVM-exception` as a whole.
+//! 2. A `WITH` exception belongs to the name: an allow list names `Apache-2.0 WITH LLVM-exception` as a
+//!    whole.
 
-/// Whether somebody who accepts only the `allowed` licences may use something under `expression`.
+/// Whether accepting only the `allowed` licences permits the use of something under `expression`.
 pub fn satisfied(expression: &str, allowed: &[String]) -> bool {
     let spaced = expression
         .replace('(', " ( ")

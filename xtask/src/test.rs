@@ -1,7 +1,8 @@
-//! Runs `cargo test`, shows what fails, and closes with one line of counts.
+//! Runs `cargo test`, shows what fails, and ends with one line of counts.
 //!
-//! Rust's test harness has no word for a test that could not run here. Ours print `skipped: REASON` and return; this runner takes them
-//! out of the passed ones and lists the reasons. On the CI machine none may be skipped.
+//! Rust's test harness cannot report a test that could not run here. Ours print `skipped: REASON` and return.
+//! This runner subtracts them from the passed ones and lists the reasons. On the CI machine none may be
+//! skipped.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};

@@ -1,4 +1,5 @@
-//! What a reader should not meet: a machine's own paths, unfinished work, tests that never run, and files too long to read.
+//! Finds what a reader should not meet: paths of one machine, unfinished work, tests that never run, and
+//! files too long to read.
 
 use crate::Findings;
 use crate::files::{ends_in, texts};

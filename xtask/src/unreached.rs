@@ -1,5 +1,5 @@
-//! What the engine can be told or can order and no world carries yet. ARCHITECTURE names each such part in one table; a part whose user
-//! has arrived must leave it.
+//! Parts of the engine that no world uses yet: facts it can be told and actions it can order. ARCHITECTURE
+//! lists each such part in one table. A part that is in use must leave the table.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::modules::{attributes, is_for_tests};
 const PAGE: &str = "ARCHITECTURE.md";
 /// The table is below this heading.
 const HEADING: &str = "## What no world carries yet";
-/// The crates that tell the engine what happens, and choose its policy.
+/// The crates that feed facts to the engine, and choose its policy.
 const WORLDS: &[&str] = &[
     "linux",
     "lab",
@@ -85,7 +85,8 @@ fn listed(page: &str) -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
-/// Every variant, as `Enum::Variant`, and every public module of `policy` that is used by its path, as `policy::module`.
+/// Every variant, as `Enum::Variant`, and every public module of `policy` that is used by its path, as
+/// `policy::module`.
 fn parts() -> anyhow::Result<BTreeSet<String>> {
     let (mut parts, mut exported) = (BTreeSet::new(), Exported::default());
     for (path, text) in texts(|path| path.starts_with("crates/policy/src/") && path.ends_with(".rs"))? {

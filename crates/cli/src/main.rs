@@ -1,4 +1,4 @@
-//! The command that people type: reads the command line, hands over to a verb, and turns what came of it into an exit code.
+//! The command that users type: parses the command line, runs a verb, and turns its result into an exit code.
 
 #![deny(clippy::print_stderr)]
 

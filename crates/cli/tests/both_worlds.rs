@@ -35,7 +35,7 @@ fn played(world: &str, scratch: &Scratch) -> Option<Value> {
     Some(run)
 }
 
-/// Of a typical tenth of a second: a machine that stands still for a while carries nothing in the meantime.
+/// The rate in a typical 100 ms: a machine that is paused for a while carries nothing meanwhile.
 fn goodput(run: &Value) -> f64 {
     let series = run["goodput_series"].as_array().unwrap();
     let mut bytes: Vec<u64> = series[SETTLED..]
@@ -187,6 +187,6 @@ fn what_the_models_allow_at_best_is_the_same_in_both_worlds() {
         "{}",
         sim.optimal_mbps
     );
-    // Over the cell, for at least so long as its tail.
+    // Over the cell, for at least as long as its tail.
     assert!(sim.energy_j > 12.0, "{}", sim.energy_j);
 }

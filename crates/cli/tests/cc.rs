@@ -188,7 +188,7 @@ fn a_loader_that_is_killed_leaves_nothing_behind() {
 /// The loopback is the first link of every namespace.
 const LOOPBACK: u32 = 1;
 
-/// Datagrams that somebody has read in the namespace.
+/// Datagrams that were read in the namespace.
 fn datagrams_read(netns: &Netns) -> u64 {
     // The namespace is the thread's, not the process's.
     let counters = netns.run(|| std::fs::read_to_string("/proc/thread-self/net/snmp"));
@@ -350,8 +350,8 @@ fn missing_rights_are_not_put_down_to_lockdown() {
     assert!(!said.contains("locked down"), "{said}");
 }
 
-/// What it stands for: a refusal in spite of all rights. That a locked-down kernel refuses at all cannot be shown here: there is no way back
-/// from lockdown but the next start.
+/// A refusal in spite of all rights stands in for lockdown. This cannot show that a locked-down kernel
+/// refuses: only a reboot ends lockdown.
 #[test]
 fn a_refusal_is_put_down_to_lockdown_where_the_kernel_is_locked_down() {
     if !is_root() {
@@ -415,7 +415,8 @@ fn give_up_rights(command: &mut Command) {
     unsafe { command.pre_exec(give_up) };
 }
 
-/// The kernel refuses every bpf(2) of the command, whatever its rights are: a filter of system calls (seccomp(2)) says EPERM.
+/// Makes the kernel refuse every bpf(2) of the command, whatever its rights: a filter of system calls
+/// (seccomp(2)) returns EPERM.
 fn refuse_bpf(command: &mut Command) {
     use std::os::unix::process::CommandExt as _;
     let step = |code: u32, jt: u8, jf: u8, k: u32| libc::sock_filter {

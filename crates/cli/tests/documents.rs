@@ -1,8 +1,10 @@
-//! The blocks of the documents that are marked `run` are run, as a reader would: `sudo` at hand or not needed, `slowhand` on the path.
+//! Runs the blocks of the documents that are marked `run`, as a reader would: `sudo` available or not needed,
+//! `slowhand` on the path.
 //!
-//! Scenarios are cut to a few seconds, and what they expect of a minute need not hold; everything else is as it is written. Blocks that are
-//! not marked are looked at by `src/documents`: `make demo`, `make test` and `make bench` run this very test or take too long for it, and
-//! `slowhand up` would look after the machine that tests it (`tests/host.rs` does that in a namespace).
+//! Scenarios are cut to a few seconds, so expectations about a minute need not hold. Everything else is as
+//! written. `src/documents` checks the blocks that are not marked. `make demo`, `make test` and `make bench`
+//! run this very test or take too long for it. `slowhand up` would manage the machine that tests it
+//! (`tests/host.rs` does that in a namespace).
 
 mod common;
 
@@ -14,7 +16,7 @@ use std::process::{Command, Stdio};
 /// Long enough for every link to be joined and used, and for what breaks to begin.
 const SECONDS: u32 = 8;
 
-/// A line of a block that is to be run, and where it stands.
+/// A line of a block to run, and its place.
 struct Line {
     place: String,
     command: String,

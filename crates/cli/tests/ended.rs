@@ -1,7 +1,7 @@
 //! However the program ends, nothing of it is left: `kill -9` at ten random moments, and Ctrl-C at any.
 //!
-//! Every namespace that a run had when it was ended has a witness. What slowhand could have left in the host's own namespace is compared
-//! with what was there before.
+//! Every namespace of a run has a witness when the run ends. The state that slowhand could have left in the
+//! host's own namespace is compared with the state before the run.
 
 mod common;
 #[path = "../../lab/tests/witness/mod.rs"]
@@ -57,7 +57,7 @@ struct Host {
     scratch: Scratch,
     /// Witnesses are watched from here.
     home: Rtnl,
-    /// Tells our programs from everybody else's: they sleep for so long.
+    /// Tells our programs from everybody else's: how long they sleep.
     nap: String,
     before: String,
 }
@@ -109,8 +109,8 @@ impl Host {
     }
 }
 
-/// Everything that slowhand can put into a host's own namespace, as the host's own tools say. Links, routes and rules of other programs
-/// are left out, so that a busy host passes.
+/// Everything that slowhand can put into a host's own namespace, as the host's own tools report it. Links,
+/// routes and rules of other programs are left out, so that a busy host passes.
 fn state() -> String {
     let commands = [
         "ip -o link show type tun",
@@ -142,7 +142,7 @@ fn signal(child: &Child, signal: Signal) {
     kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
 }
 
-/// Lets the program run for a while and then stand still.
+/// Lets the program run for a while and then pauses it.
 fn stopped(child: &Child, after: Duration, home: &mut Rtnl) -> Witnesses {
     std::thread::sleep(after);
     stand_still(child);

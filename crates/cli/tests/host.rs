@@ -266,7 +266,7 @@ fn a_wrong_configuration_changes_nothing() {
     assert_eq!(host.state(), before);
 }
 
-/// From the next start on servers are told how signals go, with the key in this file.
+/// From the next start the daemon reports signals to servers, with the key in this file.
 fn ask_for_reports(host: &Host, key_file: &Path) {
     let additions = host.root.join("conf.d");
     std::fs::create_dir_all(&additions).unwrap();
@@ -370,7 +370,8 @@ fn connections_are_sent_with_the_asked_controller_until_the_daemon_ends() {
     assert_eq!(default(), before);
 }
 
-/// What the subflows of the only connection are sent with, by `status`; `None` before there are any of which it is known.
+/// The congestion controllers that send on the only connection's subflows, by `status`; `None` until some are
+/// known.
 fn sent_with(host: &Host) -> Option<Vec<String>> {
     let status = host.json("status");
     let subflows = status["connections"][0]["subflows"].as_array()?;

@@ -219,7 +219,7 @@ fn a_user_who_is_not_root_is_told_so() {
         return;
     }
     let quick = Quick::new("nobody");
-    // Wherever it was built, nobody may run it from here.
+    // A copy that the user `nobody` may run, wherever the original was built.
     let program = quick.0.path("slowhand");
     copied(Path::new(env!("CARGO_BIN_EXE_slowhand")), &program);
     copied(&daemon(), &quick.0.path("slowhandd"));

@@ -1,5 +1,5 @@
-//! `play --record` and `replay` as a user runs them: what was recorded replays identically, a difference ends with 1 and is shown, and
-//! what is no recording is refused.
+//! `play --record` and `replay` as a user runs them. A recording replays identically, a difference is shown
+//! and ends with exit code 1, and a file that is no recording is refused.
 
 mod common;
 

@@ -8,7 +8,7 @@ use std::io::Read as _;
 use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::process::Command;
 
-/// A pseudo-terminal of so many columns: the side that reads what is shown, and the one that a program has.
+/// A pseudo-terminal with this many columns: the side that reads the output, and the program's side.
 fn terminal(columns: u16) -> (File, OwnedFd) {
     let size = libc::winsize {
         ws_row: 24,
@@ -40,7 +40,7 @@ fn shown(mut command: Command, columns: u16) -> String {
     // Its ends in this process are gone, so that reading ends with the program.
     drop(command);
     let mut text = Vec::new();
-    // A terminal that nobody has open any more is an error to whoever reads.
+    // Reading from a terminal that no program has open is an error.
     drop(reader.read_to_end(&mut text));
     child.wait().unwrap();
     String::from_utf8(text).unwrap().replace("\r\n", "\n")

@@ -1,4 +1,5 @@
-//! `play --world sim` and `papers` as a user runs them: no rights needed, one seed is one trace, what cannot be is refused before the run.
+//! `play --world sim` and `papers` as a user runs them: no rights needed, one seed is one trace, impossible
+//! requests are refused before the run.
 
 mod common;
 
@@ -157,7 +158,7 @@ fn rows(file: &Path) -> Vec<Value> {
         .collect()
 }
 
-/// Begins a sweep that takes minutes, and waits until its table has some rows.
+/// Starts a sweep that takes minutes, and waits until its table has some rows.
 fn sweep_under_way(scratch: &Scratch, more: &[&str]) -> Child {
     let table = scratch.path("t.jsonl");
     let mut command = program();
@@ -226,7 +227,7 @@ fn an_interrupted_parquet_table_has_the_finished_rows() {
     let table = scratch.path("t.parquet");
     let mut command = program();
     command.args(["play", SCENARIO, "--world", "sim", "--seeds", "0..5000"]);
-    // Rows of the trace tell when the first runs have ended.
+    // Rows of the trace show when the first runs have ended.
     let trace = scratch.path("t.trace");
     command.arg("--table").arg(&table).arg("--trace").arg(&trace);
     let child = command

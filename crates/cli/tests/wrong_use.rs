@@ -84,7 +84,7 @@ fn a_reader_that_leaves_is_no_failure() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
-/// As in `slowhand … 2>&1 | head`: what cannot be told any more changes nothing about how the program ends.
+/// As in `slowhand … 2>&1 | head`: a closed standard error does not change how the program ends.
 #[test]
 fn nobody_has_to_read_what_went_wrong() {
     let (reader, writer) = std::io::pipe().unwrap();

@@ -1,6 +1,7 @@
 //! Results as a table: many runs, one row each or one for each flow, for programs that analyse them.
 //!
-//! [`Table::json_lines`] writes one object a row, [`Table::parquet`] the columns; both hold the same values in the same order.
+//! [`Table::json_lines`] writes one object a row, [`Table::parquet`] writes columns. Both hold the same
+//! values in the same order.
 
 mod column;
 mod file;

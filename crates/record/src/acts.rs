@@ -1,8 +1,11 @@
-//! Actions as text, one line each. The text is ours, not `Debug`'s: it stays the same when types are renamed or moved, and when a note's
-//! reason is no longer a sentence in the action but a value that is put into words elsewhere.
+//! Actions as text, one line each.
 //!
-//! A line has the action's name and its numbers, in the units of the types: bytes, bits per second, nanoseconds, parts of 2³². A
-//! note's line has its verb, link and connection; its sentence is apart, so that sentences may be reworded while decisions stay.
+//! The text is our own format, not `Debug`'s. It stays the same when types are renamed or moved. It also
+//! stays the same when a note's reason becomes a value that is put into words elsewhere.
+//!
+//! A line has the action's name and its numbers, in the units of the types: bytes, bits per second,
+//! nanoseconds, parts of 2³². A note's line has its verb, link and connection. Its sentence is kept apart, so
+//! that sentences can be reworded while decisions stay the same.
 
 use policy::slot::{Occupant, Slot};
 use policy::{Action, Family, LinkId, Note, Outlook};
@@ -19,14 +22,14 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Takes in more bytes.
+    /// Adds bytes to the digest.
     pub fn add(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }
     }
 
-    /// Takes in a line.
+    /// Adds a line to the digest.
     pub fn add_line(&mut self, line: &str) {
         self.add(line.as_bytes());
         self.add(b"\n");
@@ -113,7 +116,7 @@ fn sentence(note: &Note) -> &str {
 /// The line of an action, without the sentence of a note.
 pub fn act(action: &Action) -> String {
     let mut line = String::new();
-    // A `String` takes whatever is written to it.
+    // Writing to a `String` cannot fail.
     let _ = write_act(&mut line, action);
     line
 }
@@ -178,7 +181,7 @@ fn write_act(line: &mut String, action: &Action) -> fmt::Result {
     }
 }
 
-/// Actions that bound queues, and outlooks.
+/// Actions that limit queues, and outlooks.
 fn write_bound(line: &mut String, action: &Action) -> fmt::Result {
     match action {
         Action::Window(conn, Some(ahead)) => {

@@ -1,8 +1,8 @@
-//! Values as bytes and back, without a word about their types in the file.
+//! Encodes values as bytes and decodes them; the file does not describe their types.
 //!
-//! [`structs!`] and [`enums!`] name every field and every variant: a field or a variant that is new to `policy` does not compile
-//! until it has its place here. Numbers of variants never change and are never used twice, so that old recordings stay readable;
-//! a new field needs a new [`crate::VERSION`].
+//! [`structs!`] and [`enums!`] name every field and every variant. A new field or variant of `policy` does
+//! not compile until it is added here. Numbers of variants never change and are never reused, so that old
+//! recordings stay readable. A new field needs a new [`crate::VERSION`].
 
 use crate::bytes::{self, Malformed, Reader};
 use std::time::Duration;
@@ -83,7 +83,7 @@ macro_rules! enums {
     )* };
 }
 
-/// Types that one number tells, with the functions that make the number and take it.
+/// Types encoded as one number, with the functions that convert to it and from it.
 macro_rules! numbers {
     ($($type:ty: $number:ty = $from:expr, $to:expr;)*) => { $(
         impl Codec for $type {

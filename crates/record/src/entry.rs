@@ -26,7 +26,7 @@ const ACTED: u8 = 4;
 /// Beside [`POLLED`]: the engine asks to be woken at another time than after the poll before.
 const WAKES: u8 = 8;
 
-/// How an empty poll's digests look, which are not in the file.
+/// The digests of an empty poll, which the file leaves out.
 pub(crate) fn nothing(wake_at: Option<Instant>) -> Polled {
     Acts::default().end(wake_at)
 }

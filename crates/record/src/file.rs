@@ -39,7 +39,7 @@ pub struct File<'a> {
 pub(crate) const CHECKSUM: usize = size_of::<u64>();
 
 impl<'a> File<'a> {
-    /// Reads the header, and sees that the file is whole.
+    /// Reads the header, and checks that the file is complete.
     ///
     /// # Errors
     /// When the bytes are not a whole recording of this format.
@@ -57,7 +57,7 @@ impl<'a> File<'a> {
         read
     }
 
-    /// The same of bytes without a checksum: what they say need not be what was written.
+    /// The same for bytes without a checksum, which may differ from what was written.
     ///
     /// # Errors
     /// When the header cannot be read.

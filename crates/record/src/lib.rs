@@ -1,7 +1,8 @@
-//! Recordings of an engine: what it was told, when, and what it asked for; and their replay.
+//! Recordings of an engine and their replay: what the engine was told and when, and what it asked for.
 //!
-//! A recording has no wall time and no word about the world that made it: an engine that is told the same at the same times must ask for
-//! the same. So a change that must not alter decisions is checked by replaying recordings that were made before it.
+//! A recording has no wall-clock time and says nothing about the world that made it. An engine that is told
+//! the same at the same times must ask for the same. So replaying older recordings checks that a change does
+//! not alter decisions.
 //!
 //! | file | concern |
 //! |---|---|
@@ -14,8 +15,8 @@
 //! | `of_test` | recordings of engines in tests |
 //!
 //! # The format
-//! [`MAGIC`], then the header, entries, and an end mark and a checksum (FNV-1a, 64 bits) of all bytes before it.
-//! Numbers are LEB128; times are differences from the entry before, in nanoseconds.
+//! [`MAGIC`], then the header, the entries, an end mark, and a checksum (FNV-1a, 64 bits) of all bytes before
+//! it. Numbers are LEB128. Times are differences from the previous entry, in nanoseconds.
 //!
 //! # Checked by
 //! `tests/golden.rs` (the recordings in `golden/record`), `tests` (any fact, any damage).

@@ -10,7 +10,8 @@ use std::{env, thread};
 const FOLDER: &str = "SLOWHAND_RECORD";
 
 impl Recording {
-    /// For a test's engine: into the directory that `SLOWHAND_RECORD` names, in a file named after the test; `None` without it.
+    /// Records a test's engine into the directory that `SLOWHAND_RECORD` names, in a file named after the
+    /// test. `None` if it is not set.
     ///
     /// # Panics
     /// When no file can be made there.

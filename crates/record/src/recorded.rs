@@ -13,7 +13,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// An engine that knows of no link yet, recorded from its first call on if that is asked for.
+    /// Makes an engine that knows no link yet. If there is a `recording`, it starts with the first call.
     pub fn new(config: Config, recording: Option<Recording>) -> Self {
         let recorder = recording.map(|recording| {
             let header = Header {

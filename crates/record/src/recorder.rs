@@ -16,7 +16,8 @@ pub struct Recording {
     pub about: String,
     /// The seed of the run.
     pub seed: Option<u64>,
-    /// Whether to keep actions as text, which shows differences and takes most of a file; digests are always kept.
+    /// Whether to keep actions as text, which shows differences and takes up most of a file. Digests are
+    /// always kept.
     pub texts: bool,
     /// Where it goes. Called on the engine's thread, once for each call of the engine: must not wait.
     pub out: Box<dyn Write + Send>,
@@ -35,7 +36,7 @@ impl fmt::Debug for Recording {
 pub struct Buffer(Arc<Mutex<Vec<u8>>>);
 
 impl Buffer {
-    /// What was written, which is forgotten.
+    /// Takes what was written, and leaves the buffer empty.
     pub fn take(&self) -> Vec<u8> {
         mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -119,7 +120,7 @@ impl Recorder {
         self.acts.add(action);
     }
 
-    /// The engine asks for nothing more, and to be woken then.
+    /// The engine has no more actions, and asks to be woken then.
     pub fn polled(&mut self, wake_at: Option<Instant>) {
         if self.owes_poll || !self.acts.is_empty() {
             let acts = mem::replace(&mut self.acts, Acts::new(self.texts));
@@ -155,7 +156,7 @@ impl Drop for Recorder {
         self.sum.add(&self.bytes);
         self.bytes.extend_from_slice(&self.sum.get().to_le_bytes());
         if !self.failed {
-            // A file without its end is found out when it is read.
+            // Reading detects a file without its end.
             let _ = self.out.write_all(&self.bytes).and_then(|()| self.out.flush());
         }
     }

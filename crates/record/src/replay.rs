@@ -1,4 +1,4 @@
-//! Tells an engine of today what a recording holds, and compares what it asks for.
+//! Replays a recording into today's engine, and compares what the engine asks for.
 
 use crate::acts::{Acts, Polled};
 use crate::entry::Entry;
@@ -8,12 +8,12 @@ use policy::Engine;
 use std::fmt;
 use units::Instant;
 
-/// What came of a replay. It ends at the first difference in actions.
+/// The result of a replay, which ends at the first difference in actions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replayed {
-    /// Calls that were made.
+    /// Number of calls made.
     pub calls: u64,
-    /// Actions that came of them, of which all but those of a difference are identical.
+    /// Actions that resulted; all are identical but those of a difference.
     pub actions: u64,
     /// The first difference in what is done, or in when the engine asks to be woken.
     pub acts: Option<Difference>,
@@ -79,7 +79,8 @@ pub fn replay(bytes: &[u8]) -> Result<Replayed, ReadError> {
     follow(&File::read(bytes)?, &mut |_| ())
 }
 
-/// The recording with the sentences of today, whose actions should have been compared before: for tests after sentences were reworded.
+/// Rewrites the recording with today's sentences, for tests after sentences were reworded. Compare the
+/// actions first.
 ///
 /// # Errors
 /// As of [`replay`].

@@ -279,7 +279,7 @@ proptest! {
         prop_assert!(File::read(&damaged).is_err());
     }
 
-    /// Also where a checksum would be right: whoever makes a file can make that too.
+    /// Also with a correct checksum: whoever forges a file can forge that, too.
     #[test]
     fn no_bytes_make_reading_panic_or_grow(flips in prop::collection::vec((16usize..20_000, any::<u8>()), 1..6)) {
         let mut bytes = recording(5, true);

@@ -1,5 +1,5 @@
-//! The recordings in `golden/record` replay identically, and a replay notices what differs. Together they have every kind of fact,
-//! every policy, every action and every verb.
+//! The recordings in `golden/record` replay identically, and a replay notices differences. Together they
+//! cover every kind of fact, every policy, every action and every verb.
 
 use policy::{Input, LinkEvent, Verb};
 use record::{Buffer, Entry, File, Recorder, kind, kinds, replay};

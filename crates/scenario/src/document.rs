@@ -1,13 +1,13 @@
-//! A TOML document as a tree in which everything knows where it stands.
+//! A TOML document as a tree in which every node knows its place in the text.
 //!
-//! Entries keep the order of the file, because the order of the links names them (`LinkId` in `links` is the index of a link in
-//! the plan).
+//! Entries keep the order of the file, because the order of the links names them: `LinkId` in `links` is the
+//! index of a link in the plan.
 
 use crate::source::{At, Problem, Sources};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Node {
     pub value: Value,
@@ -28,7 +28,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// What it is, for people.
+    /// What it is, in words.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "text",
@@ -67,7 +67,8 @@ impl Table {
     }
 }
 
-/// Reads the text of source number `source`. Of text that is not TOML the first mistake is told: what is wrong behind it is often its doing.
+/// Parses the text of source number `source`. If it is not TOML, only the first error is reported: later ones
+/// are often caused by it.
 pub(crate) fn parse(sources: &Sources, source: usize, text: &str) -> Result<Node, Problem> {
     let (document, errors) = DeTable::parse_recoverable(text);
     let place = |error: &&toml::de::Error| error.span().map_or(text.len(), |span| span.start);

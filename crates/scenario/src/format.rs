@@ -1,7 +1,8 @@
-//! Which format a file really has, where it is not the one that it should have.
+//! Detects which format a file really has when it is not the expected one.
 //!
 //! # Sources
-//! - Magic numbers: RFC 1952 (gzip), RFC 8878 (zstd), the XZ, ZIP and bzip2 formats, pcap and pcapng (draft-ietf-opsawg-pcapng).
+//! - Magic numbers: RFC 1952 (gzip), RFC 8878 (zstd), the XZ, ZIP and bzip2 formats, pcap and pcapng
+//!   (draft-ietf-opsawg-pcapng).
 
 use std::fmt;
 

@@ -1,10 +1,10 @@
-//! Whether what must hold holds, decided on numbers alone.
+//! Judges a plan's expectations by the numbers of its runs alone.
 
 use crate::plan::{Condition, Expectation, Plan, Times};
 use std::fmt;
 use trace::{Flow, PolicyName, Run};
 
-/// What became of one condition.
+/// The outcome of one condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// It holds.
@@ -26,7 +26,7 @@ pub struct Verdict {
     pub wanted: String,
     /// What was measured, in words; empty if nothing was.
     pub measured: String,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
@@ -50,8 +50,8 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Judges all expectations of a plan on the runs of one comparison; several seeds are judged one by one. A condition whose runs
-/// did not take place is [`Outcome::NotRun`].
+/// Judges all expectations of a plan on the runs of one comparison, each seed by itself. A condition whose
+/// runs did not take place is [`Outcome::NotRun`].
 pub fn judge(plan: &Plan, runs: &[Run]) -> Vec<Verdict> {
     let mut seeds: Vec<u64> = runs.iter().map(|run| run.seed).collect();
     seeds.sort_unstable();
@@ -156,8 +156,8 @@ fn flows<'r>(run: &'r Run, name: Option<&str>) -> Option<Vec<&'r Flow>> {
     (!chosen.is_empty()).then_some(chosen)
 }
 
-/// Of what moved nothing nothing holds: it had no stall, broke no byte, and is as good as another that moved nothing. What must hold of each flow
-/// fails with any of them, what is about their sum with all of them.
+/// Fails conditions on flows that moved nothing: such a flow has no stall and no broken byte, and equals any
+/// other idle flow. A condition on each flow fails if any flow is idle, one on their sum if all are.
 fn moved_nothing(flows: &[&Flow], condition: &Condition) -> Option<Finding> {
     let of_each = match condition {
         Condition::Intact

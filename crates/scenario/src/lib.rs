@@ -1,16 +1,16 @@
 //! Scenarios: what should happen, from TOML to a typed [`Plan`].
 //!
-//! [`load()`] reads a file; whatever is wrong with it is told with file, line and column, and with what would be right. Nothing
-//! is taken on trust: unknown keys, numbers out of bounds, names that lead nowhere and broken rate traces are all refused, all
-//! in one pass. [`Setting`]s from a command line are read by the same rules.
+//! [`load()`] reads a file. It reports whatever is wrong with file, line and column, and says what would be
+//! right. Nothing is trusted: it refuses unknown keys, numbers out of range, unresolved names and broken rate
+//! traces, all in one pass. [`Setting`]s from a command line are read by the same rules.
 //!
-//! The plan knows nothing of the worlds that play it. It answers what they ask in the run's own time: where a
-//! [`Walker`] is, what the faults do ([`Plan::timeline`]), where a cell has no coverage ([`Holes::drawn`]), and at the end
-//! [`judge()`] says whether what must hold holds.
+//! The plan does not know the worlds that play it. It answers their questions in the run's own time: where a
+//! [`Walker`] is, what the faults do ([`Plan::timeline`]), and where a cell has no coverage
+//! ([`Holes::drawn`]). At the end [`judge()`] says whether the expectations are met.
 //!
-//! [`models`] has it in the words of `links`, which every world plays it with.
+//! [`models`] translates the plan into the types of `links`, which every world uses to play it.
 //!
-//! What a world has no use for it refuses with the same places: [`Spots`] keeps them beside the plan.
+//! A world refuses what it cannot use, with the same places: [`Spots`] keeps them beside the plan.
 //!
 //! `scenarios/README.md` lists every key with its unit, its default and where the default comes from.
 

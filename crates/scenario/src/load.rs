@@ -30,7 +30,7 @@ pub enum LoadError {
         /// The file.
         path: PathBuf,
     },
-    /// What it says is wrong.
+    /// Its content is wrong.
     #[error(transparent)]
     Bad(#[from] Problems),
 }
@@ -66,7 +66,8 @@ impl ScenarioFile {
         })
     }
 
-    /// The plan. Trace files in it are looked up from its directory. Settings replace what the file says, in their order.
+    /// The plan. Trace files in it are resolved relative to its directory. Settings replace values of the
+    /// file, in their order.
     pub fn plan(&self, settings: &[Setting]) -> Result<Plan, Problems> {
         let directory = self.path.parent().unwrap_or(Path::new(""));
         parse(&self.path.to_string_lossy(), &self.content, settings, &|file| {
@@ -80,7 +81,8 @@ pub fn load(path: &Path, settings: &[Setting]) -> Result<Plan, LoadError> {
     Ok(ScenarioFile::read(path)?.plan(settings)?)
 }
 
-/// Reads the bytes of a scenario file called `name`; `files` finds the trace files it names and says what to call them.
+/// Parses the bytes of a scenario file called `name`. `files` finds the trace files it names and says how to
+/// name them in messages.
 pub fn parse(name: &str, content: &[u8], settings: &[Setting], files: Files<'_>) -> Result<Plan, Problems> {
     let text = text_of(name, content).map_err(Problems::one)?;
     let mut sources = Sources::default();
@@ -103,7 +105,7 @@ pub fn parse(name: &str, content: &[u8], settings: &[Setting], files: Files<'_>)
     }
 }
 
-/// The text of a scenario, or why it is none.
+/// The text of a scenario, or why it is not one.
 fn text_of<'c>(name: &str, content: &'c [u8]) -> Result<&'c str, Problem> {
     if let Some(format) = Format::of(content) {
         let remedy = format.remedy("a scenario, which is TOML");
@@ -153,8 +155,8 @@ fn read_beside(directory: &Path, file: &str) -> io::Result<(String, Vec<u8>)> {
     Ok((path.to_string_lossy().into_owned(), content))
 }
 
-/// The content of a file or a pipe, and one byte more than `most` where there is more: what metadata say of a length is no limit.
-/// Devices are not opened, which may do something by itself.
+/// Reads a file or a pipe, up to one byte more than `most`: the length in its metadata is no limit. Devices
+/// are not opened, because opening one may have an effect.
 fn read_up_to(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let kind = std::fs::metadata(path)?.file_type();
     if kind.is_char_device() || kind.is_block_device() || kind.is_socket() {

@@ -1,14 +1,16 @@
 //! Rate traces in the format of Mahimahi.
 //!
-//! One line for each delivery opportunity of one packet (1,500 bytes): whole milliseconds since the start, never decreasing. After
-//! the last one the trace begins again, so that the last line is also its period.
+//! One line for each delivery opportunity of one packet (1,500 bytes): whole milliseconds since the start,
+//! never decreasing. After the last one the trace restarts, so the last line is also its period.
 //!
 //! # Sources
-//! - Netravali et al.: Mahimahi, USENIX ATC 2015, and `mm-link(1)`: the format; an opportunity that finds no packet is wasted.
+//! - Netravali et al.: Mahimahi, USENIX ATC 2015, and `mm-link(1)`: the format; an opportunity that finds no
+//!   packet is wasted.
 //!
 //! # Where we differ, and why
 //! 1. An empty line or a trace without time is refused: in a scenario it is a broken file, not a dead link.
-//! 2. An opportunity carries 1,500 bytes, the packet of our links; Mahimahi's own packets are 1,504 with its framing.
+//! 2. An opportunity carries 1,500 bytes, the packet of our links; Mahimahi's own packets are 1,504 with its
+//!    framing.
 
 mod shape;
 
@@ -31,7 +33,8 @@ pub struct RateTrace {
 }
 
 impl RateTrace {
-    /// Reads the content of the file called `name` in messages; `path` is how the scenario calls it. Messages show nothing of the content.
+    /// Parses the content of the file called `name` in messages; `path` is its name in the scenario. Messages
+    /// show none of the content.
     pub(crate) fn parse(name: &str, path: &str, content: &[u8]) -> Result<Self, Problem> {
         let at_line = |line: usize, wrong: Wrong| Problem::at_line(name, line, wrong.what, wrong.instead);
         if let Some(format) = Format::of(content) {

@@ -45,7 +45,8 @@ impl Quantity {
     pub const M_PER_S: Self = Self::new("m/s", 1e3, 0.01, 200.0);
     /// Transmit power in dBm, counted in mBm: up to what the most generous regulator allows.
     pub const DBM: Self = Self::new("dBm", 100.0, -30.0, 36.0);
-    /// A power that receivers sense in dBm, counted in mBm: from under the noise of a channel to beside the sender.
+    /// A power that receivers sense in dBm, counted in mBm: from below a channel's noise to the power beside
+    /// the sender.
     pub const SENSED_DBM: Self = Self::new("dBm", 100.0, -110.0, 0.0);
     /// What a signal must exceed others by in dB, counted in hundredths.
     pub const MARGIN_DB: Self = Self::new("dB", 100.0, 0.0, 60.0);

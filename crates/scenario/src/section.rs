@@ -1,8 +1,9 @@
-//! Reading tables: typed values, with a problem noted for everything that is not as it must be.
+//! Reads tables into typed values, and notes a problem for everything that is wrong.
 //!
-//! A [`Section`] is one table of the file. Each getter notes the key as known; [`Section::finish`] then refuses what nobody
-//! asked for. A getter that finds something wrong says so in the [`Log`] and answers `None`, so that one pass over a file
-//! finds all that is wrong with it; a plan is handed out only if the log is empty.
+//! A [`Section`] is one table of the file. Each getter notes the key as known; [`Section::finish`] then
+//! refuses the keys that nobody asked for. A getter that finds something wrong says so in the [`Log`] and
+//! returns `None`, so one pass over a file finds all of its problems. A plan is returned only if the log is
+//! empty.
 
 use crate::document::{Entry, Node, Table, Value};
 use crate::quantity::Quantity;
@@ -13,7 +14,7 @@ use std::collections::BTreeSet;
 use trace::Spot;
 use units::Duration;
 
-/// What has been found wrong so far.
+/// The problems found so far.
 #[derive(Debug)]
 pub(crate) struct Log<'s> {
     sources: &'s Sources,
@@ -42,18 +43,19 @@ impl<'s> Log<'s> {
         self.found.borrow_mut().push((at, problem));
     }
 
-    /// What a place in the texts is to people.
+    /// A place in the texts as users see it.
     pub fn spot(&self, at: At) -> Spot {
         self.sources.spot(at)
     }
 
-    /// Every key that anybody asked for.
+    /// Every key that a getter asked for.
     #[cfg(test)]
     pub fn keys(&self) -> BTreeSet<&'static str> {
         self.keys.borrow().clone()
     }
 
-    /// Says of a thing that a setting made, and that lacks something, that it was not there before: most likely its name is wrong.
+    /// Replaces problems of an incomplete thing that a setting made: the thing did not exist, so most likely
+    /// its name is wrong.
     pub fn explain(&self, made: Vec<(At, Problem)>) {
         let mut found = self.found.borrow_mut();
         for (at, problem) in made {
@@ -65,7 +67,8 @@ impl<'s> Log<'s> {
         }
     }
 
-    /// All of it, in the order of the file, and each once: two readers may have looked at one value, and two keys may lead to one file.
+    /// All problems in the order of the file, each once: two readers may have read one value, and two keys
+    /// may lead to one file.
     pub fn into_problems(self) -> Vec<Problem> {
         let mut found = self.found.into_inner();
         found.sort_by_key(|(at, _)| *at);
@@ -87,7 +90,7 @@ pub(crate) struct Section<'d> {
     pub at: At,
     /// What it is, as messages call it: `access point "ap1"`.
     pub what: String,
-    /// `None`: something else stands where the table should be, which has been noted.
+    /// `None`: the value is no table, which has been noted.
     table: Option<&'d Table>,
     known: RefCell<Vec<&'static str>>,
 }
@@ -130,7 +133,7 @@ impl<'d> Section<'d> {
         self.entry(key).is_some()
     }
 
-    /// Where the key's value stands, or the table if there is none.
+    /// The place of the key's value, or of the table if there is none.
     pub fn place_of(&self, key: &'static str) -> At {
         self.entry(key).map_or(self.at, |entry| entry.node.at)
     }
@@ -170,7 +173,7 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// Refuses every key that nobody asked for, and what else has been told it is known.
+    /// Refuses every key that no getter asked for; the message suggests a known one or lists them.
     pub fn finish(&self) {
         let known = self.known.borrow();
         self.log.keys.borrow_mut().extend(known.iter());

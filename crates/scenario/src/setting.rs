@@ -1,7 +1,7 @@
 //! `--set KEY=V,V…`: values from the command line that replace those of the file.
 //!
-//! A key is a dotted path as in TOML: `cells.lte.rate_mbps`, `faults.0.at_s` (lists are counted from 0). A value is TOML, or a
-//! bare word that stands for text. Several values, separated by commas, are several runs.
+//! A key is a dotted path as in TOML: `cells.lte.rate_mbps`, `faults.0.at_s` (lists are counted from 0). A
+//! value is TOML, or a bare word that stands for text. Several values, separated by commas, are several runs.
 
 use crate::document::{self, Entry, Node, Table, Value};
 use crate::source::{At, Problem, Sources};
@@ -87,8 +87,8 @@ impl Setting {
         }
     }
 
-    /// Puts the value into the document, and tables where the key needs some. Named things and items of lists that it made are told with
-    /// what to say should they lack something.
+    /// Puts the value into the document, and makes tables where the key needs them. If it made a named thing
+    /// or a list item, it returns the problem to report in case that is incomplete.
     pub(crate) fn apply(
         &self,
         sources: &mut Sources,
@@ -224,7 +224,8 @@ fn insert(
     let next = match &mut node.value {
         Value::Table(table) if depth == 0 => step(table, first, rest, nowhere)?,
         Value::Table(table) => step(table, first, rest, |table, part| {
-            // Of `place.fading.…` the table that is made is no thing that could be called wrongly: reading judges its key.
+            // A table made for `place.fading.…` has no name that could be wrong: reading the plan judges its
+            // key.
             if depth == 1 && NAMED.contains(&part.above) {
                 *made = Some(nothing_there(table, part));
             }
@@ -242,7 +243,8 @@ fn insert(
     insert(next, rest, value, depth + 1, made)
 }
 
-/// The value under `part`. If it is not there it is made: reading the plan will judge it. `missing` may object where more of the key follows.
+/// The value under `part`. If it is missing, it is made, and reading the plan will judge it. `missing` may
+/// object if the key has more parts.
 fn step<'t>(
     table: &'t mut Table,
     part: &Part<'_>,

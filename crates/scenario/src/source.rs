@@ -14,20 +14,20 @@ pub(crate) struct At {
     pub end: usize,
 }
 
-/// The texts, each with the name a person knows it by: the scenario file, then what `--set` adds.
+/// The texts, each with the name that users know: the scenario file, then what `--set` adds.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     texts: Vec<(String, String)>,
 }
 
 impl Sources {
-    /// Takes in a text; the number names it in [`At`].
+    /// Adds a text; the number names it in [`At`].
     pub fn add(&mut self, name: &str, text: &str) -> usize {
         self.texts.push((name.to_owned(), text.to_owned()));
         self.texts.len() - 1
     }
 
-    /// What that place is to people.
+    /// The place as users see it.
     pub fn spot(&self, at: At) -> Spot {
         let (name, text) = &self.texts[at.source];
         Spot::new(name, text, at.start..at.end)
@@ -67,7 +67,8 @@ impl Problem {
         }
     }
 
-    /// A problem with a line of a file whose content is not shown: a scenario may name any file, and who plays it may be root.
+    /// A problem with a line of a file whose content is not shown: a scenario may name any file, and its user
+    /// may be root.
     pub(crate) fn at_line(file: &str, line: usize, what: String, instead: String) -> Self {
         Self {
             spot: Spot::at_line(file, line),

@@ -1,4 +1,4 @@
-//! Where a scenario says what it says, for those who find later that they cannot play it.
+//! Places of a plan's things in the file, for worlds that find later that they cannot play them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,7 +19,7 @@ pub enum Thing<'n> {
     Medium,
 }
 
-/// Where a plan's things stand. What was added to the plan after it was read stands nowhere.
+/// The places of a plan's things. What was added to the plan after reading has none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Spots {
     file: String,
@@ -31,7 +31,7 @@ pub struct Spots {
 }
 
 impl Spots {
-    /// Of a file of that name, in which nothing stands yet.
+    /// For a file of that name, without any place yet.
     pub(crate) fn of(file: &str) -> Self {
         Self {
             file: file.to_owned(),
@@ -39,7 +39,7 @@ impl Spots {
         }
     }
 
-    /// Takes in where a thing stands.
+    /// Records the place of a thing.
     pub(crate) fn add(&mut self, thing: Thing<'_>, spot: Spot) {
         match thing {
             Thing::Link(name) => drop(self.links.insert(name.to_owned(), spot)),
@@ -50,7 +50,7 @@ impl Spots {
         }
     }
 
-    /// Where a thing stands.
+    /// The place of a thing.
     pub fn spot(&self, thing: Thing<'_>) -> Option<&Spot> {
         match thing {
             Thing::Link(name) => self.links.get(name),
@@ -65,7 +65,8 @@ impl Spots {
         }
     }
 
-    /// A message about a thing, or about the whole: with file, line and column, and the line; with the file alone where that is all that is known.
+    /// A message about a thing, or about the whole: with file, line, column and the line's text, or with the
+    /// file alone if that is all that is known.
     pub fn say(&self, thing: Option<Thing<'_>>, message: &dyn fmt::Display) -> String {
         match thing.and_then(|thing| self.spot(thing)) {
             Some(spot) => spot.report(message, None),

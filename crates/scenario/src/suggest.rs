@@ -1,7 +1,7 @@
 //! "Did you mean": the nearest of a few known words.
 
-/// The known word that `word` most likely stands for: the same word with its unit left off, or one within a third of its
-/// length in edits (insert, delete, replace, swap neighbours).
+/// The known word that `word` most likely stands for. Either the same word without its unit, or one within a
+/// third of its length in edits (insert, delete, replace, swap neighbours).
 pub(crate) fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
     let allowed = 1 + word.chars().count() / 4;
     let cost = |candidate: &str| match candidate.strip_prefix(word) {
@@ -26,8 +26,8 @@ pub(crate) fn one_of<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
     }
 }
 
-/// Longest part of a word that is compared, in characters. It is longer than any key, and bounds the cost of a
-/// file of one huge name.
+/// Longest part of a word that is compared, in characters. It is longer than any key, and limits the cost of
+/// a file with one huge name.
 const COMPARED: usize = 64;
 
 /// The first [`COMPARED`] characters.

@@ -1,17 +1,20 @@
 //! Synthetic cellular rate traces: a rate that wanders, and outages.
 //!
 //! # Sources
-//! - Winstein, Sivaraman, Balakrishnan: Stochastic forecasts achieve high throughput and low delay over cellular networks
-//!   (Sprout, NSDI 2013), §3.1: deliveries are a Poisson process whose rate is in Brownian motion with 200 packets/s/√s,
-//!   looked at every 20 ms, at most 1,000 packets/s; a rate of zero is sticky, and is left once a second in the mean.
+//! - Winstein, Sivaraman, Balakrishnan: Stochastic forecasts achieve high throughput and low delay over
+//!   cellular networks (Sprout, NSDI 2013), §3.1: deliveries are a Poisson process whose rate is in Brownian
+//!   motion with 200 packets/s/√s, observed every 20 ms, at most 1,000 packets/s. A rate of zero is sticky,
+//!   and is left once a second on average.
 //! - 3GPP TS 36.211 §4.1 (LTE: subframes of 1 ms), TS 25.308 §5.2 (HSDPA: 2 ms).
 //!
 //! # Where we differ, and why
-//! 1. Outages may last a given time and begin as drawn ([`Outages::Drawn`]) instead of with the rate ([`Outages::AtZero`], the paper's), so
-//!    that a test knows what to find.
-//! 2. The rate is reflected at its bounds, so that a minute of it has the mean that they promise; the paper clips its forecast there.
-//! 3. A Poisson count is drawn as a row of trials of 50 µs, which needs no logarithm and is the same on every machine.
-//! 4. Places are in whole milliseconds, as Mahimahi's format has them.
+//! 1. Outages may last a given time and begin at random ([`Outages::Drawn`]), so that a test knows what to
+//!    find. The paper's begin with a rate of zero ([`Outages::AtZero`]).
+//! 2. The rate is reflected at its bounds, so that a minute of it has the mean that they promise. The paper
+//!    clips its forecast there.
+//! 3. A Poisson count is drawn as a series of trials of 50 µs, which needs no logarithm and is the same on
+//!    every machine.
+//! 4. Delivery times are in whole milliseconds, as in Mahimahi's format.
 //!
 //! # Checked by
 //! `tests`; `tests/shipped.rs`: mean, gaps and period; and that the shipped trace is what this makes.
@@ -48,7 +51,8 @@ pub enum Outages {
         /// From the end of one outage to the next: uniform between these.
         covered: (Duration, Duration),
     },
-    /// Whenever the rate has wandered to zero, the lower bound; how long it stays there is exponentially distributed with this mean.
+    /// An outage begins whenever the rate has wandered to its lower bound, zero. Its length is exponentially
+    /// distributed with this mean.
     AtZero(Duration),
 }
 

@@ -10,19 +10,19 @@ pub struct Happening {
     pub at: Duration,
     /// Which fault of the plan this belongs to.
     pub fault: usize,
-    /// What it befalls.
+    /// What it affects.
     pub whom: Whom,
     /// What happens.
     pub effect: Effect,
 }
 
-/// What a happening befalls.
+/// What a happening affects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whom {
     /// This link (an index in [`Plan::links`]).
     Link(usize),
-    /// The link that delivered most bytes in the last second, found when round number `round` of the fault begins; all happenings
-    /// of that fault and round befall the same one.
+    /// The link that delivered most bytes in the last second, chosen when round number `round` of the fault
+    /// begins. All events of that fault and round affect the same link.
     Busiest {
         /// The round of a repeated fault.
         round: u32,
@@ -32,9 +32,9 @@ pub enum Whom {
 /// What happens to a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// It drops everything without a sign, or no longer does.
+    /// It starts or stops dropping everything silently.
     Blackhole(bool),
-    /// It is gone and says so, or is back.
+    /// It goes down visibly, or comes back.
     Down(bool),
     /// Its bottleneck has this rate from now on.
     Rate {
@@ -53,9 +53,10 @@ pub enum Effect {
 const STEP: Duration = Duration::from_millis(100);
 
 impl Plan {
-    /// Everything that the faults do in a run with this seed, in the order of time; what would come after the end is left out.
+    /// All effects of the faults in a run with this seed, in the order of time; those after the end are left
+    /// out.
     ///
-    /// Where faults overlap on one link the later happening counts.
+    /// If faults overlap on one link, the later event counts.
     pub fn timeline(&self, seed: u64) -> Vec<Happening> {
         let mut all: Vec<Happening> = self
             .faults
@@ -130,7 +131,8 @@ fn begin(change: Change) -> Vec<(Duration, Effect)> {
     }
 }
 
-/// How a fault mends. The address changes before the link says that it is back, so that nobody sees the old one.
+/// How a fault ends. The address changes before the link reports that it is back, so that nobody sees the old
+/// one.
 fn end(change: Change, link: Option<&Link>) -> Vec<(Duration, Effect)> {
     let now = |effect| (Duration::ZERO, effect);
     match change {

@@ -6,7 +6,7 @@ use scenario::{Cell, LinkKind, RadioStates, Repeats};
 use sound::{edited, messages};
 use units::{Duration, Ratio};
 
-/// In place of the round-trip time, behind which more keys may stand.
+/// Replaces the round-trip time, after which more keys may follow.
 const RTT: &str = "rtt_ms = 60";
 
 fn cell(keys: &str) -> Cell {

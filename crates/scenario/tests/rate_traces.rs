@@ -1,4 +1,4 @@
-//! What is wrong with a rate trace is told by its line, and what it is instead by its format.
+//! Problems of a rate trace are reported by line; another file format is named.
 
 mod sound;
 

@@ -1,4 +1,5 @@
-//! What is refused, and the message for each: a table of small edits to a sound file. Datagrams: `datagrams.rs`.
+//! What is refused, and the message for each: a table of small edits to a valid file. Datagrams:
+//! `datagrams.rs`.
 
 mod sound;
 

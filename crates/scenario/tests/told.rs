@@ -1,4 +1,4 @@
-//! How problems are told, from files and from the command line.
+//! How problems are reported, from files and from the command line.
 
 mod sound;
 

@@ -1,11 +1,11 @@
-//! What a benchmark measured: the document of `bench --json`.
+//! Results of benchmarks: the document of `bench --json`.
 
 use crate::BenchSchema;
 use crate::words::words;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What `slowhand bench` says.
+/// The output of `slowhand bench`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct BenchDocument {
     /// Name and version of this format.
@@ -23,15 +23,15 @@ pub struct BenchRow {
     pub unit: String,
     /// Which way is good.
     pub better: Better,
-    /// The figure that is quoted.
+    /// The figure to quote.
     pub ours: Option<f64>,
     /// Median of the trials.
     pub p50: Option<f64>,
     /// Their 99th percentile.
     pub p99: Option<f64>,
-    /// The least.
+    /// The smallest.
     pub min: Option<f64>,
-    /// The most.
+    /// The largest.
     pub max: Option<f64>,
     /// How many trials.
     pub runs: u64,
@@ -39,11 +39,11 @@ pub struct BenchRow {
     pub peer: Option<String>,
     /// The peer's figure.
     pub theirs: Option<f64>,
-    /// Where that comes from.
+    /// Where the peer's figure comes from.
     pub theirs_from: TheirsFrom,
     /// Better than 1 is better than the peer.
     pub ratio: Option<f64>,
-    /// What only this benchmark has.
+    /// Fields that only this benchmark has.
     #[serde(flatten)]
     pub extra: BTreeMap<String, serde_json::Value>,
 }
@@ -121,7 +121,7 @@ words! {
         ThisRun = "this run",
         /// A stored figure, scaled by the calibration loop.
         Stored = "stored",
-        /// There is none.
+        /// No peer figure.
         None = "none",
     }
 }

@@ -1,11 +1,12 @@
-//! The row `tcp-best`: what a host with one plain TCP at a time could have had, if it always knew the best link.
+//! The row `tcp-best`: what a host with one plain TCP connection at a time could reach if it always knew the
+//! best link.
 //!
 //! # Sources
 //! - MobiArch '11, "Optimal TCP": per 10 s the best single path, no cost of switching.
 //!
 //! # Where we differ, and why
-//! 1. Counted from scenario time 0 with the holes before the first byte, so that every policy is measured by the same clock; only
-//!    whole windows count.
+//! 1. Windows are counted from scenario time 0 and include the gap before the first byte, so that every
+//!    policy is measured by the same clock. Only whole windows count.
 
 use crate::{Flow, PolicyName, Run, SERIES_BIN};
 use units::{Bytes, Duration};
@@ -15,10 +16,12 @@ pub const BEST_WINDOW: Duration = Duration::from_secs(10);
 
 const BINS_PER_WINDOW: usize = (BEST_WINDOW.as_nanos() / SERIES_BIN.as_nanos()) as usize;
 
-/// The computed run: for every whole [`BEST_WINDOW`] the most that any `tcp:<link>` run among `runs` moved in it.
+/// Computes the run: for every whole [`BEST_WINDOW`], the most that any `tcp:<link>` run among `runs` moved
+/// in it.
 ///
-/// All runs must be of one comparison with one seed. `None` without such a run, or if the shortest lasted no whole window.
-/// Stalls do not apply and are zero; `longest_stall_ms` of this row says nothing.
+/// All runs must belong to one comparison with one seed. `None` if there is no such run, or if the shortest
+/// one is not a whole window long. Stalls do not apply and are zero; `longest_stall_ms` of this row is
+/// meaningless.
 pub fn tcp_best(runs: &[Run]) -> Option<Run> {
     let singles: Vec<&Run> = runs
         .iter()
@@ -38,7 +41,8 @@ pub fn tcp_best(runs: &[Run]) -> Option<Run> {
     ))
 }
 
-/// Bytes of `run` over bytes of `best`, both within the whole windows that `best` covers. `None` if `best` moved nothing.
+/// Bytes of `run` divided by bytes of `best`, both within the whole windows that `best` covers. `None` if
+/// `best` moved nothing.
 pub fn versus_best(run: &Run, best: &Run) -> Option<f64> {
     let bins = best.goodput_series.len();
     let theirs: u64 = best.goodput_series.iter().sum();

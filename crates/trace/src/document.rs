@@ -1,4 +1,4 @@
-//! The name and version that every document carries: written always, and refused when it reads differently.
+//! Name and version of every document: always written, and refused when read with another value.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use std::borrow::Cow;
@@ -10,7 +10,7 @@ macro_rules! schema {
         pub struct $type;
 
         impl $type {
-            /// As it stands in the field `schema`.
+            /// The value of the field `schema`.
             pub const NAME: &'static str = $name;
         }
 

@@ -1,4 +1,4 @@
-//! What the engine calls the things that users name: policies, roles, kinds of link.
+//! Translates user-visible names into the engine's types: policies, roles, kinds of link.
 //!
 //! Written once, so that a name means the same in every world.
 
@@ -15,10 +15,10 @@ pub enum PolicyError {
     NoSuchLink {
         /// The name.
         link: String,
-        /// All that there are.
+        /// All links that exist.
         known: String,
     },
-    /// It comes out of other runs.
+    /// It is computed from other runs.
     #[error("policy `tcp-best` is computed from the runs of all `tcp:<link>`; run those")]
     Computed,
 }

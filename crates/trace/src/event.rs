@@ -30,8 +30,8 @@ impl Event {
     }
 }
 
-/// The kinds of event. Links and flows go by their names in the plan; connections by their MPTCP token, as `ip mptcp` shows
-/// them.
+/// The kinds of event. Links and flows are named as in the plan, connections by their MPTCP token, as `ip
+/// mptcp` shows them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum What {
@@ -44,27 +44,27 @@ pub enum What {
         /// Metres north.
         y_m: f64,
     },
-    /// The client hears an access point this loud.
+    /// The client receives an access point's beacons at this power.
     Signal {
         /// Which.
         link: String,
         /// Received power in dBm.
         dbm: f64,
     },
-    /// A link changed towards the client.
+    /// A link's state changed, as the client sees it.
     LinkState {
         /// Which.
         link: String,
         /// Its new state.
         state: LinkState,
     },
-    /// Something was broken or mended from outside.
+    /// A fault began or ended.
     Fault {
         /// Where.
         link: String,
         /// What, in a few words.
         fault: String,
-        /// Whether it has been seen to have its effect.
+        /// Whether its effect has been observed.
         applied: bool,
     },
     /// The engine decided.
@@ -91,7 +91,7 @@ pub enum What {
         /// Whether it is a backup now.
         backup: bool,
     },
-    /// Bytes a link has carried for a flow since the start, in the direction of the flow; sampled every 100 ms.
+    /// Bytes a link has carried for a flow since the start, in the flow's direction; sampled every 100 ms.
     PathBytes {
         /// Which flow.
         flow: String,
@@ -100,13 +100,14 @@ pub enum What {
         /// Cumulative.
         bytes: u64,
     },
-    /// How a link treats a flow's sender, whose end can be looked at; told with [`What::PathBytes`], and where only more was sent again.
+    /// A flow's sender on one link, where the sender can be observed. Reported with [`What::PathBytes`], and
+    /// when only `retransmits` has grown.
     PathSender {
         /// Which flow.
         flow: String,
         /// Which link.
         link: String,
-        /// Segments sent again since the start.
+        /// Retransmitted segments since the start.
         retransmits: u64,
         /// The smoothed round-trip time now, microseconds; 0 until one was measured.
         srtt_us: u64,
@@ -124,7 +125,7 @@ pub enum What {
         /// Cumulative.
         bytes: u64,
     },
-    /// Nothing arrived at the application for longer than [`crate::STALL_THRESHOLD`]; told when it ends.
+    /// Nothing arrived at the application for longer than [`crate::STALL_THRESHOLD`]; reported when it ends.
     Stall {
         /// Which flow.
         flow: String,
@@ -133,23 +134,24 @@ pub enum What {
         /// The first byte after it, or the end of the run.
         to_ns: u64,
     },
-    /// The client bounds how far ahead the sender may queue.
+    /// The client limits how much the sender may queue.
     Window {
         /// Of which connection.
         conn: u32,
-        /// The bound; absent when it is lifted.
+        /// The limit; absent when it is lifted.
         bytes: Option<u64>,
         /// Why, in a sentence with its numbers.
         why: String,
     },
-    /// Bytes the sender has assigned to subflows and not yet had acknowledged: known where the server can be looked at.
+    /// Bytes the sender has assigned to subflows and that are not yet acknowledged. Known where the server
+    /// can be observed.
     ServerQueue {
         /// Of which connection.
         conn: u32,
         /// How many.
         bytes: u64,
     },
-    /// Bytes received that wait for earlier ones.
+    /// Out-of-order bytes at the receiver.
     OutOfOrder {
         /// Of which connection.
         conn: u32,
@@ -158,14 +160,14 @@ pub enum What {
     },
     /// How late packets left the emulator, since the last such event.
     Lateness(LatenessUs),
-    /// The run is over; what came of it.
+    /// The run is over, with its result.
     RunEnd {
         /// Its row of the result.
         summary: Box<Run>,
     },
 }
 
-/// What a run was asked to be.
+/// The parameters of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunStart {
     /// The scenario's name.
@@ -197,7 +199,7 @@ pub struct LatenessUs {
 }
 
 words! {
-    /// What a link is towards the client, as a host's link layer would show it.
+    /// The state of a link, as a host's link layer would show it.
     LinkState is "link state" {
         /// No carrier.
         Down = "down",
@@ -213,7 +215,7 @@ words! {
 words! {
     /// What happened to a subflow.
     SubflowEvent is "subflow event" {
-        /// A join was asked for.
+        /// A join was requested.
         Requested = "requested",
         /// It carries data (or may, if it is a backup).
         Established = "established",

@@ -1,4 +1,4 @@
-//! How far ahead the sender had queued, how far it might, and what waited at the receiver: over a whole run.
+//! Means over a run of the sender's queue, its limit, and the receiver's out-of-order bytes.
 //!
 //! # Checked by
 //! `tests` below; in the lab, `world.rs`.

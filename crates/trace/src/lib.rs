@@ -1,18 +1,19 @@
 //! What happened: one schema for the lab, a real host and the simulator.
 //!
-//! A world tells a [`Recorder`] what happens while a run goes on ([`Event`]), and sums it up at the end ([`Run`]). Faces (the
-//! command line, the terminal view, the page) read only what is here. This room knows nothing of how anything was decided.
+//! A world reports what happens during a run to a [`Recorder`] ([`Event`]), and sums it up at the end
+//! ([`Run`]). Front ends (the command line, the terminal view, the page) read only this crate's types. This
+//! crate knows nothing of how decisions are made.
 //!
 //! - `names`: policies, roles, modes and worlds, spelled as users type them.
-//! - `engine`: the same names in the words of the engine.
+//! - `engine`: the same names as the engine's types.
 //! - `plan`: the scenario as flat records, enough to draw it.
 //! - `event`: the events, and the lines of a trace file.
 //! - `run`, `bench`, `papers`: the `--json` documents of `play`, `bench` and `papers`.
 //! - `meter`, `stall`: from bytes read at an application to goodput and stalls, by one definition.
 //! - `best`: the row `tcp-best`, which is computed from the `tcp:<link>` runs.
-//! - `view`: a comparison downsampled, as every face draws it.
+//! - `view`: a comparison downsampled, as every front end draws it.
 //! - `recorder`: writing and reading trace files (JSON Lines).
-//! - `shown`: text of others, as a terminal may see it.
+//! - `shown`: text from outside, made safe for a terminal.
 //! - `spot`: a place in a file, and a message about it.
 
 mod bench;

@@ -97,7 +97,8 @@ impl FlowMeter {
         &self.series
     }
 
-    /// The flow's entry in the result. Goodput counts from the start of the flow to its end (or to `now`, if it goes on).
+    /// The flow's entry in the result. Goodput counts from the start of the flow to its end, or to `now` if
+    /// it is still running.
     pub fn result(&self, now: Instant, intact: bool, paths: Vec<PathUse>) -> Flow {
         let end = self.ended.unwrap_or(now);
         Flow {

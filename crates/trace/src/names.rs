@@ -1,4 +1,4 @@
-//! The names that users type and every room must agree on.
+//! Names that users type and all crates agree on.
 
 use crate::words::words;
 use serde::{Deserialize, Serialize};
@@ -25,13 +25,13 @@ pub enum PolicyName {
     Mptcp,
     /// `mptcp` with loss estimation and ECN marking.
     Ecn,
-    /// All of ours.
+    /// All of slowhand's measures.
     Slowhand,
-    /// All of ours but the window.
+    /// All of slowhand's measures but the window.
     SlowhandNoWindow,
 }
 
-/// A policy name that means nothing.
+/// An invalid policy name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParsePolicyError {
     /// None of the names.

@@ -1,11 +1,11 @@
-//! What papers report and what ours comes to: the document of `papers --json`.
+//! Published results beside ours: the document of `papers --json`.
 
 use crate::PapersSchema;
 use crate::words::words;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What `slowhand papers` says.
+/// The output of `slowhand papers`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct PapersDocument {
     /// Name and version of this format.
@@ -14,7 +14,7 @@ pub struct PapersDocument {
     pub claims: Vec<Claim>,
     /// Ours beside the published points.
     pub figures: Vec<PaperFigure>,
-    /// Time it all took, in seconds.
+    /// Wall time of all of it, in seconds.
     pub wall_s: f64,
 }
 
@@ -42,7 +42,7 @@ pub struct Claim {
 words! {
     /// Kinds of claim.
     ClaimKind is "kind of claim" {
-        /// Who beats whom, where a curve turns.
+        /// A ranking, or where a curve turns.
         Order = "order",
         /// By how much.
         Ratio = "ratio",
@@ -58,9 +58,9 @@ pub struct PaperFigure {
     pub id: String,
     /// What it shows.
     pub title: String,
-    /// What goes to the right, with its unit.
+    /// Label of the horizontal axis, with its unit.
     pub x: String,
-    /// What goes up, with its unit.
+    /// Label of the vertical axis, with its unit.
     pub y: String,
     /// The curves.
     pub series: Vec<PaperSeries>,

@@ -107,12 +107,12 @@ pub struct Waypoint {
     pub y_m: f64,
 }
 
-/// Something that will break or mend.
+/// A fault that will happen, and may end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlanFault {
     /// Seconds since the start.
     pub t_s: f64,
-    /// The link it befalls.
+    /// The link it affects.
     pub link: String,
     /// What happens, in a few words ("drops everything", "is back").
     pub what: String,

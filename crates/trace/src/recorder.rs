@@ -1,7 +1,7 @@
 //! Trace files: JSON Lines, the first of which names the schema.
 //!
-//! One file holds any number of runs, one after another, each from its `run_start` to its `run_end`. Runs that go on side by side
-//! are recorded each by a [`Recorder`] of its own and written together when they are done.
+//! One file holds any number of runs in sequence, each from its `run_start` to its `run_end`. Each of several
+//! parallel runs has its own [`Recorder`]; their events are written together at the end.
 
 use crate::{Event, Run, RunStart, TraceSchema, What};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// What the run was asked to be.
+    /// The parameters of the run.
     pub fn start(&self) -> Option<&RunStart> {
         self.events.iter().find_map(|event| match &event.what {
             What::RunStart(start) => Some(&**start),
@@ -24,7 +24,7 @@ impl RunRecord {
         })
     }
 
-    /// What came of it.
+    /// The result.
     pub fn summary(&self) -> Option<&Run> {
         self.events.iter().rev().find_map(|event| match &event.what {
             What::RunEnd { summary } => Some(&**summary),
@@ -47,7 +47,8 @@ impl Recorder {
         Self::default()
     }
 
-    /// Keeps events in memory and writes them to `sink`, after the line that names the schema. Give it a buffered one.
+    /// Keeps events in memory and writes them to `sink`, after the line that names the schema. `sink` should
+    /// be buffered.
     pub fn with_sink(mut sink: impl Write + Send + 'static) -> io::Result<Self> {
         write_header(&mut sink)?;
         Ok(Self {
@@ -71,7 +72,7 @@ impl Recorder {
         &self.record
     }
 
-    /// Hands out the record, and the first error of the sink if it had one.
+    /// Returns the record, and the first error of the sink if it had one.
     pub fn finish(mut self) -> (RunRecord, io::Result<()>) {
         let flushed = self.sink.as_mut().map_or(Ok(()), |sink| sink.flush());
         (self.record, self.failed.map_or(flushed, Err))
@@ -112,7 +113,7 @@ pub fn event_line(event: &Event) -> String {
 
 fn line(value: &impl Serialize) -> String {
     let mut bytes = Vec::new();
-    // Our own types have no key that is no text, and a vector takes everything.
+    // Our own types have only text keys, and writing to a vector cannot fail.
     write_line(&mut bytes, value).expect("an event is JSON");
     String::from_utf8(bytes).expect("JSON is UTF-8")
 }

@@ -1,9 +1,9 @@
-//! What came of a run: the document of `play --json`.
+//! Results of runs: the document of `play --json`.
 
 use crate::{PlaySchema, PolicyName, World};
 use serde::{Deserialize, Serialize};
 
-/// What `slowhand play` says: one run per policy (and seed).
+/// The output of `slowhand play`: one run per policy (and seed).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlayDocument {
     /// Name and version of this format.
@@ -14,9 +14,9 @@ pub struct PlayDocument {
     pub world: World,
     /// The seed (the first one, when several were run).
     pub seed: u64,
-    /// One per policy and seed, in the order in which they were asked for.
+    /// One per policy and seed, in the order of the request.
     pub runs: Vec<Run>,
-    /// Time it all took, in seconds.
+    /// Wall time of all runs, in seconds.
     pub wall_s: f64,
 }
 
@@ -30,10 +30,10 @@ impl PlayDocument {
 /// One run of one policy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Who decided.
+    /// The policy.
     pub policy: PolicyName,
-    /// The sender's congestion controller; `null` where nothing is sent by TCP, as in virtual time. (Results of virtual time from before that
-    /// was told apart name the scenario's.)
+    /// The sender's congestion controller; `null` where TCP sends nothing, as in virtual time. (Older results
+    /// of virtual time name the scenario's controller.)
     #[serde(default)]
     pub cc: Option<String>,
     /// `stock` or `slowhand`.
@@ -46,11 +46,12 @@ pub struct Run {
     pub flows: Vec<Flow>,
     /// What its links did.
     pub links: Vec<LinkUse>,
-    /// What the client's radios spent on the data, in joules, by the figures of Huang et al. 2012 (one radio for each WiFi channel, a modem for each
-    /// cellular link, tails included); 0 where there is no radio.
+    /// Energy that the client's radios spent on the data, in joules, by the figures of Huang et al. 2012.
+    /// Counts one radio for each WiFi channel and one modem for each cellular link, tails included. 0 if
+    /// there is no radio.
     #[serde(default)]
     pub energy_j: f64,
-    /// What the models allow at best, in Mb/s; 0 where it is not known.
+    /// The most that the models allow, in Mb/s; 0 if unknown.
     #[serde(default)]
     pub optimal_mbps: f64,
     /// Bytes read by all applications together in each 100 ms since the start.
@@ -59,7 +60,7 @@ pub struct Run {
     /// What was queued at the server, how far ahead it might queue, and what waited at the client.
     #[serde(default, skip_serializing_if = "Levels::is_unknown")]
     pub levels: Levels,
-    /// What a reader must know to judge it ("repeated alone: the emulator was 1.4 ms late"); usually nothing.
+    /// Caveats of the result ("repeated alone: the emulator was 1.4 ms late"); usually none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -134,10 +135,10 @@ pub struct PathUse {
     pub link: String,
     /// Payload bytes, in the direction of the flow.
     pub bytes: u64,
-    /// Segments the sender sent again.
+    /// Segments the sender retransmitted.
     pub retransmits: u64,
-    /// Packets that arrived with congestion experienced, whoever marked them. Of those that the client itself marked on arrival, a flow is given
-    /// the share that it has of the link's bytes.
+    /// Packets that arrived with congestion experienced, whoever marked them. The client's own marks on
+    /// arrival are divided among flows by their share of the link's bytes.
     pub ce_marks: u64,
 }
 
@@ -156,22 +157,23 @@ pub struct LinkUse {
     pub collisions: u64,
     /// Share of the run in which it occupied its channel, 0 to 1.
     pub airtime_share: f64,
-    /// What the client marked of what arrived by it, if marks were ever asked for.
+    /// Marks on packets that arrived over it, if any were ever requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marks: Option<LinkMarks>,
-    /// What the client marked of what it sent over it, if marks were ever asked for.
+    /// Marks on packets sent over it, if any were ever requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_marks: Option<LinkMarks>,
 }
 
-/// Packets of a link that the client itself marked as having met congestion, before its TCP saw them or after its TCP sent them.
+/// Packets of a link that the client itself marked as having experienced congestion: before its TCP received
+/// them, or after its TCP sent them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkMarks {
     /// Packets that could be marked.
     pub ect: u64,
     /// Packets that could not, and were left alone.
     pub not_ect: u64,
-    /// Marks that were asked for.
+    /// Marks that were requested.
     pub asked: u64,
     /// Marks that were made.
     pub made: u64,
@@ -183,16 +185,16 @@ pub struct Levels {
     /// Assigned to subflows by the server and not acknowledged, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_queue_bytes: Option<u64>,
-    /// The client's bound on it, bytes.
+    /// The client's limit on it, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_bytes: Option<u64>,
-    /// Received and waiting for earlier bytes, bytes.
+    /// Out-of-order bytes at the client, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_bytes: Option<u64>,
 }
 
 impl Levels {
-    /// Whether nobody looked.
+    /// Whether none of them was sampled.
     pub fn is_unknown(&self) -> bool {
         *self == Self::default()
     }

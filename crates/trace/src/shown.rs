@@ -1,15 +1,15 @@
-//! Text of others on its way to a terminal: what files, interfaces and peers say is shown, and does nothing.
+//! Makes text from files, interfaces and peers safe to show on a terminal.
 //!
-//! Control characters move the cursor, change colours and titles, or begin a line that looks like one of ours. Marks of direction reorder
-//! what is read. All of them are shown as escapes; everything else is as it was.
+//! Control characters move the cursor, change colours and titles, or start a line that looks like ours.
+//! Bidirectional marks reorder the text. All of them are shown as escapes; everything else is unchanged.
 //!
 //! - [`Shown`]: one value in a sentence, a cell or a label. Line ends are escaped, too.
 //! - [`shown_lines`]: whole messages, whose line ends are ours.
-//! - [`shown_json`]: a JSON document with the same values, spelled without such characters.
+//! - [`shown_json`]: a JSON document with the same values, written without such characters.
 
 use std::fmt::{self, Write};
 
-/// A value of somebody else's, as a terminal may see it.
+/// A value from outside, safe to show on a terminal.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<T>(pub T);
 
@@ -26,7 +26,7 @@ pub fn shown_lines(message: impl fmt::Display) -> String {
         out: &mut out,
         keeps: Some('\n'),
     };
-    // A string takes everything; what cannot be displayed is shown up to there.
+    // Writing to a string cannot fail; a value that fails to display is shown up to there.
     let _ = write!(escaping, "{message}");
     out
 }
@@ -47,7 +47,7 @@ pub fn shown_json(document: &str) -> String {
     out
 }
 
-/// Whether a terminal shows it, and does nothing else.
+/// Whether a terminal only displays the character.
 pub fn is_shown(c: char) -> bool {
     let is_hidden = matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'

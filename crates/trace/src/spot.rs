@@ -48,7 +48,7 @@ const KEPT: usize = 400;
 const WIDTH: usize = 100;
 
 impl Spot {
-    /// Where `text[span]` is, whatever the span: one that leaves the text is at its end.
+    /// The place of `text[span]`; a span outside the text is placed at its end.
     pub fn new(file: &str, text: &str, span: Range<usize>) -> Self {
         let start = boundary(text, span.start);
         let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);

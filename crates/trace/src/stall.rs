@@ -1,8 +1,8 @@
 //! Stalls, by the one definition that every result uses.
 //!
-//! A stall is a gap of more than 100 ms between bytes read at the receiving application, from the first byte to the end of run or
-//! transfer; for requests from the request written to the reply complete. The time before the first byte of a transfer is not a
-//! stall but `first_byte_ms`.
+//! A stall is a gap of more than 100 ms between bytes read at the receiving application, from the first byte
+//! to the end of the run or transfer. For requests it is counted from the written request to the complete
+//! reply. The time before the first byte of a transfer is not a stall but `first_byte_ms`.
 
 use units::{Duration, Instant};
 
@@ -28,7 +28,7 @@ impl Stall {
     }
 }
 
-/// Told of every read of one flow, in order of time; finds the stalls.
+/// Finds the stalls of one flow from its reads, in order of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StallDetector {
     last: Option<Instant>,
@@ -64,7 +64,7 @@ impl StallDetector {
         self.close(from, now)
     }
 
-    /// Since when nothing has come, once that is a stall.
+    /// The time of the last read, once the gap since then is a stall.
     pub fn open_since(&self, now: Instant) -> Option<Instant> {
         self.last.filter(|last| now.since(*last) > STALL_THRESHOLD)
     }
@@ -84,7 +84,7 @@ impl StallDetector {
         self.longest
     }
 
-    /// All stalls together.
+    /// Sum of all stalls.
     pub const fn total(&self) -> Duration {
         self.total
     }

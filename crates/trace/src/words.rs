@@ -1,6 +1,6 @@
 //! Enums whose variants are words that users read and type.
 
-/// A word that is none of the valid ones.
+/// The error for an unknown word.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {what} `{found}`; valid: {valid}")]
 pub struct UnknownWord {
@@ -12,7 +12,8 @@ pub struct UnknownWord {
     pub valid: String,
 }
 
-/// An enum with one word per variant: `Display`, `FromStr` and serde all use that word, and a wrong one is told the right ones.
+/// Defines an enum with one word per variant, used by `Display`, `FromStr` and serde. The error for an
+/// unknown word lists the valid ones.
 macro_rules! words {
     (
         $(#[$meta:meta])* $name:ident is $what:literal {

@@ -1,4 +1,4 @@
-//! Judges one command of a document: does what it names exist, and is it understood?
+//! Checks one command of a document: it must be understood, and everything it names must exist.
 
 use std::path::Path;
 
@@ -10,7 +10,8 @@ use scenario::Setting;
 use crate::play;
 use crate::usage::{Usage, Verb};
 
-/// Programs of others that documents may tell a reader to run, and which `scripts/setup.sh` or the reader brings along.
+/// Programs of others that documents may tell a reader to run. `scripts/setup.sh` or the reader installs
+/// them.
 const OTHERS: [&str; 12] = [
     "git", "cd", "man", "curl", "mptcpize", "ip", "sysctl", "ss", "clang", "bpftool", "openssl", "install",
 ];
@@ -33,7 +34,8 @@ fn ours(root: &Path, words: &[String]) -> Result<(), String> {
     understood(Usage::try_parse_from(words))?.map_or(Ok(()), |usage| existing(root, &usage.verb, words))
 }
 
-/// What the words ask for; nothing for `--help` and the like, and for a verb that is only named, without what it needs.
+/// What the words ask for. `None` for `--help` and the like, and for a verb that is only named, without what
+/// it needs.
 fn understood<U>(parsed: Result<U, clap::Error>) -> Result<Option<U>, String> {
     match parsed {
         Ok(usage) => Ok(Some(usage)),
@@ -62,7 +64,7 @@ fn existing(root: &Path, verb: &Verb, words: &[String]) -> Result<(), String> {
     }
 }
 
-/// A scenario of ours. What begins at the root, or with a dot, is the reader's own.
+/// Whether it is a scenario of ours. A path that begins with a slash or a dot is the reader's own.
 fn is_of_repository(word: &str) -> bool {
     word.ends_with(".toml") && !word.starts_with(['/', '.'])
 }
@@ -88,7 +90,7 @@ fn playable(root: &Path, args: &play::Args) -> Result<(), String> {
     Ok(())
 }
 
-/// The targets that a Makefile offers: its first list. What follows is its own business.
+/// The targets that a Makefile offers: its first list. Later ones are internal.
 pub fn targets(makefile: &str) -> Vec<&str> {
     let list = makefile.lines().find_map(|line| line.strip_prefix(".PHONY:"));
     list.unwrap_or_default().split_whitespace().collect()

@@ -1,7 +1,8 @@
-//! What the documents say is true: every command in them is understood, and every name in them exists.
+//! What the documents say is true: the program understands every command in them, and every name in them
+//! exists.
 //!
-//! Looked at are all Markdown files of the repository and the systemd unit: fenced blocks of shell, and commands of ours between backquotes. Blocks
-//! marked `run` are run, too: `tests/documents.rs`.
+//! Covers all Markdown files of the repository and the systemd unit: fenced blocks of shell, and our commands
+//! between backquotes. Blocks marked `run` are run, too: `tests/documents.rs`.
 
 pub mod command;
 pub mod page;
@@ -28,7 +29,7 @@ fn section<'t>(text: &'t str, heading: &str) -> &'t str {
     rest.split("\n## ").next().unwrap_or(rest)
 }
 
-/// What stands between backquotes in the first cell of each row of the tables.
+/// The text between backquotes in the first cell of each table row.
 fn first_cells(text: &str) -> BTreeSet<String> {
     let cells = text
         .lines()
@@ -88,7 +89,8 @@ fn every_scenario_is_in_the_readme_and_in_the_list_of_scenarios() {
     );
 }
 
-/// The table of figures in the README has the benchmarks that say so, in their order, in the words of their declaration.
+/// The README's table of figures has the benchmarks that ask for it, in their order and in the words of their
+/// declaration.
 #[test]
 fn the_readme_quotes_benchmarks_as_they_are_declared() {
     let readme = read("README.md");

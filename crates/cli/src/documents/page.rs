@@ -57,7 +57,7 @@ fn gather(root: &Path, below: &str, pages: &mut Vec<Page>) {
     }
 }
 
-/// The lines of fenced blocks of shell; a line that ends in a backslash goes on in the next one.
+/// The lines of fenced blocks of shell. A line that ends in a backslash continues on the next one.
 fn fenced(text: &str) -> Vec<(usize, String)> {
     let (mut lines, mut shell, mut inside) = (Vec::<(usize, String)>::new(), false, false);
     let mut goes_on = false;

@@ -1,4 +1,4 @@
-//! What the build and the tests start is what `scripts/setup.sh` installs.
+//! `scripts/setup.sh` installs every program that the build and the tests start.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -27,7 +27,7 @@ const PACKAGES: [(&str, &str); 21] = [
     ("tshark", "tshark"),
     ("unshare", "util-linux"),
 ];
-/// Benches have a peer built where its compiler and library are, and say so where they are not.
+/// Benches build a peer if its compiler and library are installed, and say so if they are not.
 const WHERE_IT_IS: [&str; 1] = ["c++"];
 /// Part of every system.
 const EVERYWHERE: [&str; 6] = ["/bin/sh", "bash", "cp", "mkfifo", "sh", "umount"];

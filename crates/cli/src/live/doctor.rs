@@ -1,4 +1,4 @@
-//! `slowhand doctor`: what this host has of what slowhand uses, what is missing, and how to get it.
+//! `slowhand doctor`: which of slowhand's requirements this host meets, and how to get the missing ones.
 
 use host::config::{Asked, Config};
 use host::doctor::{document, text};
@@ -37,7 +37,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// What links are asked while nothing shows that they live. A configuration that cannot be read is told by `up`, and counts as none here.
+/// What links are probed with while nothing shows that they are alive. `up` reports an unreadable
+/// configuration; here it counts as none.
 fn probing(root: &Path, config: &Path) -> [Check; 2] {
     let config = Config::read(config, Asked::ByDefault).ok();
     let is_on = config.as_ref().is_none_or(|config| config.probe);

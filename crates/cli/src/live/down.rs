@@ -1,4 +1,4 @@
-//! `slowhand down`: end the daemon and wait until everything is as it was.
+//! `slowhand down`: ends the daemon and waits until it has restored everything.
 
 use host::control::{self, AskError, Ending, Stopped};
 use host::place::{Lock, LockError, Place};
@@ -47,21 +47,21 @@ fn wait(args: &Args, ending: Ending) -> anyhow::Result<ExitCode> {
     };
     let lock = free(&args.place, until).ok_or_else(late)?;
     let Ok(Some(stopped)) = stopped else {
-        // It died on the way: what it left is ours to put back.
+        // It died meanwhile: restore what it left behind.
         return put_back(args, lock);
     };
     print(ended(pid, &stopped).as_bytes())?;
     Ok(code(&stopped.left))
 }
 
-/// What the daemon that hung up has not put back when it is gone is ours to put back.
+/// After the daemon has hung up and is gone, restores what it did not.
 fn outlive(args: &Args) -> anyhow::Result<ExitCode> {
     let until = Instant::now() + Duration::from_secs(args.timeout);
     let lock = free(&args.place, until).ok_or(AskError::HungUp)?;
     put_back(args, lock)
 }
 
-/// The place, once nobody has it.
+/// The run directory's lock, once it is free.
 fn free(place: &Place, until: Instant) -> Option<Lock> {
     loop {
         match place.lock() {
@@ -97,7 +97,7 @@ fn code(left: &[String]) -> ExitCode {
     }
 }
 
-/// Nobody answers: either nobody is there, or somebody who is just starting or ending.
+/// No reply: there is no daemon, or one that is just starting or ending.
 fn restore(args: &Args) -> anyhow::Result<ExitCode> {
     match args.place.lock() {
         Ok(lock) => put_back(args, lock),

@@ -1,4 +1,4 @@
-//! Verbs for a live host: the daemon on its own interfaces, and what can be asked of it.
+//! Verbs for a live host: the daemon on its own interfaces, and queries to it.
 
 pub mod doctor;
 pub mod down;

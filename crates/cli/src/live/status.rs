@@ -1,4 +1,4 @@
-//! `slowhand status`: links, connections and subflows of a running daemon, and what they are sent with.
+//! `slowhand status`: links, connections and subflows of a running daemon, and their congestion controllers.
 
 use host::control::{Question, ask};
 use host::document::{Connection, Fallback, Link, Status, Subflow};

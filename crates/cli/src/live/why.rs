@@ -1,5 +1,7 @@
-//! `slowhand why`: a sentence for every link, and for every connection whose window is bounded, of which little may wait unsent, that has a slow link, that
-//! fell back to plain TCP, or that is left alone.
+//! `slowhand why`: explains every link, and some connections.
+//!
+//! It explains connections with a limited window or little unsent data allowed, those over a slow link, those
+//! that fell back to plain TCP, and those left alone.
 
 use host::control::{Question, ask};
 use host::document::Why;

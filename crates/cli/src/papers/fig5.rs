@@ -1,4 +1,5 @@
-//! nsdi15, figure 5: a client's estimate of the delivery probability against what its access point's transmitter counted.
+//! nsdi15, figure 5: a client's estimate of the delivery probability against what its access point's
+//! transmitter counted.
 
 mod draw;
 
@@ -33,7 +34,7 @@ const FADES: [&str; 2] = [
 ];
 /// Of 802.11n with Minstrel-HT.
 const N: [&str; 4] = [
-    // It says nothing here, and a client's radio follows one standard on a channel.
+    // It has no meaning here, and a client's radio follows one standard on a channel.
     "aps.hidden.channel=40",
     "aps.near.rate_mbps=auto",
     "aps.near.rate_control=minstrel-ht",
@@ -113,9 +114,9 @@ impl Published {
     }
 }
 
-/// What each power came to.
+/// The result of each power.
 type Powers = Vec<(i32, Summary)>;
-/// What each pace of hidden traffic came to.
+/// The result of each pace of hidden traffic.
 type Paces = Vec<(f64, Summary)>;
 
 /// Of all runs.
@@ -193,7 +194,7 @@ impl Results {
     }
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Clone, Copy)]
 struct Summary {
     estimate: f64,

@@ -1,4 +1,4 @@
-//! What a folder of `papers/` says: the published points and the claims.
+//! Reads a folder of `papers/`: the published points and the claims.
 
 use std::collections::BTreeMap;
 
@@ -20,11 +20,11 @@ pub struct Folder {
 pub struct Point {
     /// As claims call it.
     pub name: String,
-    /// Where it stands in the figure, from left to right.
+    /// Its position on the figure's horizontal axis.
     pub x: Option<f64>,
     /// The value.
     pub value: f64,
-    /// Where it stands in the paper.
+    /// Where the paper says it.
     #[serde(rename = "where")]
     #[expect(dead_code, reason = "whoever reads the file wants to know")]
     pub place: String,
@@ -42,7 +42,7 @@ struct ClaimsFile {
     claims: Vec<Stated>,
 }
 
-/// A claim as its file states it: an order, a value near another, or a bound.
+/// A claim as its file states it: an order, a value near another, or a limit.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stated {

@@ -1,4 +1,5 @@
-//! `slowhand papers`: repeats figures and tables of papers, says which claims hold, and draws ours beside the published points.
+//! `slowhand papers`: repeats figures and tables of papers, says which claims hold, and draws ours beside the
+//! published points.
 
 mod fig5;
 mod folder;
@@ -43,7 +44,7 @@ pub struct Args {
     html: Option<PathBuf>,
 }
 
-/// What an experiment came to.
+/// The result of an experiment.
 struct Experiment {
     measured: Figures,
     figures: Vec<PaperFigure>,

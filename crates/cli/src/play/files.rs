@@ -1,4 +1,4 @@
-//! The files that a run was asked to write.
+//! The output files of a run.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::Wanted;
 use super::world::Played;
 use show::output::{self, Output, Rows};
 
-/// What is to be written, and where.
+/// The files to write.
 pub struct Files {
     html: Option<Output>,
     svg: Option<Output>,
@@ -48,12 +48,12 @@ pub fn check<'p>(
     output::distinct(outputs, &inputs)
 }
 
-/// Opens a file for rows, if it is asked for.
+/// Opens a file for rows, if `path` is given.
 pub fn rows(path: Option<&Path>) -> anyhow::Result<Option<Rows>> {
     path.map(Rows::create).transpose()
 }
 
-/// Makes a temporary file for what is one whole, if it is asked for.
+/// Makes a temporary file for one whole document, if `path` is given.
 pub fn whole(path: Option<&Path>) -> anyhow::Result<Option<Output>> {
     path.map(Output::create).transpose()
 }
@@ -67,7 +67,7 @@ impl Files {
         })
     }
 
-    /// Writes them, and says on standard error where they are.
+    /// Writes them, and prints their paths on standard error.
     pub fn write(self, played: &Played) -> anyhow::Result<()> {
         let (records, document) = (&played.records, &played.document);
         if let Some(html) = self.html {

@@ -1,4 +1,4 @@
-//! `slowhand play FILE`: what happens in a scenario, policy by policy.
+//! `slowhand play FILE`: plays a scenario, policy by policy.
 
 mod files;
 mod paint;
@@ -220,7 +220,7 @@ fn conduct(order: Order<'_>, scenario: Option<&Path>, wanted: &Wanted) -> anyhow
     })
 }
 
-/// Where standard output is a document, what the commands print goes to standard error.
+/// If standard output is a document, the output of the commands goes to standard error.
 fn programs(args: &Args) -> Option<Programs> {
     let command = |text: &String| {
         OsString::from(if args.wanted.json {

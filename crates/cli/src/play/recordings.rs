@@ -8,19 +8,19 @@ use trace::{PolicyName, Shown};
 use show::output::Output;
 use show::tell;
 
-/// Where recordings go. After a failure nothing more is written; [`Self::finish`] tells the failure.
+/// Where recordings go. After a failure nothing more is written; [`Self::finish`] returns the failure.
 pub struct Recordings {
     folder: PathBuf,
     written: Mutex<anyhow::Result<usize>>,
 }
 
-/// What a recording is called after.
+/// The parts of a recording's name.
 #[derive(Debug, Clone, Copy)]
 pub struct Of<'r> {
     pub scenario: &'r str,
     pub policy: &'r PolicyName,
     pub seed: u64,
-    /// Tells runs apart that differ in values of the scenario only.
+    /// Distinguishes runs that differ only in values of the scenario.
     pub number: Option<usize>,
 }
 
@@ -56,7 +56,7 @@ impl Recordings {
         }
     }
 
-    /// Says on standard error where they are.
+    /// Prints their paths on standard error.
     pub fn finish(self) -> anyhow::Result<()> {
         let count = self
             .written

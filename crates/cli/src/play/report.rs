@@ -1,4 +1,4 @@
-//! What came of it, for people, and whether what must hold holds.
+//! The results for people, and whether the expectations hold.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use super::paint::paint;
 use super::world::Played;
 use show::terminal;
 
-/// What the scenario shows, the table, and what must hold.
+/// What the scenario shows, the table, and the expectations.
 pub fn text(plan: &Plan, played: &Played) -> String {
     let output = io::stdout();
     let table = dash::terminal::fitted(&played.document, paint(&output), terminal::width(&output));

@@ -1,4 +1,5 @@
-//! What comes of many runs, in virtual time: rows as soon as their turn comes, whoever finished first; all of it at the end.
+//! Results of many runs in virtual time. Rows are written in the order of the runs, whichever finishes first;
+//! the rest is written at the end.
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,7 +14,7 @@ use super::table::{Swept, table};
 use super::virtual_world::Job;
 use show::output::{Output, Rows};
 
-/// What is wanted of the runs, besides their result.
+/// What the user wants of the runs, besides their result.
 pub struct Wishes<'w> {
     pub trace: Option<&'w Path>,
     pub table: Option<&'w Path>,
@@ -40,7 +41,7 @@ struct Growing {
 }
 
 impl<'s> Results<'s> {
-    /// Opens the files for so many runs. Where they cannot be written, the runs are asked to stop.
+    /// Opens the files for this many runs. If they cannot be written, the runs are stopped.
     pub fn new(wishes: &Wishes<'_>, swept: Vec<Swept>, runs: usize, stop: &'s Stop) -> anyhow::Result<Self> {
         let is_parquet = |path: &&Path| path.extension().is_some_and(|ending| ending == "parquet");
         Ok(Self {
@@ -57,7 +58,7 @@ impl<'s> Results<'s> {
         })
     }
 
-    /// Takes in what came of a run, and hands it on without what nobody needs any more.
+    /// Takes the result of a run, and returns it without the parts that are no longer needed.
     pub fn take(&self, index: usize, job: &Job, mut played: Played) -> Played {
         for event in &played.record.events {
             self.trace.observe(index, event);
@@ -79,7 +80,7 @@ impl<'s> Results<'s> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the files. What came of all runs; an error if one of them did not come to its end.
+    /// Ends the files. Returns the results of all runs, or an error if one of them did not complete.
     pub fn finish(self, jobs: &[Job], done: Vec<Option<Played>>) -> anyhow::Result<Vec<Played>> {
         let mut growing = self.table.into_inner().unwrap_or_else(PoisonError::into_inner);
         growing.rest();
@@ -116,7 +117,7 @@ impl Growing {
         }
     }
 
-    /// Those that wait for a run that will not end.
+    /// The results that wait for a run that will not end.
     fn rest(&mut self) {
         let rest: Vec<String> = self.held.drain(..).flatten().collect();
         rest.iter().for_each(|rows| self.write(rows));

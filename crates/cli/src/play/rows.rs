@@ -1,6 +1,8 @@
-//! Trace files that grow while runs go on side by side: the rows of one run stand together, in the order of the runs.
+//! Trace files that grow while runs are in progress in parallel. The rows of one run stay together, in the
+//! order of the runs.
 //!
-//! The first run that has not ended is written as it comes, the others once it is their turn. A run that is repeated stands behind the others.
+//! The first unfinished run is written as it happens, the others when their turn comes. A repeated run is
+//! written after the others.
 //!
 //! # Checked by
 //! `tests`; `tests/play.rs` and `tests/virtual_world.rs`: what an interrupted run leaves.
@@ -21,7 +23,7 @@ struct State {
     turn: usize,
 }
 
-/// What has come of a run whose turn it is not.
+/// The rows so far of a run whose turn has not come.
 #[derive(Debug, Clone, Default)]
 struct Held {
     rows: String,
@@ -29,7 +31,7 @@ struct Held {
 }
 
 impl LiveTrace {
-    /// For so many runs; of a trace that nobody wants nothing is kept.
+    /// For this many runs. Nothing is kept if no trace is wanted.
     pub fn new(rows: Option<Rows>, runs: usize) -> Self {
         Self(Mutex::new(State {
             rows,

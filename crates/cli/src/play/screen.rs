@@ -1,4 +1,5 @@
-//! What a run shows while it goes on, on standard error: lines that live on a terminal, one line for each end of a run elsewhere.
+//! Progress of runs on standard error: lines redrawn in place on a terminal, elsewhere one line for the end
+//! of each run.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,7 +21,7 @@ pub struct Screen {
     state: Mutex<State>,
 }
 
-/// Who looks.
+/// Where the progress goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Face {
     Terminal,
@@ -36,7 +37,8 @@ struct State {
 }
 
 impl Screen {
-    /// For these runs, all of that length. `alone`: nobody else writes to the terminal meanwhile, so that lines may be drawn over.
+    /// Makes the display for runs of the same length. `alone`: nobody else writes to the terminal, so lines
+    /// may be redrawn.
     pub fn new(policies: &[PolicyName], duration: Duration, alone: bool) -> Self {
         let labels: Vec<String> = policies.iter().map(ToString::to_string).collect();
         let runs = labels
@@ -96,7 +98,7 @@ impl State {
         if !now && self.drawn_at.is_some_and(|at| at.elapsed() < REDRAW_EVERY) {
             return;
         }
-        // One column less: what fills a line to its end begins another on some terminals.
+        // One column less: on some terminals a full line starts another.
         let width = terminal::width(&io::stderr()).saturating_sub(1);
         let text = progress(&self.runs, width, paint(&io::stderr()));
         let up = if self.drawn > 0 {

@@ -1,11 +1,12 @@
-//! Which policies a command line asks for, in the order in which they are run and shown.
+//! Selects the policies of a command line, in the order in which they are run and shown.
 
 use scenario::{LinkKind, Plan};
 use trace::PolicyName;
 
 use show::exit::Refused;
 
-/// The policies to run. `asked` are those of the command line; `compare` asks for the scenario's own list, or for all.
+/// The policies to run. `asked` are those of the command line; `compare` selects the scenario's own list, or
+/// all policies.
 pub fn policies(plan: &Plan, asked: &[PolicyName], compare: bool) -> anyhow::Result<Vec<PolicyName>> {
     let chosen = match (asked, compare) {
         ([], true) if plan.policies.is_empty() => everything(plan),

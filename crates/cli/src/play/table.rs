@@ -53,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// What takes values of both.
+    /// The type that holds values of both.
     fn with(self, other: Self) -> Self {
         match (self, other) {
             (one, other) if one == other => one,
@@ -112,7 +112,8 @@ fn text_of(value: Given, written: &str) -> String {
     }
 }
 
-/// Runs and what came of them, a row for each flow of each. Keys that were given several values have a column `set.KEY` each.
+/// Runs and their results, a row for each flow of each run. Each key that was given several values has a
+/// column `set.KEY`.
 pub fn table<'r>(swept: &[Swept], done: impl IntoIterator<Item = (&'r Job, &'r Played)>) -> Table {
     let rows: Vec<Row<'_>> = done
         .into_iter()

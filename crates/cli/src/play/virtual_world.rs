@@ -29,14 +29,14 @@ pub struct Job {
     pub plan: Arc<Plan>,
     /// The values that differ from run to run.
     pub settings: Vec<Setting>,
-    /// Who listens.
+    /// The policy.
     pub policy: PolicyName,
     /// The seed of everything random.
     pub seed: u64,
 }
 
 impl Job {
-    /// What its recording is called after, where it is the job with this index.
+    /// The parts of its recording's name, if it is the job with this index.
     fn called(&self, index: usize) -> Of<'_> {
         Of {
             scenario: &self.plan.name,
@@ -148,7 +148,7 @@ fn with_values(mut played: Played, job: &Job) -> Played {
     played
 }
 
-/// What does not hold, run by run.
+/// The expectations that do not hold, run by run.
 fn failures(jobs: &[Job], played: &world::Played) -> Vec<String> {
     let mut failed = Vec::new();
     for (job, run) in jobs.iter().zip(&played.document.runs) {
@@ -186,7 +186,7 @@ fn assemble(jobs: &[Job], done: Vec<Played>, begun: Wall) -> world::Played {
     }
 }
 
-/// A refusal that says where in the scenario its reason stands.
+/// A refusal with the place of its reason in the scenario.
 fn refused(plan: &Plan, error: &CastError) -> anyhow::Error {
     Refused::because(plan.spots.say(error.about(), error))
 }
@@ -225,7 +225,7 @@ fn jobs(args: &Args) -> anyhow::Result<Vec<Job>> {
     Ok(jobs)
 }
 
-/// Refuses more runs than anybody waits for: those there are, and the product of these.
+/// Refuses too many runs: `before`, and the product of `factors`.
 fn refuse_too_many(before: u64, factors: &[u64]) -> anyhow::Result<()> {
     let more = factors
         .iter()

@@ -1,4 +1,4 @@
-//! From what was asked to what came of it, in the lab.
+//! Plays an order in the lab and returns the results.
 
 use std::time::Instant as Wall;
 
@@ -19,11 +19,11 @@ use show::tell;
 /// A comparison is fair while 99 % of the packets are less late than this.
 const PUNCTUAL: Duration = Duration::from_millis(1);
 
-/// What was asked.
+/// The order: what to play.
 pub struct Order<'o> {
     /// The scenario; its seed and controller are those of the run.
     pub plan: &'o Plan,
-    /// Who decides, in the order of the result.
+    /// The policies, in the order of the result.
     pub policies: &'o [PolicyName],
     /// Programs instead of the scenario's flows.
     pub programs: Option<Programs>,
@@ -31,7 +31,7 @@ pub struct Order<'o> {
     pub recordings: Option<Recordings>,
 }
 
-/// What came of it.
+/// The results.
 pub struct Played {
     /// The result, one run for each policy.
     pub document: PlayDocument,
@@ -41,8 +41,8 @@ pub struct Played {
     pub programs: Vec<(PolicyName, ProgramsEnded)>,
 }
 
-/// Plays. Rows of a trace are written while it goes on, so that they are there however it ends; of runs that all came to their end the file has
-/// each once, in order of time.
+/// Plays. Rows of a trace are written during the run, so that they are there however it ends. If all runs
+/// complete, the file has each run once, in order of time.
 pub fn play(mut order: Order<'_>, trace: Option<Rows>) -> anyhow::Result<Played> {
     let begun = Wall::now();
     let made: Vec<PolicyName> = order
@@ -87,7 +87,7 @@ pub fn play(mut order: Order<'_>, trace: Option<Rows>) -> anyhow::Result<Played>
         }
         Err(error) => {
             let kept = rows.filter(Rows::has_begun).map_or(Ok(()), Rows::finish);
-            // What ended it matters more than what could not be written of it.
+            // The cause of the end matters more than a failure to write the trace.
             kept.unwrap_or_else(|unwritten| tell!("{}", exit::sentence(&unwritten)));
             Err(error)
         }
@@ -129,7 +129,7 @@ fn assemble(order: &Order<'_>, done: Vec<Done>, begun: Wall) -> Played {
     }
 }
 
-/// The runs as they were asked for, with the computed one in its place.
+/// The runs in the order of the request, with the computed one in its place.
 fn in_order(policies: &[PolicyName], runs: Vec<Run>) -> Vec<Run> {
     let best = trace::tcp_best(&runs);
     let mut made = runs.into_iter();

@@ -35,8 +35,8 @@ pub fn root() -> PathBuf {
         .to_owned()
 }
 
-/// A shell that starts the tests in the background has them ignore Ctrl-C, and what is ignored stays so in their children: there an interrupt
-/// would be lost that comes before the program listens.
+/// Restores the default for Ctrl-C. A shell that starts the tests in the background makes them ignore it, and
+/// their children inherit that. An interrupt would be lost that comes before the program listens.
 fn hear_interrupts() {
     use nix::sys::signal::{SigHandler, Signal, signal};
     // SAFETY: the default runs no code of ours.
@@ -127,7 +127,7 @@ pub fn copied(program: &Path, copy: &Path) {
 pub struct Scratch(PathBuf);
 
 impl Scratch {
-    /// Makes it; `name` tells tests apart.
+    /// Makes it; `name` is unique to a test.
     pub fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("slowhand-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();

@@ -30,7 +30,7 @@ pub(crate) fn connection(host: &Host) -> [Socket; 3] {
     [client, server, listener]
 }
 
-/// A download that goes on until it is dropped, over links that do not carry more than queues can be seen before.
+/// A download that continues until it is dropped, over links slow enough for queues to show.
 pub(crate) struct Download(Arc<AtomicBool>);
 
 impl Download {

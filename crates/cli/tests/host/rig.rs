@@ -194,7 +194,8 @@ pub(crate) struct Up {
     heard: Receiver<String>,
 }
 
-/// Hears whatever the daemon says at once, as service managers do: the kernel keeps few words that nobody has taken.
+/// Receives the daemon's notifications at once, as service managers do: the kernel queues only a few unread
+/// ones.
 pub(crate) fn listen(ear: UnixDatagram) -> Receiver<String> {
     let (tell, heard) = channel();
     std::thread::spawn(move || {

@@ -108,7 +108,7 @@ fn everybody_may_look_and_only_root_may_stop() {
     assert!(up.child.wait().unwrap().success());
 }
 
-/// Others who do what they can, until this is dropped.
+/// Other users who do what they can, until this is dropped.
 struct Hostile {
     over: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
@@ -163,7 +163,7 @@ fn write_slowly(socket: &PathBuf) {
     }
 }
 
-/// Questions whose answers nobody fetches.
+/// Questions whose answers are never read.
 fn never_read(socket: &PathBuf) {
     let mut held = Vec::from_iter((0..30).flat_map(|_| UnixStream::connect(socket)));
     for stream in &mut held {
@@ -243,7 +243,7 @@ fn who_is_too_many_is_told_so_and_who_is_too_slow_is_left() {
     });
 }
 
-/// Root's question, put by hand.
+/// Root's question, written by the test itself.
 fn ask_to_stop(host: &Host) -> UnixStream {
     let mut stream = UnixStream::connect(host.run_path("control.sock")).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -256,7 +256,7 @@ fn a_stop_whose_asker_has_gone_is_not_carried_out() {
     let Some(host) = Host::new("gone") else { return };
     let mut up = host.up();
     let pid = Pid::from_raw(up.child.id().try_into().unwrap());
-    // It asked a daemon that stood still, and lost patience.
+    // It asks a paused daemon, and gives up.
     kill(pid, Signal::SIGSTOP).unwrap();
     drop(ask_to_stop(&host));
     kill(pid, Signal::SIGCONT).unwrap();
@@ -308,7 +308,7 @@ fn what_somebody_has_changed_meanwhile_is_told_at_the_end() {
     );
 }
 
-/// Somebody who answers on the control socket in place of a daemon, and hangs up.
+/// A process that answers on the control socket in place of a daemon, and hangs up.
 type Answering = fn(UnixStream);
 
 fn read_line(stream: &UnixStream) -> String {

@@ -75,7 +75,7 @@ fn what_the_unit_leaves_open_has_a_reason() {
 
 const SYS_NICE: u32 = 23;
 
-/// What a process is given by the unit, and by nobody else.
+/// What a process gets from the unit alone.
 struct Sandbox {
     rights: BTreeSet<u32>,
     real_time: u64,
@@ -114,7 +114,7 @@ impl Sandbox {
             };
             // SAFETY: `limit` and `program` outlive the calls, and all else are numbers.
             unsafe {
-                // Where nobody may raise the limit, the right stands for it.
+                // Where the limit cannot be raised, the capability stands for it.
                 let limited = libc::setrlimit(libc::RLIMIT_RTPRIO, &raw const limit) == 0;
                 let stands_in = |right: u32| !limited && limit.rlim_cur > 0 && right == SYS_NICE;
                 for right in dropped.iter().filter(|right| !stands_in(**right)) {

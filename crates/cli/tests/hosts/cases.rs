@@ -1,18 +1,24 @@
 //! Kinds of hosts that a daemon which moves default routes can break, three of each.
 //!
-//! | kind | as it was met | and two others |
+//! | kind | as first met | two others |
 //! |---|---|---|
-//! | routes that are more specific than a default | `10.0.0.0/8` by a second router | classless routes of a lease with a single host and an IPv6 prefix; networks that are forbidden |
-//! | answers to neighbours | a container (matrix) | clients of a VPN server; a network behind a router of the LAN |
-//! | several addresses of a link | IPv4 alias, IPv6 privacy address (`moved`) | a deprecated address; a second subnet of one router (`moved`) |
-//! | links without a gateway | a camera on the cable (matrix) | a device with IPv6 only; a camera's own WiFi |
+//! | routes beside the default | `10.0.0.0/8` by another router | a lease's; forbidden networks |
+//! | replies to neighbours | a container (matrix) | clients of a VPN server; a network behind a LAN router |
+//! | several addresses | IPv4 alias, IPv6 privacy address (`moved`) | deprecated; second subnet (`moved`) |
+//! | no gateway | a camera on the cable (matrix) | a device with IPv6 only; a camera's own WiFi |
 //! | the user's order | a WiFi before a cable | another order in IPv6; an order that changes |
 //! | a family without upstream | ULA (matrix) | a prefix whose router is none; a modem without IPv6 |
 //! | the host as a router | an access point (matrix) | a phone on USB; a home's router |
 //! | several next hops | one route (matrix) | objects in a group; IPv4 by IPv6 |
-//! | addresses that change where the default was moved to | IPv4 by DHCP (`moved`) | IPv6 alone; the new one before the old one goes (`moved`), and IPv4 that comes after IPv6 |
-//! | names | renamed and back (matrix) | two that swap; an interface that is put in again |
-//! | metric 0 | two gateways (matrix, `moved`) | pppd's route without a gateway (both); a metric of 0 for one link only (`moved`) |
+//! | addresses that change on the default's link | IPv4 by DHCP (`moved`) | IPv6 alone; in another order |
+//! | names | renamed and back (matrix) | two that swap; an interface that is plugged in again |
+//! | metric 0 | two gateways (matrix, `moved`) | pppd's gatewayless route (both); one link only (`moved`) |
+//!
+//! In detail:
+//! - routes beside the default are more specific than it;
+//! - a lease's classless routes are a single host and an IPv6 prefix;
+//! - the second subnet belongs to the same router;
+//! - "in another order" is the new address before the old one goes (`moved`), and IPv4 after IPv6.
 
 use crate::may_run;
 use crate::shapes::{tunnels, two_providers, variants};
@@ -20,7 +26,7 @@ use crate::site::{HOST, Site};
 use crate::twins::{Build, Step, play_all};
 use crate::uplink::ETH0;
 
-/// A host that stands still.
+/// A host without link events.
 const QUIET: &[Step] = &[Step::Start, Step::Down];
 /// The preferred link blinks.
 const BLINK: &[Step] = &[Step::Start, Step::Unplug, Step::Release, Step::Return, Step::Down];

@@ -16,7 +16,8 @@ struct Held {
 pub struct Connections(Vec<Held>);
 
 impl Connections {
-    /// Opens those of the host that can be opened on both; a source that is an interface says no more than its address.
+    /// Opens the connections of the host that open on both twins. Interface sources are left out: their
+    /// addresses stand for them.
     pub fn open(without: &Site, with: &Site, limit: Duration) -> Self {
         let mut probes = reach::all(without);
         // Where routes are equal, the twins' connections may have gone apart at once.
@@ -37,7 +38,8 @@ impl Connections {
         Self(opened.into_iter().flatten().collect())
     }
 
-    /// Uses all of them. Those that have ended on the twin are forgotten; gives back those that have ended where they should not.
+    /// Uses all of them. Forgets those that have ended on the twin, and returns those that have ended where
+    /// they should not.
     pub fn ended(&mut self, limit: Duration, late: Duration) -> Vec<Probe> {
         let ask = |held: &mut Held| {
             let twin = held.without.answers(limit);

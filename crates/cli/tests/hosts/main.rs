@@ -3,13 +3,13 @@
 //! | module | what it is |
 //! |---|---|
 //! | `shapes` | hosts: a function builds each, with its providers and neighbours |
-//! | `twins` | the judge: each host twice, one of them with slowhand; what the other one reaches, it must reach, in the same way |
+//! | `twins` | the judge: of two equal hosts, the one with slowhand must reach what the other does |
 //! | `matrix` | every shape through every event |
 //! | `cases` | more shapes, with one event each; its table lists the kinds of faults |
 //! | `moved` | a link that died in silence, so that new connections leave by another one |
-//! | `swept` | what others take away is restored |
-//! | `site`, `uplink`, `tunnel` | namespaces without names, cables, providers that drop foreign source addresses (BCP 38) |
-//! | `reach`, `held`, `serve` | new connections for each choice of a source, and those that stay open; who answers them |
+//! | `swept` | what others remove is restored |
+//! | `site`, `uplink`, `tunnel` | nameless namespaces, cables, providers that drop foreign sources (BCP 38) |
+//! | `reach`, `held`, `serve` | new connections for each choice of source, lasting ones, and their servers |
 //! | `snapshot` | rules, routes, addresses and settings as text; it and `inside` are the bench's, too |
 //! | `daemon` | the program as its user runs it |
 //!

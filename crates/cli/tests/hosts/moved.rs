@@ -1,7 +1,8 @@
 //! What a link's silent death changes, and what it must not.
 //!
-//! The preferred link loses everything while an MPTCP connection moves data over both: that is evidence, and new connections go over the other
-//! link. Whatever a program has bound to the lost link's addresses stays there, and continues when the link delivers again.
+//! The preferred link loses everything while an MPTCP connection moves data over both. That is evidence, so
+//! new connections use the other link. Connections bound to the lost link's addresses stay there, and
+//! continue when the link delivers again.
 
 use crate::daemon::Slowhand;
 use crate::may_run;
@@ -22,7 +23,7 @@ use std::time::Duration;
 
 /// A lost SYN or two more than there should be.
 const ANSWER: Duration = Duration::from_millis(3_500);
-/// How long a connection that stood still may take to go on: its sender tries again after twice as long each time.
+/// How long a stalled connection may take to continue: its sender doubles the time between retries.
 const GOES_ON: Duration = Duration::from_secs(10);
 
 /// A download over MPTCP, until it is dropped.
@@ -54,7 +55,7 @@ impl Drop for Download {
     }
 }
 
-/// A host whose preferred link has died in silence, and whose new connections therefore go over the other one.
+/// A host whose preferred link has died in silence, so that new connections use the other one.
 struct Moved {
     site: Site,
     slowhand: Slowhand,

@@ -24,11 +24,11 @@ pub enum Source {
 /// One connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
-    /// Who asks.
+    /// The namespace that sends.
     pub place: &'static str,
     /// From where.
     pub source: Source,
-    /// Whom.
+    /// The destination.
     pub to: IpAddr,
     /// Over MPTCP, or plain TCP.
     pub mptcp: bool,
@@ -129,7 +129,7 @@ impl Talk {
     }
 }
 
-/// Everything that is to be asked on this site as it is now.
+/// All probes for this site as it is now.
 pub fn all(site: &Site) -> Vec<Probe> {
     let mut probes = of_host(site);
     for asker in &site.askers {
@@ -148,7 +148,7 @@ fn of_host(site: &Site) -> Vec<Probe> {
     let marked = site.marks.iter().map(|mark| Source::Mark(*mark));
     let quiet: Vec<Source> = std::iter::once(Source::Any).chain(bound).collect();
     let every: Vec<Source> = quiet.iter().cloned().chain(unsafe_too).chain(marked).collect();
-    // Who binds to an uplink, or marks its packets for it, wants to leave by it, past any tunnel.
+    // A program that binds to an uplink, or marks its packets for it, bypasses any tunnel.
     let pairs = [(&site.destinations, every), (&site.secrets, quiet)];
     let mut probes = Vec::new();
     for (destinations, sources) in pairs {
@@ -185,7 +185,8 @@ fn of_neighbour(site: &Site, asker: &Asker) -> Vec<Probe> {
     both.map(probe).collect()
 }
 
-/// Asks all of these at once, each as long as its limit says; `None` where there is no limit, and where no answer came.
+/// Sends all of these probes at once, each with its limit. `None` where there is no limit, and where no reply
+/// came.
 pub fn ask(
     site: &Site,
     probes: &[Probe],

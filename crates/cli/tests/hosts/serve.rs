@@ -1,4 +1,4 @@
-//! A server that says who asked, and from where it saw the question come.
+//! A server whose reply contains the source address that it saw.
 
 use crate::wait::readable;
 use linux::netns::Netns;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Speaks MPTCP to who asks for it.
+/// Speaks MPTCP to clients that request it.
 pub const MPTCP_PORT: u16 = 5000;
 /// Speaks plain TCP.
 pub const TCP_PORT: u16 = 5001;

@@ -1,4 +1,5 @@
-//! One host and what is around it, in namespaces without names: two of the same shape are equal to the last address.
+//! One host and its surroundings, in namespaces without names. Two of the same shape are equal to the last
+//! address.
 
 use crate::inside;
 use crate::serve::Server;
@@ -21,7 +22,7 @@ pub const SERVER: [&str; 2] = ["203.0.113.1", "2001:db8:f::1"];
 /// A server that the user wants to reach through a tunnel only.
 pub const SECRET: [&str; 2] = ["203.0.113.66", "2001:db8:f::66"];
 
-/// Who asks for what, beside the host itself.
+/// A neighbour that sends probes, beside the host itself.
 #[derive(Debug, Clone)]
 pub struct Asker {
     /// Where the question comes from.
@@ -41,9 +42,9 @@ pub struct Site {
     pub destinations: Vec<IpAddr>,
     /// What may be reached through a tunnel only: to find it at a provider is a leak.
     pub secrets: Vec<IpAddr>,
-    /// Several routes are as good as each other: which one is taken is nobody's wish.
+    /// Several routes are equal, and the user has no preference among them.
     pub spreads: bool,
-    /// Who asks the host.
+    /// Neighbours that probe the host.
     pub askers: Vec<Asker>,
     /// Marks that programs of this host set on their packets.
     pub marks: Vec<u32>,
@@ -155,7 +156,8 @@ impl Site {
         )
     }
 
-    /// Joins two machines by a cable. Both ends are up, and have hardware addresses that depend on the names only.
+    /// Connects two machines by a cable. Both ends are up, and their hardware addresses depend only on the
+    /// names.
     pub fn cable(&self, (place, link): (&str, &str), (far_place, far): (&str, &str)) {
         let far_fd = self.netns(far_place).as_raw_fd();
         let at = format!("/proc/{}/fd/{far_fd}", std::process::id());
@@ -215,7 +217,8 @@ impl Site {
         });
     }
 
-    /// Waits until every address can be used: even without a check for duplicates the kernel gives IPv6 addresses free in the background.
+    /// Waits until every address can be used. Even without duplicate address detection the kernel enables
+    /// IPv6 addresses in the background.
     pub fn await_addresses(&self, place: &str) {
         let waits = || {
             let addresses = Rtnl::open().unwrap().addresses().unwrap();

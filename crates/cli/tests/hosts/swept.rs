@@ -1,4 +1,5 @@
-//! Somebody else takes away what slowhand has set, as network managers do: it is restored within seconds, and said once.
+//! Another program removes what slowhand has set, as network managers do: it is restored within seconds, and
+//! reported once.
 
 use crate::daemon::Slowhand;
 use crate::may_run;

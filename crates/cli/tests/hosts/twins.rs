@@ -1,7 +1,7 @@
 //! The judge: two hosts of one shape live through the same events, one of them with slowhand.
 //!
-//! Whatever the twin without slowhand reaches, the other one must reach in the same way; what the user has set must be equal on both at every
-//! moment, and everything must be equal when slowhand has ended.
+//! Whatever the twin without slowhand reaches, the other one must reach in the same way. The user's settings
+//! must be equal on both at every moment, and everything must be equal when slowhand has ended.
 
 use crate::daemon::Slowhand;
 use crate::held::Connections;
@@ -19,7 +19,7 @@ use std::time::Duration;
 const ANSWER: Duration = Duration::from_millis(500);
 /// Two lost SYNs more than there should be.
 const LATE_ANSWER: Duration = Duration::from_millis(3_500);
-/// How long after an event the daemon may take to find out that nothing speaks against the user's order of routes.
+/// How long after an event the daemon may take to find that nothing contradicts the user's order of routes.
 const BACK_IN_ORDER: Duration = Duration::from_secs(5);
 /// The kernel adds routes to new IPv6 addresses in the background.
 const SETTLED: Duration = Duration::from_secs(2);
@@ -69,8 +69,8 @@ impl fmt::Display for Step {
 }
 
 impl Step {
-    /// What it does to the twin without slowhand. A link that is unplugged is no way for it before the lease is gone, too; the other one must
-    /// not wait for that.
+    /// Applies the event to the twin without slowhand. Unplugging also releases the lease there: only then
+    /// does that twin leave the link. The other one must not wait for that.
     fn apply_without(self, site: &mut Site) {
         match self {
             Self::Unplug => {
@@ -185,7 +185,7 @@ impl Twins {
         self.findings.push(format!("{}: {}: {what}", self.name, self.at));
     }
 
-    /// Lets it happen to both, and waits until slowhand has done what it does then. Meanwhile the other twin answers.
+    /// Applies the event to both, and waits until slowhand has reacted. Meanwhile the other twin answers.
     fn take(&mut self, step: Step) -> Vec<Expected> {
         let ear = Ear::on(self.with.host());
         step.apply_without(&mut self.without);
@@ -233,7 +233,7 @@ impl Twins {
         differ
     }
 
-    /// Connections that go on on the twin go on.
+    /// Checks that connections which continue on the twin continue here.
     fn compare_held(&mut self) {
         let ended = self.held.ended(ANSWER, LATE_ANSWER);
         if !ended.is_empty() {
@@ -256,7 +256,8 @@ impl Twins {
 
     fn compare_reach(&mut self, expected: &[Expected]) {
         let probes: Vec<Probe> = expected.iter().map(|one| one.probe.clone()).collect();
-        // Who is not answered without slowhand need not be with it; but what is meant for a tunnel must not leave in clear.
+        // Probes that fail without slowhand may fail with it. But traffic meant for a tunnel must not leave
+        // in clear.
         let secret = |to: &IpAddr| self.with.secrets.contains(to);
         let limit = |number: usize| match &expected[number] {
             Expected { seen: Some(_), .. } => Some(LATE_ANSWER),
@@ -385,8 +386,8 @@ struct Expected {
 fn expected(site: &Site, step: Step) -> Vec<Expected> {
     let mut probes = reach::all(site);
     if matches!(step, Step::Unplug) {
-        // slowhand leads the host's own packets past a link that is lost before the user's network manager does; not those of others, nor those
-        // that the user's own rules lead to `main`.
+        // slowhand routes the host's own packets past a lost link before the user's network manager does. It
+        // does not do so for packets of others, nor for those that the user's own rules send to `main`.
         let guided = |probe: &Probe| matches!(probe.source, Source::Any | Source::Address(_));
         probes
             .retain(|probe| guided(probe) && (probe.place == HOST || !site.destinations.contains(&probe.to)));

@@ -115,8 +115,8 @@ impl Provider {
 }
 
 impl Uplink {
-    /// Gives both ends the other's hardware address: the kernel avoids gateways that did not answer, so which route it takes would depend on
-    /// when somebody asked last.
+    /// Gives both ends the other's hardware address. The kernel avoids gateways that did not answer, so its
+    /// choice of route would depend on when somebody last probed them.
     fn know_each_other(&mut self, provider: &Provider) {
         let (own, routers) = (mac_of(HOST, provider.link), mac_of(INTERNET, &self.far));
         for net in provider.subnets() {
@@ -219,7 +219,8 @@ impl Site {
         self.rename(0, &second);
     }
 
-    /// The interface of this provider is taken out of the machine and put in again: the same name, another number.
+    /// Removes the interface of this provider from the machine and inserts it again: the same name, another
+    /// index.
     pub fn replug(&mut self, uplink: usize, provider: &Provider) {
         let Uplink {
             link, far, far_lines, ..

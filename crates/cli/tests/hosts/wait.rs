@@ -44,11 +44,11 @@ pub fn readable<const N: usize>(fds: [RawFd; N], limit: Duration) -> bool {
     unsafe { libc::poll(fds.as_mut_ptr(), N as libc::nfds_t, limit) > 0 }
 }
 
-/// Hears whenever somebody changes a rule, a route, an address or a link of a namespace.
+/// Notices every change of a rule, a route, an address or a link of a namespace.
 pub struct Ear(Socket);
 
 impl Ear {
-    /// Hears what happens from now on.
+    /// Notices changes from now on.
     pub fn on(netns: &Netns) -> Self {
         let open = || {
             let socket = Socket::open(Protocol::Route).unwrap();

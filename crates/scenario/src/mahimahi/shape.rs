@@ -3,7 +3,7 @@
 use super::Wrong;
 use std::fmt;
 
-/// Lines that are looked at.
+/// Number of lines that are checked.
 const LOOKED_AT: usize = 100;
 
 /// Times that are none in milliseconds since the start, or more than times.

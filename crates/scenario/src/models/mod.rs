@@ -1,7 +1,9 @@
-//! From a plan to the models that carry its packets: what it says of links, walls and the air, in their own words. Every world takes it from here.
+//! From a plan to the models that carry its packets: links, walls and the air in the types of `links`. Every
+//! world gets them from here.
 //!
 //! # Checked by
-//! `tests/models.rs`; `lab`'s `world::network` and `cli`'s `tests/both_worlds.rs`: what the worlds make of it.
+//! `tests/models.rs`. For what the worlds make of it: `lab`'s `world::network` and `cli`'s
+//! `tests/both_worlds.rs`.
 
 mod air;
 mod optimal;
@@ -16,8 +18,8 @@ use links::wifi::Radio;
 use links::{LinkConfig, NetworkConfig, Position};
 use units::Duration;
 
-/// The network of a run with this seed: the links in the order of the plan, and the client. How finely the air is modelled, and what others send, is
-/// the world's to say.
+/// The network of a run with this seed: the links in the order of the plan, and the client. The world decides
+/// how finely the air is modelled, and what others send.
 pub fn network(plan: &Plan, seed: u64) -> NetworkConfig {
     let client = plan.walkers.first();
     let radio = Radio {

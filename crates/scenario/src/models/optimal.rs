@@ -5,7 +5,7 @@
 //!
 //! # Where we differ, and why
 //! 1. Data goes up where every flow goes up, and down otherwise: there is one figure for a run.
-//! 2. It is asked for every 100 ms, as goodput is told.
+//! 2. It is computed every 100 ms, the interval at which goodput is reported.
 //!
 //! # Checked by
 //! `tests/models.rs`; `cli`'s `tests/both_worlds.rs`.
@@ -16,7 +16,8 @@ use links::{Condition, Direction, NetworkConfig, Position};
 use trace::SERIES_BIN;
 use units::{Bitrate, Duration, Instant};
 
-/// The mean over a run that lasts so long. `conditions` tells what faults have made of the links at a moment, for data that goes that way.
+/// The mean over a run of length `lasts`. `conditions` gives the state of the links under faults at a moment,
+/// for data in that direction.
 pub fn optimal(
     plan: &Plan,
     network: &NetworkConfig,

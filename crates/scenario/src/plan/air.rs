@@ -1,17 +1,17 @@
-//! What 802.11 leaves open, and an experiment may change.
+//! What 802.11 leaves open and an experiment may change.
 
 use units::{Bytes, Db, Dbm};
 
 /// What holds for everybody on the air.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// How often a frame is sent before it is given up, the first time included; `None`: for ever.
+    /// Attempts before a frame is dropped, the first included; `None`: unlimited.
     pub attempts: Option<u32>,
     /// How much a frame must exceed everything else during its preamble to be found.
     pub preamble: Db,
-    /// How much stronger a later frame must be to take the place of the one being received; `None`: it never does.
+    /// How much stronger a later frame must be to replace the one being received; `None`: it never does.
     pub capture: Option<Db>,
-    /// EIFS also after a signal in which no header could be made out.
+    /// EIFS also after a signal without a readable header.
     pub eifs_after_any_error: bool,
     /// A busy period counts as a slot of others' countdowns, as in Bianchi's model.
     pub busy_counts_as_slot: bool,
@@ -32,10 +32,10 @@ impl Default for Rules {
     }
 }
 
-/// What a radio senses, and when it asks before it sends.
+/// What a radio senses, and when it uses RTS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Thresholds {
-    /// Frames and aggregates of more bytes are preceded by a request to send; `None`: none is.
+    /// Longer frames and aggregates, in bytes, are preceded by an RTS; `None`: never.
     pub rts: Option<Bytes>,
     /// The weakest preamble that it finds: carrier sense and reception begin here.
     pub carrier_sense: Dbm,

@@ -9,7 +9,8 @@ use units::{Bitrate, Bytes, Duration};
 pub struct Expectation {
     /// Whose run.
     pub policy: PolicyName,
-    /// Which flow (an index in [`super::Plan::flows`]); `None`: each of them, and their sum where one asks how much.
+    /// Which flow, as an index in [`super::Plan::flows`]. `None`: each of them, or their sum for conditions
+    /// on an amount.
     pub flow: Option<usize>,
     /// What must hold; at least one.
     pub conditions: Vec<Condition>,

@@ -1,13 +1,13 @@
-//! What breaks, as the file says it. [`crate::Plan::timeline`] lays it out in time.
+//! Faults, as in the file. [`crate::Plan::timeline`] lays them out in time.
 
 use units::{Bitrate, Db, Duration};
 
-/// Something that breaks, and mends if it says so.
+/// A fault, which ends if the scenario says so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// When it happens first.
     pub at: Window,
-    /// What it befalls.
+    /// What it affects.
     pub target: Target,
     /// What happens.
     pub change: Change,
@@ -26,37 +26,37 @@ pub struct Window {
     pub to: Duration,
 }
 
-/// What a fault befalls.
+/// What a fault affects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// These links (indices in [`super::Plan::links`]).
     Links(Vec<usize>),
-    /// The link that delivered most bytes in the second before the fault; the same one mends.
+    /// The link that delivered most bytes in the second before the fault; the same link recovers.
     Busiest,
 }
 
 /// What a fault does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// The link stays up and drops everything, without a sign.
+    /// The link stays up and silently drops everything.
     Blackhole,
-    /// The link is gone and says so.
+    /// The link goes down visibly.
     Down {
         /// It comes back with another address.
         new_address: bool,
     },
-    /// The bottleneck's rate is another.
+    /// The bottleneck's rate changes.
     Rate {
         /// From the client.
         up: Bitrate,
         /// To the client.
         down: Bitrate,
     },
-    /// The signal sinks, evenly in time.
+    /// The signal falls, linearly in time.
     Fade {
         /// By how much in the end.
         loss: Db,
-        /// How long that takes; mending takes as long.
+        /// How long that takes; recovery takes as long.
         over: Duration,
     },
     /// The link's address is replaced by another.

@@ -14,8 +14,8 @@ pub struct Link {
     pub name: String,
     /// What the user wants it for.
     pub role: Role,
-    /// The private network that the client gets its address from. Two links may have the same one. `None`: the world picks
-    /// one that nobody else has.
+    /// The private network that gives the client its address. Two links may have the same one. `None`: the
+    /// world picks an unused one.
     pub subnet: Option<Subnet>,
     /// What it is made of.
     pub kind: LinkKind,
@@ -75,8 +75,8 @@ pub struct Cable {
     pub down: Wire,
     /// Round-trip time without a queue; half of it each way.
     pub rtt: Duration,
-    /// The shared bottleneck it lies behind: an index in [`super::Plan::bottlenecks`]. The rates and queues of the wires are then
-    /// those of the bottleneck.
+    /// The shared bottleneck it lies behind, as an index in [`super::Plan::bottlenecks`]. The bottleneck's
+    /// rates and queues then replace those of the wires.
     pub behind: Option<usize>,
 }
 
@@ -132,7 +132,7 @@ pub enum QueueLimit {
 /// Who manages a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Aqm {
-    /// Nobody: what does not fit is dropped.
+    /// Drop-tail: what does not fit is dropped.
     #[default]
     TailDrop,
     /// CoDel (RFC 8289).
@@ -163,7 +163,7 @@ pub struct Cell {
     pub holes: Holes,
     /// When its radio sleeps; `None`: never.
     pub radio: Option<RadioStates>,
-    /// How its radio repeats what is lost on the air; `None`: nothing is.
+    /// How its radio retransmits what is lost on the air; `None`: it does not.
     pub repeats: Option<Repeats>,
 }
 
@@ -189,19 +189,20 @@ impl RadioStates {
     };
 }
 
-/// How a cellular radio repeats what was lost on the air: what TCP would have seen as loss becomes delay.
+/// How a cellular radio retransmits what was lost on the air: loss becomes delay for TCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Repeats {
     /// Share of transmissions that are lost.
     pub loss: Ratio,
-    /// From a transmission to its repetition.
+    /// From a transmission to its retransmission.
     pub after: Duration,
     /// Transmissions of a packet at most.
     pub transmissions: u32,
 }
 
 impl Repeats {
-    /// LTE's HARQ at its usual target of a tenth of first transmissions lost: four transmissions, 8 ms apart (TS 36.321 §5.4.2).
+    /// LTE's HARQ at its usual target of a tenth of first transmissions lost: four transmissions, 8 ms apart
+    /// (TS 36.321 §5.4.2).
     pub const LTE: Self = Self {
         loss: Ratio::from_ppm(100_000),
         after: Duration::from_millis(8),
@@ -214,7 +215,7 @@ impl Repeats {
 pub enum LaneRate {
     /// Always the same.
     Constant(Bitrate),
-    /// As a recording has it.
+    /// As in a rate trace.
     Trace(RateTrace),
 }
 
@@ -242,7 +243,8 @@ pub struct Hole {
 pub enum Holes {
     /// These: in order, none touching the next.
     Listed(Vec<Hole>),
-    /// Drawn from the run's seed: coverage and hole in turn, beginning with coverage, each uniform between two bounds.
+    /// Drawn from the run's seed: coverage and hole alternate, starting with coverage. Each is uniform
+    /// between two bounds.
     Drawn {
         /// How long coverage lasts.
         covered: (Duration, Duration),

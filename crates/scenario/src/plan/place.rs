@@ -2,7 +2,7 @@
 
 use units::{Db, Dbm, Duration};
 
-/// Where something stands, in millimetres east and north of the plan's origin.
+/// A position, in millimetres east and north of the plan's origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Point {
     /// East.
@@ -35,14 +35,14 @@ impl Point {
     }
 }
 
-/// What stands between the radios, and the words on the picture.
+/// The walls between the radios, the labels on the picture, and the sources of noise.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Place {
     /// The walls.
     pub walls: Vec<Wall>,
     /// The words.
     pub labels: Vec<Label>,
-    /// What is on the air and no WiFi.
+    /// Sources on the air that are not WiFi.
     pub noises: Vec<Noise>,
 }
 
@@ -51,7 +51,7 @@ pub struct Place {
 pub struct Noise {
     /// Its name.
     pub name: String,
-    /// Where it stands.
+    /// Its position.
     pub at: Point,
     /// The channel that it is on.
     pub channel: u8,
@@ -81,6 +81,6 @@ pub struct Wall {
 pub struct Label {
     /// What it says.
     pub text: String,
-    /// Where its middle stands.
+    /// The position of its centre.
     pub at: Point,
 }

@@ -11,7 +11,7 @@ pub struct Flow {
     pub by: usize,
     /// How it is carried.
     pub transport: Transport,
-    /// Its sender's congestion controller, if not the scenario's: somebody to share with.
+    /// Its sender's congestion controller, if not the scenario's: competing traffic.
     pub cc: Option<String>,
     /// When the application connects.
     pub start: Duration,
@@ -24,7 +24,7 @@ pub struct Flow {
 pub enum Transport {
     /// MPTCP, over what the policy under test chooses.
     Mptcp,
-    /// Plain TCP over this link (an index in [`super::Plan::links`]), whatever the policy: somebody to share with.
+    /// Plain TCP over this link (an index in [`super::Plan::links`]), whatever the policy: competing traffic.
     Tcp {
         /// The link.
         over: usize,
@@ -64,7 +64,7 @@ pub enum Work {
     },
     /// Datagrams that nobody answers, until the run ends.
     Datagrams {
-        /// From whom to whom.
+        /// From which end to which.
         way: Way,
         /// When the next one is sent.
         pace: Pace,
@@ -73,14 +73,14 @@ pub enum Work {
     },
 }
 
-/// From whom to whom datagrams go.
+/// The direction of datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// To the client.
     Down,
     /// From the client.
     Up,
-    /// From an access point to everybody who hears it.
+    /// From an access point to every receiver in range.
     Everyone,
 }
 

@@ -30,8 +30,8 @@ pub struct Waypoint {
 }
 
 impl Walker {
-    /// Where they are: at the first point before the way begins, at the last one after it ends. Of two points with one time
-    /// the later one counts.
+    /// The position: the first point before the walk begins, the last one after it ends. Of two points with
+    /// the same time the later one counts.
     pub fn position(&self, at: Duration) -> Point {
         let next = self.way.partition_point(|waypoint| waypoint.at <= at);
         match (next.checked_sub(1).map(|last| self.way[last]), self.way.get(next)) {

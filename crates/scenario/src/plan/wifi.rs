@@ -1,12 +1,13 @@
 //! Access points, and how their signal reaches the client.
 //!
 //! # Sources
-//! - Path loss: Recommendation ITU-R P.1238, offices: distance power loss coefficient 30 at 2.4 GHz, 31 at 5 GHz; free space
-//!   to the first metre (ITU-R P.525).
-//! - Walls: COST 231 final report, multi-wall model: 3.4 dB for a light wall, 6.9 dB for a heavy one, 18.3 dB for a floor.
-//! - Joining: Mishra, Shin, Arbaugh (2003), an empirical analysis of the 802.11 MAC layer handoff process: 40–300 ms for a
-//!   scan, under 10 ms each for authentication and association. RFC 2131 §2.2: a DHCP server probes an address before it
-//!   offers it (1 s in ISC's server); Juggler, table 2, measured 1.8 s.
+//! - Path loss: Recommendation ITU-R P.1238, offices: distance power loss coefficient 30 at 2.4 GHz, 31 at 5
+//!   GHz; free space to the first metre (ITU-R P.525).
+//! - Walls: COST 231 final report, multi-wall model: 3.4 dB for a light wall, 6.9 dB for a heavy one, 18.3 dB
+//!   for a floor.
+//! - Joining: Mishra, Shin, Arbaugh (2003), an empirical analysis of the 802.11 MAC layer handoff process:
+//!   40–300 ms for a scan, under 10 ms each for authentication and association. RFC 2131 §2.2: a DHCP server
+//!   probes an address before it offers it (1 s in ISC's server); Juggler, table 2, measured 1.8 s.
 
 use super::{Point, Queue, Thresholds};
 use units::wifi::{Standard, ht};
@@ -15,7 +16,7 @@ use units::{Bitrate, Db, Dbm, Duration};
 /// An access point and the wire behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessPoint {
-    /// Where it stands.
+    /// Its position.
     pub at: Point,
     /// Transmit power, antenna gain included.
     pub tx_power: Dbm,
@@ -53,7 +54,8 @@ pub enum RateControl {
     Fixed(Bitrate),
     /// AARF: up after ten successes, down after two failures.
     Aarf,
-    /// Minstrel, or Minstrel-HT between those that have 802.11n: by what came of earlier frames, and by trying.
+    /// Minstrel, or Minstrel-HT between 802.11n stations: chooses by the success of earlier frames, and by
+    /// trying.
     Minstrel,
 }
 
@@ -79,9 +81,10 @@ pub struct Turn {
     pub weight: u32,
 }
 
-/// How a signal falls with distance and wavers.
+/// How a signal fades with distance and varies.
 ///
-/// Loss at distance d ≥ 1 m: `reference + 10 · exponent · log10(d / 1 m)`, plus the walls on the straight line.
+/// Loss at distance d ≥ 1 m: `reference + 10 · exponent · log10(d / 1 m)`, plus the walls on the straight
+/// line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Propagation {
     /// Loss at 1 m.
@@ -100,7 +103,8 @@ impl Propagation {
     /// Offices, as ITU-R P.1238 has them: no shadowing, no fading.
     pub const fn indoor(standard: Standard) -> Self {
         let (reference_centi, exponent_centi) = match standard {
-            // Free space to 1 m: 20·log10(MHz) − 27.55, at 2,437 and 5,200 MHz, with the recommendation's rounded −28.
+            // Free space to 1 m: 20·log10(MHz) − 27.55, at 2,437 and 5,200 MHz, with the recommendation's
+            // rounded −28.
             Standard::B | Standard::G => (3_974, 300),
             Standard::A => (4_632, 310),
         };

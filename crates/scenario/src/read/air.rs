@@ -7,10 +7,10 @@ use crate::quantity::Quantity;
 use crate::section::Section;
 use units::{Bytes, Dbm};
 
-/// More than any frame is given (`dot11ShortRetryLimit` and `dot11LongRetryLimit` have eight bits).
+/// More than any retry limit (`dot11ShortRetryLimit` and `dot11LongRetryLimit` have eight bits).
 const MOST_ATTEMPTS: i64 = 255;
 
-/// The longest aggregate of 802.11n: with this nobody asks.
+/// The longest aggregate of 802.11n: with this RTS is never used.
 const LONGEST: i64 = 65_535;
 
 /// What a radio may have of its own.
@@ -59,7 +59,7 @@ impl Hearing {
         hearing
     }
 
-    /// With the standard's values where nobody says anything.
+    /// With the standard's values where the file gives none.
     pub fn complete(self) -> Thresholds {
         let usual = Thresholds::default();
         Thresholds {
@@ -123,7 +123,8 @@ pub(super) fn read(root: &Section<'_>, medium: Medium) -> (Rules, Hearing) {
 const EIFS: [(&str, bool); 2] = [("after-header", false), ("after-any-error", true)];
 const COUNTDOWNS: [(&str, bool); 2] = [("standard", false), ("busy-counts-as-slot", true)];
 
-/// A number, or the word that says that there is none; `None`: the file does not say, or what it says has been noted.
+/// A number, or the word for having none. `None`: the file has no such key, or its value was already
+/// reported.
 fn unless<T>(
     section: &Section<'_>,
     key: &'static str,

@@ -13,7 +13,8 @@ use units::{Bitrate, Duration, Ratio};
 /// Of a cellular buffer.
 const BUFFER: LimitKeys = ["buffer_packets", "buffer_bytes", "buffer_ms"];
 
-/// A base station's buffer holds about a second (imc13 §4.2: LTE's round trip grows four- to tenfold under load).
+/// A base station's buffer holds about a second (imc13 §4.2: LTE's round trip grows four- to tenfold under
+/// load).
 const USUAL_BUFFER: QueueLimit = QueueLimit::Time(Duration::from_secs(1));
 
 /// Holes drawn closer than this are jitter.
@@ -32,7 +33,7 @@ const RADIOS: [(&str, Option<RadioStates>); 3] = [
 /// The same of what it repeats.
 const REPEATS: [(&str, Option<Repeats>); 2] = [("none", None), ("lte", Some(Repeats::LTE))];
 
-/// More than any radio is told to (TS 36.331, `maxHARQ-Tx`: up to 28).
+/// More than any radio is configured for (TS 36.331, `maxHARQ-Tx`: up to 28).
 const MOST_TRANSMISSIONS: i64 = 28;
 
 pub(super) fn read(section: &Section<'_>, around: &Around<'_>) -> Cell {

@@ -6,7 +6,8 @@ use crate::quantity::Quantity;
 use crate::section::Section;
 use units::{Bytes, Duration};
 
-/// What fits into an Ethernet frame, less the headers of IPv4 and UDP and 2 bytes: as usual in measurements of WiFi.
+/// Payload that fits into an Ethernet frame, less the headers of IPv4 and UDP and 2 bytes: usual in
+/// measurements of WiFi.
 const USUAL_PAYLOAD: Bytes = Bytes::new(1_470);
 
 /// A faster source would be a mistake; and a run has to end.

@@ -102,7 +102,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
     plan
 }
 
-/// Where things stand that not every world has a use for.
+/// Places of things that not every world can use.
 fn spots(root: &Section<'_>) -> Spots {
     let mut spots = Spots::of(&root.log.spot(root.at).file);
     let mut add = |thing: Thing<'_>, at| spots.add(thing, root.log.spot(at));

@@ -34,7 +34,7 @@ pub(super) fn checked<'n>(section: &Section<'_>, at: At, kind: &str, name: &'n s
     name
 }
 
-/// The index of the thing called `name`; notes it if there is none.
+/// The index of the thing called `name`; if there is none, notes a problem.
 pub(super) fn resolve<'n>(
     section: &Section<'_>,
     at: At,
@@ -43,7 +43,7 @@ pub(super) fn resolve<'n>(
     names: impl Iterator<Item = &'n str> + Clone,
 ) -> Option<usize> {
     let index = names.clone().position(|known| known == name);
-    // A scenario without any link or flow is told of that, once.
+    // A scenario without any link or flow has that reported already, once.
     let is_told = ["link", "flow"].contains(&kind) && names.clone().next().is_none();
     if index.is_none() && !is_told {
         let shown: String = name.chars().take(40).collect();

@@ -7,7 +7,8 @@ use crate::quantity::Quantity;
 use crate::section::Section;
 use units::{Dbm, Duration};
 
-/// A microwave oven within one channel (Taher et al. 2008), on for half of each period of the mains at 50 Hz (ITU-R SM.2210).
+/// A microwave oven within one channel (Taher et al. 2008), on for half of each period of the mains at 50 Hz
+/// (ITU-R SM.2210).
 const OVEN_POWER: Dbm = Dbm::from_dbm(20);
 const OVEN_HALF: Duration = Duration::from_millis(10);
 

@@ -44,7 +44,7 @@ impl Spread {
         }
     }
 
-    /// With the defaults of the standard's band where nobody says anything.
+    /// With the defaults of the standard's band where the file gives no value.
     pub fn complete(self, standard: Standard) -> Propagation {
         let indoor = Propagation::indoor(standard);
         Propagation {

@@ -1,7 +1,8 @@
-//! A comparison as every face draws it: one [`Track`] per run, downsampled to a common step.
+//! A comparison as every front end draws it: one [`Track`] per run, downsampled to a common step.
 //!
-//! Faces know no JSON; the page embeds what [`Comparison::to_json`] writes. Times are milliseconds of scenario time, rates kb/s and
-//! amounts kilobytes (1,000 bytes), all whole numbers, so that the page stays small.
+//! Front ends parse no JSON; the page embeds what [`Comparison::to_json`] writes. Times are milliseconds of
+//! scenario time, rates kb/s and amounts kilobytes (1,000 bytes). All are whole numbers, so that the page
+//! stays small.
 
 mod builder;
 mod lanes;
@@ -46,7 +47,7 @@ pub struct Track {
     pub computed: bool,
     /// The figures of the result's row.
     pub figures: Figures,
-    /// What a reader must know to judge it.
+    /// Caveats of the result.
     pub notes: Vec<String>,
     /// What the applications read, kb/s.
     pub goodput_kbps: Vec<u64>,
@@ -54,17 +55,17 @@ pub struct Track {
     pub paths: Vec<PathSeries>,
     /// When the applications waited.
     pub stalls: Vec<Span>,
-    /// What broke or was mended.
+    /// Faults that began or ended.
     pub faults: Vec<FaultMark>,
-    /// What was decided.
+    /// The decisions made.
     pub decisions: Vec<DecisionMark>,
     /// How each link was used.
     pub lanes: Vec<LaneSpan>,
-    /// The client's bound, kilobytes; empty if there never was one.
+    /// The client's window limit, kilobytes; empty if there never was one.
     pub window_kb: Vec<Option<u64>>,
-    /// What the server had assigned and not had acknowledged, kilobytes; empty if not looked at.
+    /// Bytes the server had assigned and that were not acknowledged, in kilobytes; empty if not sampled.
     pub queue_kb: Vec<Option<u64>>,
-    /// What waited at the client for earlier bytes, kilobytes; empty if not looked at.
+    /// Out-of-order bytes at the client, in kilobytes; empty if not sampled.
     pub held_kb: Vec<Option<u64>>,
 }
 
@@ -81,7 +82,7 @@ pub struct Figures {
     pub first_byte_ms: Option<f64>,
     /// The longest stall; absent where stalls do not apply (computed rows).
     pub longest_stall_ms: Option<f64>,
-    /// All stalls together; absent where stalls do not apply.
+    /// Sum of all stalls; absent where stalls do not apply.
     pub stall_total_ms: Option<f64>,
     /// Bytes over those of `tcp-best`.
     pub versus_best: Option<f64>,
@@ -109,7 +110,7 @@ pub struct Span {
     pub to_ms: u64,
 }
 
-/// Something broke or was mended.
+/// A fault began or ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FaultMark {
     /// When.

@@ -1,8 +1,10 @@
 //! From samples at any moment to one figure per step.
 
-/// Cumulative bytes at moments: bytes per step, by straight lines between samples; the last step may be shorter than its width.
+/// Turns samples of cumulative bytes into bytes per step, with straight lines between samples. The last step
+/// may be shorter than the others.
 ///
-/// Samples come in order of time. A counter that falls (a new subflow on the same link) starts again from there.
+/// Samples are in order of time. A counter that falls (a new subflow on the same link) restarts from the
+/// lower value.
 pub(super) fn per_step(samples: &[(u64, u64)], step_ns: u64, steps: usize) -> Vec<u64> {
     let mut out = vec![0.0f64; steps];
     let mut previous = (0, 0);
@@ -33,7 +35,8 @@ fn spread(out: &mut [f64], step_ns: u64, (from, to): (u64, u64), bytes: u64) {
     }
 }
 
-/// The latest known level at the end of each step, in kilobytes; unknown before the first. Empty if never known.
+/// The latest known level at the end of each step, in kilobytes; unknown before the first sample. Empty if
+/// never known.
 pub(super) fn levels(samples: &[(u64, Option<u64>)], step_ns: u64, steps: usize) -> Vec<Option<u64>> {
     if samples.iter().all(|(_, level)| level.is_none()) {
         return Vec::new();

@@ -128,7 +128,8 @@ fn over_power(title: &str, powers: &Powers, published: f64) -> PaperFigure {
     )
 }
 
-/// How much too high the estimate is at each pace and rate of hidden traffic, beside the published value, of which neither is known.
+/// The overestimate at each pace and rate of hidden traffic, beside the published value, whose pace and rate
+/// are unknown.
 fn overestimates(sparse: &[Paces], published: f64) -> PaperFigure {
     let curve = |(mbps, paces): (&str, &Paces)| {
         let points = paces

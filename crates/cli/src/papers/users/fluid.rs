@@ -1,4 +1,4 @@
-//! The fluid model: a channel is shared equally by the clients that are on it, and each client switches by its own slots.
+//! The fluid model: the clients on a channel share it equally, and each client switches by its own slots.
 
 use policy::LinkId;
 use policy::slot::{Occupant, Radio, Rules, Seat, Share, Slot, divide};
@@ -6,7 +6,7 @@ use units::{Bitrate, Duration, Rng};
 
 use super::scenario_file::Scenario;
 
-/// What is varied.
+/// The parameters that vary.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Setting<'s> {
     /// What is the same in all of them.
@@ -19,7 +19,8 @@ pub(super) struct Setting<'s> {
     pub alpha: u32,
     /// The time that is added to a slot is time in which nothing is received.
     pub deaf: bool,
-    /// All clients begin at once on the same channel, and so much of it is looked at; `None`: at random moments, and the first part is left out.
+    /// If set, all clients begin at once on the same channel, and this much of it is observed. `None`: they
+    /// begin at random moments, and the first part is left out.
     pub together: Option<Duration>,
 }
 
@@ -53,7 +54,7 @@ struct Client {
     /// Since it came to this channel, and what it has received here.
     since: Duration,
     bits: f64,
-    /// What each channel brought, smoothed.
+    /// The smoothed rate of each channel.
     rates: Vec<f64>,
 }
 
@@ -66,7 +67,7 @@ impl Client {
         self.deaf_until <= now
     }
 
-    /// When it begins to hear, or leaves.
+    /// When it begins to receive, or leaves.
     fn next_change(&self, now: Duration) -> Duration {
         if self.hears(now) {
             self.until
@@ -126,7 +127,7 @@ fn begin(setting: &Setting<'_>, rng: &mut Rng) -> anyhow::Result<Client> {
     })
 }
 
-/// Lets time pass: everybody who hears a channel gets an equal part of it.
+/// Lets time pass: every client that hears a channel gets an equal share of it.
 fn pass(clients: &mut [Client], scenario: &Scenario, now: Duration, seconds: f64) -> f64 {
     let mut present = vec![0_u32; usize::from(scenario.channels)];
     for client in clients.iter().filter(|client| client.hears(now)) {
@@ -141,7 +142,7 @@ fn pass(clients: &mut [Client], scenario: &Scenario, now: Duration, seconds: f64
     moved
 }
 
-/// A slot is over: what it brought is remembered, and after the last one of a cycle the next is divided anew.
+/// Ends a slot and records what it received. After the last slot of a cycle, divides the next cycle anew.
 fn switch(client: &mut Client, now: Duration, setting: &Setting<'_>, rng: &mut Rng) -> anyhow::Result<()> {
     let stayed = (now - client.since).as_secs_f64();
     if stayed > 0.0 {
@@ -202,7 +203,7 @@ mod tests {
         assert!((50.0..100.0).contains(&percent(2)), "{}", percent(2));
         // Channels that are drawn evenly and independently: (1 − (2/3)³) of three are in use.
         assert!((45.0..75.0).contains(&percent(3)), "{}", percent(3));
-        // All on one channel at first: a third of what three could have.
+        // All on one channel at first: a third of the capacity of three.
         let together = Setting {
             together: Some(Duration::from_secs(1)),
             ..Setting::new(&scenario, 3, 200)

@@ -1,4 +1,4 @@
-//! What `papers/nsdi15-users/scenario.toml` says.
+//! Reads `papers/nsdi15-users/scenario.toml`.
 
 use anyhow::{Context as _, ensure};
 use serde::Deserialize;
@@ -46,7 +46,7 @@ pub(super) struct Variant {
 }
 
 impl Variant {
-    /// All clients begin at once on the first channel, and so much of it is looked at.
+    /// All clients begin at once on the first channel; this is how much of it is observed.
     pub(super) fn together(&self) -> Option<Duration> {
         self.together_s.map(Duration::from_secs)
     }
@@ -72,7 +72,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// What one client gets on a channel that it has for itself.
+    /// The rate of one client alone on a channel.
     pub(super) const fn alone(&self) -> Bitrate {
         Bitrate::from_mbps(self.rate_mbps)
     }

@@ -1,4 +1,4 @@
-//! Hosts as people have them. A shape is a function that builds one; a line in [`ALL`] puts it into the matrix.
+//! Hosts as people have them. A shape is a function that builds one; a line in [`ALL`] adds it to the matrix.
 
 pub mod lans;
 pub mod routes;

@@ -94,7 +94,7 @@ pub fn metric_0(site: &mut Site) {
     site.provider_with(&bare(Provider { v6: None, ..WLAN0 }), put("route append"));
 }
 
-/// The cable's provider, who gives addresses without a subnet, with these default routes.
+/// The cable's provider, which assigns addresses without a subnet, with these default routes.
 fn lone_addresses(v4_default: &'static str, v6_default: &'static str) -> Provider {
     let v4 = |net: Subnet| Subnet {
         host: "192.0.2.2/32",

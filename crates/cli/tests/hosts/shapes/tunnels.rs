@@ -49,7 +49,8 @@ pub fn wg_quick_down(site: &mut Site) {
     site.secrets.clear();
 }
 
-/// Tailscale with routes of a tailnet: rules from 5210 to 5270, which send all but its own packets to table 52 first.
+/// Tailscale with routes of a tailnet: rules from 5210 to 5270, which send all but its own packets to table
+/// 52 first.
 pub fn tailnet(site: &mut Site) {
     two_providers(site);
     site.place("tailnet");

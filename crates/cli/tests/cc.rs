@@ -372,7 +372,10 @@ fn a_refusal_in_spite_of_all_rights_is_put_down_to_neither() {
         return;
     }
     let said = refusal("sf", refuse_bpf);
-    assert!(said.contains("although this process has the capabilities"), "{said}");
+    assert!(
+        said.contains("although this process has the capabilities"),
+        "{said}"
+    );
     assert!(
         !said.contains("missing") && !said.contains("locked down"),
         "{said}"

@@ -283,7 +283,8 @@ fn a_scenario_prints_nothing_of_a_file_that_it_names() {
             "{}",
             ran.err
         );
-        assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+        // What is wrong and its remedy: no line of the file is shown.
+        assert!(ran.err.lines().count() <= 3, "{}", ran.err);
     }
 }
 
@@ -361,25 +362,25 @@ fn what_cannot_be_is_refused_with_position_and_remedy() {
         (
             "[aps.far]",
             "[aps.near]",
-            "bad.toml:14:6: duplicate key",
+            "bad.toml:15:6: duplicate key",
             "every name and key may stand once: rename or remove this one",
         ),
         (
             "[walkers.client]",
             "[cells.near]\nrate_mbps = 5\nrtt_ms = 50\n\n[walkers.client]",
-            "bad.toml:21:8: ",
+            "bad.toml:22:8: ",
             "name",
         ),
         (
             "rate_mbps = 54",
             "rate_mbps = 55",
-            "bad.toml:11:13: this is not a rate of 802.11a",
+            "bad.toml:12:13: this is not a rate of 802.11a",
             "use 6, 9, 12, 18, 24, 36, 48, 54",
         ),
         (
             "channel = 36",
             "channel = 37",
-            "bad.toml:10:11: channel 37 is not in the band",
+            "bad.toml:11:11: channel 37 is not in the band",
             "use 36 to 64",
         ),
         (
@@ -391,13 +392,13 @@ fn what_cannot_be_is_refused_with_position_and_remedy() {
         (
             "transport = \"udp\"",
             "transport = \"tcp\"",
-            "bad.toml:24:8: flow `quick` is TCP",
+            "bad.toml:25:8: flow `quick` is TCP",
             "give it `transport = \"udp\"` and `over`",
         ),
         (
             "[walkers.client]\n",
             "[walkers.client]\npower_save = true\n",
-            "bad.toml:21:10: `client` saves power and has flows over two access points on channel 36",
+            "bad.toml:22:10: `client` saves power and has flows over two access points on channel 36",
             "send them over one of them, or move one to another channel",
         ),
     ] {
@@ -422,7 +423,7 @@ fn what_virtual_time_does_not_have_is_refused() {
     assert!(
         building
             .err
-            .contains("building-walk.toml:123:8: flow `download` is TCP"),
+            .contains("building-walk.toml:126:8: flow `download` is TCP"),
         "{}",
         building.err
     );

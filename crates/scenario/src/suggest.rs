@@ -1,7 +1,7 @@
 //! "Did you mean": the nearest of a few known words.
 
-/// The known word that `word` most likely stands for. Either the same word without its unit, or one within a
-/// third of its length in edits (insert, delete, replace, swap neighbours).
+/// The known word that `word` most likely stands for. Either the same word without its unit, or one within
+/// one edit and a quarter of its length (insert, delete, replace, swap neighbours).
 pub(crate) fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
     let allowed = 1 + word.chars().count() / 4;
     let cost = |candidate: &str| match candidate.strip_prefix(word) {

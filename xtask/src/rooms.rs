@@ -31,7 +31,8 @@ pub const LEAN: &[Lean] = &[Lean {
     name: "slowhandd",
     // Papers are a part of `slowhand`.
     without: &[
-        "lab", "links", "sim", "scenario", "dash", "runs", "bench", "slowhand", "parquet*", "arrow*",
+        "lab", "links", "sim", "scenario", "dash", "runs", "bench", "columns", "slowhand", "parquet*",
+        "arrow*",
     ],
     because: "it runs as root for weeks",
 }];

@@ -21,11 +21,13 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     trials: Option<u32>,
 
-    /// Measure this policy beside ours, in turn with it: `mptcp` is the stock kernel. For stall-drop, stall-backup, resume and fade.
+    /// Measure this policy beside ours, in turn with it: `mptcp` is the stock kernel. For stall-drop,
+    /// stall-backup, resume and fade.
     #[arg(long, value_name = "P")]
     policy: Option<PolicyName>,
 
-    /// Measure with this congestion controller only, not with those of the definition: reno and bbr for window-…; lia or all of ours for
+    /// Measure with this congestion controller only, not with those of the definition: reno and bbr for
+    /// window-…; lia or all of ours for
     /// cc-….
     #[arg(long, value_name = "NAME")]
     cc: Option<String>,

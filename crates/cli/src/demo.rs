@@ -10,7 +10,8 @@ use crate::play::{self, Wanted};
 use runs::seed;
 use show::exit::Refused;
 
-/// Walk past five access points and a cellular link on this machine's own kernel, policy by policy, and draw what came of it.
+/// Walk past five access points and a cellular link on this machine's own kernel, policy by policy, and draw
+/// what came of it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Needs root, MPTCP and /dev/net/tun, and takes two to four minutes. Everything it makes lies in network namespaces of its own and is gone at
@@ -25,7 +26,8 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = seed::parser())]
     seed: Option<u64>,
 
-    /// The congestion controller of the sender, the server: one of the kernel's, or lia, olia, balia or cla. For one of these the server
+    /// The congestion controller of the sender, the server: one of the kernel's, or lia, olia, balia or cla.
+    /// For one of these the server
     /// runs slowhand too; otherwise it is a stock one. Every policy runs the same.
     #[arg(long, value_name = "NAME")]
     cc: Option<String>,

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 /// Keep this host's connections alive over all its links, until stopped.
 ///
-/// Runs in the foreground (a service manager is told when it is ready). Everything it changes is put back when it stops, and
+/// Runs in the foreground (a service manager is told when it is ready). Everything it changes is put back
+/// when it stops, and
 /// after a crash when it starts again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = concat!(
@@ -32,12 +33,14 @@ The configuration, of which every key but a link's interface and kind may be lef
     include_str!("config/example.toml")
 ))]
 pub struct Args {
-    /// Configuration file; `conf.d/*.toml` beside it is read too. Left out: /etc/slowhand/slowhand.toml, and where there is none, every adapter is
+    /// Configuration file; `conf.d/*.toml` beside it is read too. Left out: /etc/slowhand/slowhand.toml, and
+    /// where there is none, every adapter is
     /// used by its kind.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 
-    /// Send new connections with this congestion controller instead of the configuration's: one of the kernel's, or lia, olia, balia or
+    /// Send new connections with this congestion controller instead of the configuration's: one of the
+    /// kernel's, or lia, olia, balia or
     /// cla, which are loaded for as long as the daemon runs.
     #[arg(long, value_name = "NAME")]
     pub cc: Option<String>,

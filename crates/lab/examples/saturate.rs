@@ -1,4 +1,5 @@
-//! How much the emulator carries on this machine, and at what cost: 4 links × 250 Mb/s, 20 ms, one MPTCP download.
+//! How much the emulator carries on this machine, and at what cost: 4 links × 250 Mb/s, 20 ms, one MPTCP
+//! download.
 //!
 //! `saturate [SECONDS] [BUNDLE_US]`, as root.
 

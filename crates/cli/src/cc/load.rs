@@ -16,7 +16,8 @@ use std::sync::Arc;
 
 /// Give the kernel a controller, until this command ends or, with --pin, until it is unloaded.
 ///
-/// When it has gone, sockets that use it keep it until they close, and a namespace whose default it is until it is given another.
+/// When it has gone, sockets that use it keep it until they close, and a namespace whose default it is until
+/// it is given another.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -36,7 +37,8 @@ pub struct Args {
     #[arg(long)]
     pin: bool,
 
-    /// With cla: hear on this address (UDP) how the signals of mobiles go that have the same key, and set the windows of what this host
+    /// With cla: hear on this address (UDP) how the signals of mobiles go that have the same key, and set the
+    /// windows of what this host
     /// sends them.
     #[arg(
         long,

@@ -11,7 +11,8 @@ use std::process::ExitCode;
 
 /// Load, unload and look at coupled congestion controllers for MPTCP.
 ///
-/// Two subflows through one bottleneck take two TCPs' share of it, unless their windows are coupled; upstream Linux couples none.
+/// Two subflows through one bottleneck take two TCPs' share of it, unless their windows are coupled; upstream
+/// Linux couples none.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A controller acts where data is sent: on this host for what it uploads, on the server for what it downloads. Once loaded, it is chosen by

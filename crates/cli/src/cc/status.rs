@@ -12,7 +12,8 @@ use std::process::ExitCode;
 
 /// Show what is loaded, and what every connection of this namespace really uses.
 ///
-/// The kernel silently ignores an unknown name on an MPTCP socket; what is shown here is read back from the sockets.
+/// The kernel silently ignores an unknown name on an MPTCP socket; what is shown here is read back from the
+/// sockets.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 
 /// Take pinned controllers out of the kernel.
 ///
-/// Sockets that use one keep it until they close; no new one can choose it. New sockets of a namespace whose default it is begin with it until the
+/// Sockets that use one keep it until they close; no new one can choose it. New sockets of a namespace whose
+/// default it is begin with it until the
 /// namespace is given another (sysctl net.ipv4.tcp_congestion_control).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 /// End the daemon and wait until everything it changed is put back.
 ///
-/// When no daemon runs, what a crashed one has left behind is put back. What somebody has changed since, or the kernel refuses, is told, and the
+/// When no daemon runs, what a crashed one has left behind is put back. What somebody has changed since, or
+/// the kernel refuses, is told, and the
 /// exit code is 1.
 #[derive(Debug, clap::Args)]
 pub struct Args {

@@ -38,7 +38,8 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Write a page with all figures into this directory (papers.html), and each figure as a picture (SVG). Each file is there once it is
+    /// Write a page with all figures into this directory (papers.html), and each figure as a picture (SVG).
+    /// Each file is there once it is
     /// complete.
     #[arg(long, value_name = "DIR")]
     html: Option<PathBuf>,

@@ -27,7 +27,8 @@ use show::exit::{self, Refused};
 use show::tell;
 use world::Order;
 
-/// Play a scenario on this machine's own kernel, in network namespaces connected by models of links, or in virtual time.
+/// Play a scenario on this machine's own kernel, in network namespaces connected by models of links, or in
+/// virtual time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The lab needs root, MPTCP and /dev/net/tun. Everything it makes lies in network namespaces of its own and is gone at the end.
@@ -51,7 +52,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = World::Lab)]
     world: World,
 
-    /// Who decides which links to use; may be given several times. Without it: slowhand. handover and handover-warm need access points in
+    /// Who decides which links to use; may be given several times. Without it: slowhand. handover and
+    /// handover-warm need access points in
     /// the scenario, whose beacons they count.
     #[arg(long = "policy", value_name = "P", conflicts_with = "compare")]
     policies: Vec<PolicyName>,
@@ -60,13 +62,16 @@ pub struct Args {
     #[arg(long)]
     compare: bool,
 
-    /// The sender's congestion controller, instead of the scenario's: one of the kernel's, or lia, olia, balia or cla. A server has these
-    /// only if it runs slowhand (--set server=slowhand), and cla goes by the signals of access points, which the scenario must have. Not for
+    /// The sender's congestion controller, instead of the scenario's: one of the kernel's, or lia, olia,
+    /// balia or cla. A server has these
+    /// only if it runs slowhand (--set server=slowhand), and cla goes by the signals of access points, which
+    /// the scenario must have. Not for
     /// virtual time: no scenario has one there.
     #[arg(long, value_name = "NAME")]
     cc: Option<String>,
 
-    /// Seed of everything random, instead of the scenario's: 0 to 9223372036854775807. Printed by every run; the same seed draws the same
+    /// Seed of everything random, instead of the scenario's: 0 to 9223372036854775807. Printed by every run;
+    /// the same seed draws the same
     /// faults.
     #[arg(long, value_name = "N", value_parser = seed::parser())]
     seed: Option<u64>,
@@ -75,36 +80,44 @@ pub struct Args {
     #[arg(long, value_name = "A..B", value_parser = seed::range, conflicts_with = "seed")]
     seeds: Option<std::ops::Range<u64>>,
 
-    /// Replace a value of the scenario, such as cells.lte.rate_mbps=6, or add one, such as air.attempts=4; may be given several times. In
+    /// Replace a value of the scenario, such as cells.lte.rate_mbps=6, or add one, such as air.attempts=4;
+    /// may be given several times. In
     /// virtual time a key may have several values, separated by commas: every combination is run.
     #[arg(long = "set", value_name = "KEY=V,V…")]
     pub settings: Vec<String>,
 
-    /// Write one row for each flow of each run into this file: Parquet if its name ends so, otherwise JSON Lines (virtual time only). A key
-    /// with several values has a column `set.KEY`: whole numbers, numbers, true and false, or text where they are mixed. Interrupted, it has
+    /// Write one row for each flow of each run into this file: Parquet if its name ends so, otherwise JSON
+    /// Lines (virtual time only). A key
+    /// with several values has a column `set.KEY`: whole numbers, numbers, true and false, or text where they
+    /// are mixed. Interrupted, it has
     /// the rows of the runs that had ended.
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
 
-    /// Write what the client's radios hear into this file: pcapng with radiotap, as Wireshark opens it (virtual time, one run).
+    /// Write what the client's radios hear into this file: pcapng with radiotap, as Wireshark opens it
+    /// (virtual time, one run).
     #[arg(long, value_name = "FILE")]
     capture: Option<PathBuf>,
 
-    /// Stop a run that has come to so many frames and datagrams together, and say so (virtual time only; default: a thousand million).
+    /// Stop a run that has come to so many frames and datagrams together, and say so (virtual time only;
+    /// default: a thousand million).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     most: Option<u64>,
 
-    /// Run this command in the client's namespace instead of the scenario's flows; $SLOWHAND_SERVER is the server's address there.
+    /// Run this command in the client's namespace instead of the scenario's flows; $SLOWHAND_SERVER is the
+    /// server's address there.
     /// The run ends with it.
     #[arg(long, value_name = "CMD")]
     shell: Option<String>,
 
-    /// Run this command in the server's namespace meanwhile. The client's begins once it listens, or has had some seconds for it.
+    /// Run this command in the server's namespace meanwhile. The client's begins once it listens, or has had
+    /// some seconds for it.
     /// May be given several times.
     #[arg(long, value_name = "CMD", requires = "shell")]
     serve: Vec<String>,
 
-    /// Record what the engine of every run is told and asks for, in a file for each run in this directory: `slowhand replay` compares it
+    /// Record what the engine of every run is told and asks for, in a file for each run in this directory:
+    /// `slowhand replay` compares it
     /// with what the engine of another version asks for.
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
@@ -120,7 +133,8 @@ pub struct Wanted {
     #[arg(long)]
     pub json: bool,
 
-    /// Write everything that happened into this file (JSON Lines, schema slowhand.trace/1), row by row: an interrupted run leaves what it
+    /// Write everything that happened into this file (JSON Lines, schema slowhand.trace/1), row by row: an
+    /// interrupted run leaves what it
     /// had.
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,

@@ -69,7 +69,8 @@ pub fn daemon() -> PathBuf {
     daemon
 }
 
-/// A source that has changed after this program was built, by the list of sources that `cargo build` puts beside
+/// A source that has changed after this program was built, by the list of sources that `cargo build` puts
+/// beside
 /// it. A test of the whole workspace builds the program without that list.
 fn newer_source(program: &Path) -> Option<String> {
     let changed = |path: &Path| std::fs::metadata(path).and_then(|found| found.modified()).ok();

@@ -56,7 +56,8 @@ pub struct Play<'p> {
     pub most: u64,
     /// Whether to keep what the client's radios hear.
     pub capture: bool,
-    /// Where the inputs and actions of the engine are recorded; complete once the run is over. `None`: nowhere.
+    /// Where the inputs and actions of the engine are recorded; complete once the run is over. `None`:
+    /// nowhere.
     pub record: Option<Buffer>,
     /// Set from outside to end the run early.
     pub stop: Option<&'p AtomicBool>,

@@ -43,6 +43,7 @@ fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
             links::check()?,
             readings::check()?,
             tidy::check()?,
+            prose::comments()?,
             unreached::check()?,
             circles::check()?,
         ]),
@@ -50,7 +51,7 @@ fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
         "deps" => report(&[deps::check()?]),
         "licences" => report(&[licences::check()?]),
         "links" => report(&[links::check()?]),
-        "prose" => report(&[prose::check()?]),
+        "prose" => report(&[prose::comments()?, prose::words()?]),
         "unreached" => report(&[unreached::check()?]),
         "readings" => match rest {
             [] => report(&[readings::write()?]),

@@ -35,21 +35,27 @@ const WORDS: &[(&str, &str)] = &[
     ("go on", "continue"),
 ];
 
-/// Looks through every text of the repository.
-pub fn check() -> anyhow::Result<Findings> {
-    let files = texts(|path| ends_in(path, PROSE) && !EXEMPT.contains(&path))?;
+/// The width of comments, and whether what "Checked by" names exists.
+pub fn comments() -> anyhow::Result<Findings> {
+    let files = texts(|path| ends_in(path, COMMENTED))?;
     let tree = Tree::new()?;
-    let mut wrong = Vec::new();
-    for (path, text) in &files {
-        if ends_in(path, COMMENTED) {
-            wrong.extend(wide(path, text));
-        }
-        wrong.extend(odd(path, text));
+    let wrong = files.iter().flat_map(|(path, text)| {
+        let mut wrong = wide(path, text);
         wrong.extend(unchecked(path, text, &tree));
-    }
+        wrong
+    });
     Ok(Findings {
-        looked_at: format!("prose: {} files", files.len()),
-        wrong,
+        looked_at: format!("comments: {} files", files.len()),
+        wrong: wrong.collect(),
+    })
+}
+
+/// Wording that has a plainer one.
+pub fn words() -> anyhow::Result<Findings> {
+    let files = texts(|path| ends_in(path, PROSE) && !EXEMPT.contains(&path))?;
+    Ok(Findings {
+        looked_at: format!("words: {} files", files.len()),
+        wrong: files.iter().flat_map(|(path, text)| odd(path, text)).collect(),
     })
 }
 
@@ -113,7 +119,7 @@ impl Tree {
             inner: BTreeSet::new(),
         };
         for (path, text) in &code {
-            tree.words.extend(words(text));
+            tree.words.extend(code_words(text));
             let module = bare(path);
             let folder = module.strip_suffix("/mod").unwrap_or(&module).to_owned();
             let lines = text
@@ -124,7 +130,8 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Whether a name in backticks, in the file at `path`, exists: a file, a module, or a word of code such as
+    /// Whether a name in backticks, in the file at `path`, exists: a file, a module, or a word of code such
+    /// as
     /// a benchmark's name.
     fn has(&self, path: &str, named: &str) -> bool {
         let named = named.rsplit(' ').next().unwrap_or(named).trim_end_matches('/');
@@ -165,7 +172,7 @@ fn bare(path: &str) -> String {
 }
 
 /// The words of code, with the hyphens in them.
-fn words(text: &str) -> BTreeSet<String> {
+fn code_words(text: &str) -> BTreeSet<String> {
     let code = text
         .lines()
         .map(|line| line.split("//").next().unwrap_or_default());
@@ -232,7 +239,7 @@ mod tests {
             files: ["crates/a/tests/b", "crates/a/src/x", "golden/x.csv"]
                 .map(str::to_owned)
                 .into(),
-            words: words("mod tests;\nfn holds() {}\nname(\"window-equal\") // gone"),
+            words: code_words("mod tests;\nfn holds() {}\nname(\"window-equal\") // gone"),
             inner: BTreeSet::from(["crates/a/src/x/tests".to_owned()]),
         };
         let text = "//! # Checked by\n//! `tests/b.rs`, `x::tests`, `tests`, `holds`, `window-…`, `golden/x.csv`,\n//! `tests/c.rs`, `gone`, `y::tests`.\n//! # Sources\n//! `no`";

@@ -55,6 +55,16 @@ impl RoundTrip {
         }
     }
 
+    /// How many times the time-out is doubled now.
+    pub const fn back_offs(&self) -> u32 {
+        self.back_offs
+    }
+
+    /// Estimated deviation of the round trip. Zero until the first sample.
+    pub const fn deviation(&self) -> Duration {
+        self.rttvar
+    }
+
     /// Smoothed round trip. `None` until the first sample.
     pub const fn srtt(&self) -> Option<Duration> {
         self.srtt

@@ -2,6 +2,7 @@
 
 use policy::cc::Controller;
 use thiserror::Error;
+use units::Duration;
 
 /// Payload of a segment, in bytes: 1,500 minus the headers of IPv4 and of TCP with timestamps.
 pub const MSS: u32 = 1_448;
@@ -16,7 +17,11 @@ const LEAST_THRESHOLD: u32 = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
     /// Rule for window growth in congestion avoidance and for the window after a loss.
-    pub controller: Controller,
+    pub control: Control,
+    /// What the window grows by.
+    pub growth: Growth,
+    /// How the retransmission time-out follows from the samples of the RTT.
+    pub timeout: Timeout,
     /// How the first slow start ends.
     pub slow_start: SlowStart,
     /// Loss detection.
@@ -28,18 +33,40 @@ pub struct Config {
     /// Slow-start threshold, in segments. `None`: the first slow start ends at a loss, or as `slow_start`
     /// says.
     pub ssthresh: Option<u32>,
+    /// Whether a window is reduced after the sender was idle (RFC 7661, `tcp_slow_start_after_idle`).
+    pub restarts_after_idle: bool,
+    /// What an earlier connection to the same host has left (Linux's metrics cache). `None`: nothing is known,
+    /// or the cache is off (`tcp_no_metrics_save`).
+    pub metrics: Option<Metrics>,
 }
 
 impl Config {
     /// A sender with Linux's defaults and without CLA.
     pub const fn new(controller: Controller) -> Self {
         Self {
-            controller,
+            control: Control::Coupled(controller),
+            growth: Growth::PerSegment,
+            timeout: Timeout::Floored,
             slow_start: SlowStart::Standard,
             detection: Detection::Linux,
             cla: None,
             initial_window: INITIAL_WINDOW,
             ssthresh: None,
+            restarts_after_idle: true,
+            metrics: None,
+        }
+    }
+
+    /// A sender of a host: as [`Config::new`], with Linux's own estimator of the time-out.
+    pub const fn host(control: Control) -> Self {
+        Self {
+            control,
+            slow_start: match control {
+                Control::Coupled(_) => SlowStart::Standard,
+                Control::Cubic => SlowStart::DelayOrTrain,
+            },
+            timeout: Timeout::Linux,
+            ..Self::new(Controller::Reno)
         }
     }
 
@@ -97,6 +124,84 @@ pub enum ConfigError {
     Threshold(u32),
 }
 
+/// Rule for window growth in congestion avoidance and for the window after a loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Control {
+    /// A rule of windows alone, coupled to the connection's other subflows or not.
+    Coupled(Controller),
+    /// CUBIC, which also needs the time. Uncoupled.
+    Cubic,
+}
+
+impl Control {
+    /// The rule with this name: `reno`, `cubic`, `lia`, `olia` or `balia`.
+    pub fn named(name: &str) -> Result<Self, ControlError> {
+        Ok(match name {
+            "reno" => Self::Coupled(Controller::Reno),
+            "cubic" => Self::Cubic,
+            "lia" => Self::Coupled(Controller::Lia),
+            "olia" => Self::Coupled(Controller::Olia),
+            "balia" => Self::Coupled(Controller::Balia),
+            "bbr" => return Err(ControlError::Bbr),
+            _ => return Err(ControlError::Unknown(name.into())),
+        })
+    }
+
+    /// Whether the rule needs the windows of the connection's other subflows.
+    pub const fn is_coupled(self) -> bool {
+        !matches!(self, Self::Cubic | Self::Coupled(Controller::Reno))
+    }
+}
+
+impl From<Controller> for Control {
+    fn from(controller: Controller) -> Self {
+        Self::Coupled(controller)
+    }
+}
+
+/// Why virtual time has no congestion control of this name.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ControlError {
+    /// There is no model of BBR.
+    #[error(
+        "congestion control bbr has no model in virtual time; choose reno, cubic, lia, olia or balia, or run the scenario in the lab"
+    )]
+    Bbr,
+    /// No such name.
+    #[error("unknown congestion control {0}; choose reno, cubic, lia, olia or balia")]
+    Unknown(String),
+}
+
+/// What the window grows by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Growth {
+    /// By segments acknowledged, as in Linux.
+    PerSegment,
+    /// By ACKs that advance, as in ns-3's NewReno: half as fast with delayed ACKs.
+    PerAck,
+}
+
+/// How the retransmission time-out follows from the samples of the RTT. The maximum is 120 s.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timeout {
+    /// RFC 6298's estimates. Four times the deviation counts as at least 200 ms.
+    Floored,
+    /// Linux's estimates: as above, but the deviation rises at once with the largest one of a round trip, and
+    /// falls slowly (`tcp_rtt_estimator`).
+    Linux,
+    /// RFC 6298's estimates and its minimum of one second in total.
+    Rfc6298,
+}
+
+/// What a finished connection leaves to the next one to the same host (`net/ipv4/tcp_metrics.c`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Metrics {
+    /// Smoothed RTT.
+    pub srtt: Duration,
+    /// Slow-start threshold, in segments, if a loss has set one.
+    pub ssthresh: Option<u32>,
+}
+
 /// How the first slow start ends, if no threshold is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlowStart {
@@ -104,6 +209,8 @@ pub enum SlowStart {
     Standard,
     /// When the RTT grows (RFC 9406).
     HyStart,
+    /// When the RTT grows, or a train of ACKs lasts for half an RTT, as in Linux's CUBIC.
+    DelayOrTrain,
 }
 
 /// Loss detection.

@@ -1,9 +1,15 @@
-//! A TCP sender in virtual time, segment by segment. Windows come from [`policy::cc`]. Loss detection,
-//! time-outs and undo follow Linux. It has CLA's whole hand-off stage ([`policy::cc::HandOffStage`]), which
-//! no program in a kernel has.
+//! A TCP sender and receiver in virtual time, segment by segment. Windows come from [`policy::cc`]. Loss
+//! detection, time-outs and undo follow Linux. The sender has CLA's whole hand-off stage
+//! ([`policy::cc::HandOffStage`]), which no program in a kernel has.
 //!
-//! The sender always has data to send, and knows neither links nor queues. The driver ([`crate::handoff`])
-//! reports which transmissions have arrived, and takes the outgoing ones. Its duties:
+//! A sender knows neither links nor queues. There are two ways to drive one.
+//!
+//! As half of a subflow ([`crate::mptcp`]): [`Sender::hear`] takes ACKs with SACK blocks and timestamps,
+//! [`Sender::expire`] is called at [`Sender::wake_at`], and as long as [`Sender::has_room`], the driver calls
+//! [`Sender::send_again`] and [`Sender::send_new`]. A [`Receiver`] makes those ACKs.
+//!
+//! Alone, with data that never ends ([`crate::handoff`]): the driver reports which transmissions have arrived,
+//! and takes the outgoing ones.
 //!
 //! 1. Call [`Sender::send`] at the start, and after each [`Sender::acknowledge`] and [`Sender::hand_off`].
 //!    Put each transmission on its way at once.
@@ -36,25 +42,29 @@
 //!   `tcp_recovery.c`, `tcp_output.c` (`tcp_schedule_loss_probe`); `bpf/cc/control.h` and `orders.h` for CLA.
 //!
 //! # Where we differ, and why
-//! 1. No handshake, no receive window, no end of the connection: the model is about how losses and path
-//!    changes affect a sender that always has data.
+//! 1. The handshake and the receive window belong to the connection.
 //! 2. No F-RTO: timestamps reveal a spurious time-out with the same ACK.
-//! 3. A loss probe always carries new data, and is sent only if it is due before the RTO.
-//! 4. A controller sees the sender's own path only: coupled ones behave as if the connection had no other.
+//! 3. A loss probe is sent only if it is due before the RTO. A sender whose data never ends probes with new
+//!    data.
+//! 4. Without siblings, a coupled controller behaves as if the connection had no other path.
 //!
 //! # Checked by
 //! `tests` here and in [`Scoreboard`]'s file: single losses, reordering, tail losses, time-outs, arrivals of
-//! segments that were never sent. `tests/cla_handoff.rs`: a sender that stays fills its link, and every
+//! segments that were never sent. `tests/hosts.rs`: both halves between two hosts. `tests/cla_handoff.rs`: a sender that stays fills its link, and every
 //! transmission arrives, is dropped or is in flight.
 
 mod config;
+pub mod packet;
+mod receiver;
 mod scoreboard;
 mod sender;
 #[cfg(test)]
 mod tests;
 
 pub use config::{
-    Config, ConfigError, Detection, Estimates, INITIAL_WINDOW, MAX_WINDOW, MSS, Ordered, SlowStart, Steps,
+    Config, ConfigError, Control, ControlError, Detection, Estimates, Growth, INITIAL_WINDOW, MAX_WINDOW,
+    MSS, Metrics, Ordered, SlowStart, Steps, Timeout,
 };
-pub use scoreboard::{Arrival, Scoreboard, Segment};
-pub use sender::{Counts, Sender};
+pub use receiver::{Arrived, Received, Receiver};
+pub use scoreboard::{Acked, Arrival, Heard, Payload, Scoreboard, Segment};
+pub use sender::{Counts, Sender, Woken};

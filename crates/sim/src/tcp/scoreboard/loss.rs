@@ -4,7 +4,7 @@
 //! - RFC 8985 §6 (RACK), with the reordering window of Linux 6.18 (`net/ipv4/tcp_recovery.c`).
 //! - RFC 6675 §4 (a segment is lost once three segments behind it have arrived).
 
-use super::{Scoreboard, Segment, Slot, State};
+use super::{Scoreboard, Segment, State};
 use units::{Duration, Instant};
 
 /// Number of arrived segments behind a segment that make it lost (`DupThresh`).
@@ -102,9 +102,11 @@ impl Scoreboard {
         }
         let allowed = self.rack.rtt.saturating_add(window);
         let (mut marked, mut again) = (0, None);
-        let earlier = |slot: &&mut Slot| slot.state == State::Out && slot.last < newest;
-        for slot in self.slots.iter_mut().filter(earlier) {
-            let due = slot.last.sent + allowed;
+        for (number, slot) in (self.first..).zip(&mut self.slots) {
+            if slot.state != State::Out || slot.last(number) >= newest {
+                continue;
+            }
+            let due = slot.sent + allowed;
             if now >= due {
                 slot.state = State::Lost;
                 marked += 1;
@@ -126,7 +128,7 @@ impl Scoreboard {
         for slot in self.slots.iter_mut().rev() {
             if slot.state == State::Arrived {
                 behind += 1;
-            } else if slot.state == State::Out && !slot.last.retransmission && behind >= DUPLICATES {
+            } else if slot.state == State::Out && !slot.retransmission && behind >= DUPLICATES {
                 slot.state = State::Lost;
                 marked += 1;
             }
@@ -139,15 +141,13 @@ impl Scoreboard {
     /// except the first.
     pub fn mark_all(&mut self, now: Instant, rack: bool) {
         let recent = now - self.rack.rtt;
-        let first = self.first;
-        let gone = |slot: &&mut Slot| {
-            let lost = !rack || slot.last.number == first || slot.last.sent <= recent;
-            slot.state == State::Out && lost
-        };
         let mut marked = 0;
-        for slot in self.slots.iter_mut().filter(gone) {
-            slot.state = State::Lost;
-            marked += 1;
+        for (at, slot) in self.slots.iter_mut().enumerate() {
+            let lost = !rack || at == 0 || slot.sent <= recent;
+            if slot.state == State::Out && lost {
+                slot.state = State::Lost;
+                marked += 1;
+            }
         }
         self.mark(marked);
     }
@@ -165,5 +165,8 @@ impl Scoreboard {
     const fn mark(&mut self, marked: u32) {
         self.lost += marked;
         self.in_flight -= marked;
+        if marked > 0 {
+            self.lost_from = self.first;
+        }
     }
 }

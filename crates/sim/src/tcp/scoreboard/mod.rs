@@ -4,16 +4,18 @@
 //! - RFC 6675 §2 and §4 (the scoreboard, `pipe`). `loss.rs` decides what is lost.
 //!
 //! # Where we differ, and why
-//! 1. An ACK tells which transmission has arrived, so RACK needs no guess about retransmitted segments. Every
-//!    hole is known (as many SACK blocks as there are).
+//! 1. [`Scoreboard::arrive`] knows which transmission has arrived, and every hole. [`Scoreboard::acknowledge`]
+//!    has what an ACK says: a cumulative number, SACK blocks, and the echoed timestamp.
 //!
 //! # Checked by
 //! The `tests` beside it.
 
+mod acks;
 mod loss;
 #[cfg(test)]
 mod tests;
 
+pub use acks::{Acked, Heard};
 use loss::Rack;
 use std::collections::VecDeque;
 use units::Instant;
@@ -27,6 +29,17 @@ pub struct Segment {
     pub number: u64,
     /// Whether this is a retransmission.
     pub retransmission: bool,
+}
+
+/// What a segment carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Payload {
+    /// Number of its first byte in the data of the connection.
+    pub data: u64,
+    /// Its length. 0 only with FIN.
+    pub bytes: u16,
+    /// Whether the sender's data ends with it.
+    pub fin: bool,
 }
 
 /// Effect of an arrival at the sender.
@@ -47,12 +60,37 @@ enum State {
     Lost,
 }
 
-/// A segment and its last transmission.
+/// A segment and its last transmission. There is one for each segment in flight, so it is kept small.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
+    sent: Instant,
+    data: u64,
+    bytes: u16,
     state: State,
-    last: Segment,
+    retransmission: bool,
+    fin: bool,
 }
+
+impl Slot {
+    const fn last(&self, number: u64) -> Segment {
+        Segment {
+            sent: self.sent,
+            number,
+            retransmission: self.retransmission,
+        }
+    }
+
+    const fn payload(&self) -> Payload {
+        Payload {
+            data: self.data,
+            bytes: self.bytes,
+            fin: self.fin,
+        }
+    }
+}
+
+/// Slots that an empty scoreboard keeps for the next ones.
+const KEPT: usize = 64;
 
 /// The segments from the first that has not arrived to the last that was sent.
 #[derive(Debug, Clone, Default)]
@@ -65,6 +103,10 @@ pub struct Scoreboard {
     arrived: u32,
     /// Number behind the highest segment that has arrived.
     furthest: u64,
+    /// Bytes of all slots.
+    bytes: u64,
+    /// No slot before this number is lost.
+    lost_from: u64,
     rack: Rack,
 }
 
@@ -89,33 +131,68 @@ impl Scoreboard {
         self.arrived == 0 && self.lost == 0
     }
 
+    /// Bytes sent that are not acknowledged in order.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Sends the next new segment.
-    pub fn send_new(&mut self, now: Instant) -> Segment {
-        let last = Segment {
+    pub fn send_new(&mut self, now: Instant, payload: Payload) -> Segment {
+        let number = self.end();
+        let slot = Slot {
             sent: now,
-            number: self.end(),
-            retransmission: false,
-        };
-        self.slots.push_back(Slot {
+            data: payload.data,
+            bytes: payload.bytes,
             state: State::Out,
-            last,
-        });
+            retransmission: false,
+            fin: payload.fin,
+        };
+        self.bytes += u64::from(payload.bytes);
+        self.slots.push_back(slot);
         self.in_flight += 1;
-        last
+        slot.last(number)
     }
 
     /// Retransmits the first lost segment, if there is one.
-    pub fn send_lost(&mut self, now: Instant) -> Option<Segment> {
+    pub fn send_lost(&mut self, now: Instant) -> Option<(Segment, Payload)> {
         if self.lost == 0 {
             return None;
         }
-        let slot = self.slots.iter_mut().find(|slot| slot.state == State::Lost)?;
+        let from = self.lost_from.saturating_sub(self.first) as usize;
+        let mut behind = self.slots.iter().skip(from);
+        let at = from + behind.position(|slot| slot.state == State::Lost)?;
+        let number = self.first + at as u64;
+        let slot = &mut self.slots[at];
         slot.state = State::Out;
-        slot.last.sent = now;
-        slot.last.retransmission = true;
+        slot.sent = now;
+        slot.retransmission = true;
         self.lost -= 1;
         self.in_flight += 1;
-        Some(slot.last)
+        self.lost_from = number + 1;
+        Some((slot.last(number), slot.payload()))
+    }
+
+    /// Retransmits the last segment, whether it is lost or not, as a probe.
+    pub fn send_last_again(&mut self, now: Instant) -> Option<(Segment, Payload)> {
+        let number = self.end().checked_sub(1)?;
+        let slot = self
+            .slots
+            .back_mut()
+            .filter(|slot| slot.state != State::Arrived)?;
+        if slot.state == State::Lost {
+            self.lost -= 1;
+            self.in_flight += 1;
+        }
+        slot.state = State::Out;
+        slot.sent = now;
+        slot.retransmission = true;
+        Some((slot.last(number), slot.payload()))
+    }
+
+    /// What the segments carry that have not arrived, in order. The kernel reinjects these on another subflow.
+    pub fn waiting(&self) -> impl Iterator<Item = Payload> {
+        let out = self.slots.iter().filter(|slot| slot.state != State::Arrived);
+        out.map(Slot::payload)
     }
 
     /// Processes the arrival of a transmission.
@@ -133,7 +210,7 @@ impl Scoreboard {
             State::Lost => self.lost -= 1,
         }
         slot.state = State::Arrived;
-        let is_last = slot.last == segment;
+        let is_last = slot.last(segment.number) == segment;
         let overtaken = segment.number < self.furthest;
         self.rack.arrive(now, segment, is_last, overtaken);
         self.arrived += 1;
@@ -144,20 +221,24 @@ impl Scoreboard {
 
     /// Removes the arrived segments up to the first hole.
     fn advance(&mut self) {
-        while self
-            .slots
-            .front()
-            .is_some_and(|slot| slot.state == State::Arrived)
-        {
-            self.slots.pop_front();
+        while let Some(slot) = self.slots.pop_front_if(|slot| slot.state == State::Arrived) {
+            self.bytes -= u64::from(slot.bytes);
             self.first += 1;
             self.arrived -= 1;
+        }
+        self.release();
+    }
+
+    /// Frees the memory of a burst once everything has arrived.
+    fn release(&mut self) {
+        if self.slots.is_empty() && self.slots.capacity() > KEPT {
+            self.slots = VecDeque::new();
         }
     }
 
     /// Whether a retransmission sent at or after `since` has not arrived.
     pub fn waits_for_repair(&self, since: Instant) -> bool {
         let mut slots = self.slots.iter();
-        slots.any(|slot| slot.state == State::Out && slot.last.retransmission && slot.last.sent >= since)
+        slots.any(|slot| slot.state == State::Out && slot.retransmission && slot.sent >= since)
     }
 }

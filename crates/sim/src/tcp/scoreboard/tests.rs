@@ -7,7 +7,7 @@ const MS: Duration = Duration::from_millis(1);
 fn ten() -> (Scoreboard, Vec<Segment>) {
     let mut board = Scoreboard::default();
     let sent = (0..10)
-        .map(|at| board.send_new(Instant::ZERO + at * MS))
+        .map(|at| board.send_new(Instant::ZERO + at * MS, Payload::default()))
         .collect();
     (board, sent)
 }
@@ -55,7 +55,7 @@ fn an_overtaken_segment_is_lost_after_the_reordering_window() {
     assert_eq!(board.mark_late(now, window), (0, Some(sent[0].sent + 25 * MS)));
     assert_eq!(board.mark_late(now + 4 * MS, window), (1, None));
     assert_eq!(board.in_flight(), 8);
-    let again = board.send_lost(now + 4 * MS).unwrap();
+    let (again, _) = board.send_lost(now + 4 * MS).unwrap();
     assert!(again.retransmission && again.number == 0);
     assert_eq!(board.send_lost(now + 4 * MS), None);
 }
@@ -128,8 +128,8 @@ fn counters_match_the_segments() {
         for _ in 0..200 {
             now += random.duration_up_to(5 * MS);
             match random.below(8) {
-                0 => sent.push(board.send_new(now)),
-                1 => sent.extend(board.send_lost(now)),
+                0 => sent.push(board.send_new(now, Payload::default())),
+                1 => sent.extend(board.send_lost(now).map(|(segment, _)| segment)),
                 2 => {
                     board.mark_late(now, random.duration_up_to(10 * MS));
                 }

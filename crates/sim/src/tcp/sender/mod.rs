@@ -1,16 +1,24 @@
 //! State of the sender, and how an ACK changes it.
 
+mod acks;
+mod cubic;
 mod hand_off;
 mod recovery;
+mod timeout;
 mod timers;
+mod usage;
 mod window;
 
-use super::config::{Config, ConfigError, Estimates};
+use super::config::{Config, ConfigError, Estimates, Metrics};
 use super::scoreboard::{Arrival, Scoreboard, Segment};
-use policy::cc::{Credit, HandOffStage, HyStart, RoundTrip};
+use cubic::CubicPath;
+use policy::cc::{Credit, Flow, HandOffStage, HyStart, Increase, Interval, MeanWindow, RoundTrip};
 use recovery::{Phase, Undo};
+use timeout::Deviation;
 use timers::Timer;
+pub use timers::Woken;
 use units::{Duration, Instant};
+use usage::Usage;
 
 /// Slow-start threshold before any loss or order.
 const ENDLESS: u32 = u32::MAX;
@@ -34,6 +42,10 @@ pub struct Counts {
     pub resets: u64,
     /// ACKs of out-of-order arrivals that were ignored as signs of loss.
     pub ignored: u64,
+    /// Window reductions by ECN.
+    pub congested: u64,
+    /// Bytes acknowledged in order.
+    pub acknowledged: u64,
 }
 
 /// Window ordered by CLA, in segments, and the slow-start threshold.
@@ -43,7 +55,7 @@ struct Order {
     ssthresh: Option<u32>,
 }
 
-/// Sender of one subflow, which always has data to send. [`crate::tcp`] describes how to drive it.
+/// Sender of one subflow. [`crate::tcp`] describes how to drive it.
 #[derive(Debug, Clone)]
 pub struct Sender {
     config: Config,
@@ -53,11 +65,20 @@ pub struct Sender {
     ssthresh: u32,
     credit: Credit,
     start: HyStart,
+    /// Growth per segment of a coupled window, computed once per round trip.
+    increase: Increase,
+    mean: MeanWindow,
+    interval: Interval,
+    cubic: CubicPath,
+    usage: Usage,
     delivered: u64,
     round_end: u64,
     phase: Phase,
     undo: Option<Undo>,
+    /// Whether the next new segment carries CWR.
+    owes_cwr: bool,
     round_trip: RoundTrip,
+    deviation: Deviation,
     stage: HandOffStage,
     handed_off: Instant,
     min_rtt: Option<Duration>,
@@ -81,19 +102,31 @@ impl Sender {
     /// A sender that has sent nothing yet.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         config.check()?;
-        Ok(Self {
+        Ok(Self::checked(config))
+    }
+
+    /// A sender with a configuration that [`Config::check`] accepts.
+    pub(crate) fn checked(config: Config) -> Self {
+        Self {
             config,
             counts: Counts::default(),
             board: Scoreboard::default(),
             cwnd: config.initial_window,
-            ssthresh: config.ssthresh.unwrap_or(ENDLESS),
+            ssthresh: initial_threshold(&config),
             credit: Credit::default(),
             start: HyStart::default(),
+            increase: Increase::default(),
+            mean: MeanWindow::default(),
+            interval: Interval::default(),
+            cubic: CubicPath::default(),
+            usage: Usage::default(),
             delivered: 0,
             round_end: 0,
             phase: Phase::Open,
             undo: None,
-            round_trip: RoundTrip::default(),
+            owes_cwr: false,
+            round_trip: seed(config.metrics),
+            deviation: Deviation::default(),
             stage: HandOffStage::default(),
             handed_off: Instant::ZERO,
             min_rtt: None,
@@ -106,7 +139,7 @@ impl Sender {
             faded: None,
             carried: None,
             shortest: None,
-        })
+        }
     }
 
     /// Counters so far.
@@ -138,6 +171,31 @@ impl Sender {
         &self.round_trip
     }
 
+    /// The path, as the controllers of the other subflows of the connection see it.
+    pub fn flow(&self) -> Flow {
+        let repairs = matches!(self.phase, Phase::Recovery { .. } | Phase::Loss { .. });
+        let srtt = self.round_trip.srtt().unwrap_or_default();
+        Flow {
+            cwnd: if repairs { self.ssthresh } else { self.cwnd },
+            srtt_us: srtt.as_micros() as u32,
+            mean: self.mean,
+            interval: self.interval,
+        }
+    }
+
+    /// Minimum RTT. `None` until the first sample.
+    pub const fn min_rtt(&self) -> Option<Duration> {
+        self.min_rtt
+    }
+
+    /// What this connection leaves to the next one to the same host. `None` without a sample.
+    pub fn metrics(&self) -> Option<Metrics> {
+        self.round_trip.srtt().map(|srtt| Metrics {
+            srtt,
+            ssthresh: self.ssthresh(),
+        })
+    }
+
     /// Processes the ACK of these arrivals, which are in order of arrival. Does nothing if there are none.
     /// Ignores arrivals of segments that were never sent.
     pub fn acknowledge(&mut self, now: Instant, arrivals: &[Segment]) {
@@ -154,10 +212,10 @@ impl Sender {
         } else if self.ignores_duplicates_now(now) && newly > 0 {
             self.counts.ignored += 1;
         }
-        self.detect(now);
+        self.detect(now, &[]);
         self.leave();
         if newly > 0 {
-            self.adapt(newly, advanced);
+            self.adapt(now, newly, advanced, &[]);
         }
         if advanced {
             self.set_timer(now);
@@ -207,4 +265,19 @@ impl Sender {
     fn ignores_duplicates_now(&self, now: Instant) -> bool {
         self.config.ignores_duplicates() && self.stage.ignores_duplicates(now)
     }
+}
+
+/// Threshold before the first loss.
+fn initial_threshold(config: &Config) -> u32 {
+    let cached = config.metrics.and_then(|metrics| metrics.ssthresh);
+    config.ssthresh.or(cached).unwrap_or(ENDLESS)
+}
+
+/// Estimates before the first sample. A cached RTT shortens the first time-out, as in Linux.
+fn seed(metrics: Option<Metrics>) -> RoundTrip {
+    let mut round_trip = RoundTrip::default();
+    if let Some(metrics) = metrics {
+        round_trip.sample(metrics.srtt);
+    }
+    round_trip
 }

@@ -7,7 +7,7 @@
 
 use super::Sender;
 use crate::tcp::config::Detection;
-use policy::cc::Prr;
+use policy::cc::{Flow, Interval, Prr};
 use units::Instant;
 
 /// State of loss recovery.
@@ -15,6 +15,8 @@ use units::Instant;
 pub(super) enum Phase {
     /// No loss.
     Open,
+    /// The window is reduced because of ECN, until segment `until` is acknowledged (Linux: CWR).
+    Reduced { until: u64, prr: Prr },
     /// Recovery after a detected loss, until segment `until` is acknowledged.
     Recovery { until: u64, prr: Prr },
     /// The same after a time-out.
@@ -26,6 +28,7 @@ pub(super) enum Phase {
 pub(super) struct Undo {
     cwnd: u32,
     ssthresh: u32,
+    interval: Interval,
     /// Time of the first retransmission.
     since: Option<Instant>,
     /// Number of retransmissions not yet known to have arrived twice.
@@ -44,7 +47,7 @@ impl Undo {
 
 impl Sender {
     /// Marks lost segments. Returns their number.
-    pub(super) fn detect(&mut self, now: Instant) -> u32 {
+    pub(super) fn detect(&mut self, now: Instant, siblings: &[Flow]) -> u32 {
         self.check_late_at = None;
         if self.ignores_duplicates_now(now) {
             return 0;
@@ -60,39 +63,73 @@ impl Sender {
                 marked
             }
         };
-        if marked > 0 && matches!(self.phase, Phase::Open) {
-            self.reduce();
-            self.counts.recoveries += 1;
-            self.phase = Phase::Recovery {
-                until: self.board.end(),
-                prr: Prr::new(self.cwnd),
-            };
+        if marked > 0 {
+            self.recover(now, siblings);
         }
         marked
     }
 
+    /// Begins a recovery, unless one is in progress. A reduction by ECN in the same RTT is enough.
+    fn recover(&mut self, now: Instant, siblings: &[Flow]) {
+        let prr = match &self.phase {
+            Phase::Open => {
+                self.reduce(now, siblings);
+                Prr::new(self.cwnd)
+            }
+            Phase::Reduced { prr, .. } => *prr,
+            Phase::Recovery { .. } | Phase::Loss { .. } => return,
+        };
+        self.counts.recoveries += 1;
+        self.phase = Phase::Recovery {
+            until: self.board.end(),
+            prr,
+        };
+    }
+
+    /// The receiver reports congestion (RFC 3168 §6.1.2): reduces the window, once per RTT.
+    pub(super) fn congested(&mut self, now: Instant, siblings: &[Flow]) {
+        if matches!(self.phase, Phase::Open) {
+            self.reduce(now, siblings);
+            self.undo = None;
+            self.counts.congested += 1;
+            self.owes_cwr = true;
+            self.phase = Phase::Reduced {
+                until: self.board.end(),
+                prr: Prr::new(self.cwnd),
+            };
+        }
+    }
+
     /// Reduces the threshold for the first loss of an RTT.
-    pub(super) fn reduce(&mut self) {
+    pub(super) fn reduce(&mut self, now: Instant, siblings: &[Flow]) {
         self.undo = Some(Undo {
             cwnd: self.cwnd,
             ssthresh: self.ssthresh,
+            interval: self.interval,
             since: None,
             unproven: 0,
         });
-        self.ssthresh = self.config.controller.after_loss(0, &self.flows());
+        self.ssthresh = self.after_loss(now, siblings);
+        self.mean.lost();
+        self.interval.lost();
+        self.round_end = self.delivered;
     }
 
     /// Ends the recovery if everything up to its end is acknowledged.
     pub(super) fn leave(&mut self) {
         let first = self.board.first();
         match self.phase {
+            Phase::Reduced { until, .. } if first >= until => {
+                self.cwnd = self.ssthresh;
+                self.phase = Phase::Open;
+            }
             Phase::Recovery { until, .. } if first >= until => {
                 self.cwnd = self.ssthresh;
                 self.board.recovered();
                 self.phase = Phase::Open;
             }
             Phase::Loss { until } if first >= until => self.phase = Phase::Open,
-            Phase::Open | Phase::Recovery { .. } | Phase::Loss { .. } => {}
+            Phase::Open | Phase::Reduced { .. } | Phase::Recovery { .. } | Phase::Loss { .. } => {}
         }
         self.probed_to = self.probed_to.filter(|&probed| first < probed);
     }
@@ -120,7 +157,7 @@ impl Sender {
         let late = undo.since.is_none_or(|since| sent < since);
         let waits = |since| self.board.waits_for_repair(since);
         let undone = match self.phase {
-            Phase::Open => false,
+            Phase::Open | Phase::Reduced { .. } => false,
             Phase::Recovery { .. } => late && !undo.since.is_some_and(waits),
             Phase::Loss { .. } => late,
         };
@@ -137,6 +174,7 @@ impl Sender {
             self.counts.undone += 1;
             self.cwnd = self.cwnd.max(undo.cwnd);
             self.ssthresh = self.ssthresh.max(undo.ssthresh);
+            self.interval = undo.interval;
             self.board.unmark();
             self.phase = Phase::Open;
         }

@@ -5,7 +5,9 @@
 
 use super::recovery::Phase;
 use super::{Segment, Sender};
-use crate::tcp::config::Detection;
+use crate::tcp::config::{Detection, MSS};
+use crate::tcp::scoreboard::Payload;
+use policy::cc::Flow;
 use units::{Duration, Instant};
 
 /// Time that a probe waits beyond two RTTs: the timer granularity, or the delayed-ACK time if only one
@@ -20,6 +22,24 @@ pub(super) enum Timer {
     Probe,
 }
 
+/// What a timer requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Woken {
+    /// Nothing beyond what the window allows.
+    Nothing,
+    /// A loss probe: one segment, whatever the window is. New data, or the last segment again.
+    Probe,
+    /// The retransmission timer has expired.
+    TimedOut,
+}
+
+/// Payload of a sender that always has data.
+const FULL: Payload = Payload {
+    data: 0,
+    bytes: MSS as u16,
+    fin: false,
+};
+
 impl Sender {
     /// When to call [`wake`](Self::wake). `None` if no timer runs.
     pub fn wake_at(&self) -> Option<Instant> {
@@ -30,52 +50,85 @@ impl Sender {
             .min()
     }
 
-    /// Handles the timers that are due. Appends transmissions to `out`.
+    /// Handles the timers that are due, of a sender that always has data. Appends transmissions to `out`.
     pub fn wake(&mut self, now: Instant, out: &mut Vec<Segment>) {
-        let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-        if due(self.check_late_at) || due(self.duplicates_count_at) {
-            self.duplicates_count_at = None;
-            let marked = self.detect(now);
-            if marked > 0 {
-                self.adapt(1, false);
-            }
-        }
-        match self.timer {
-            Some((at, Timer::Rto)) if at <= now => self.time_out(now),
-            Some((at, Timer::Probe)) if at <= now => self.probe(now, out),
-            _ => {}
+        if self.expire(now, &[]) == Woken::Probe {
+            out.push(self.send_new(now, FULL));
         }
         self.send(now, out);
     }
 
-    /// Sends all that the window allows, lost segments first. Appends them to `out`.
-    pub fn send(&mut self, now: Instant, out: &mut Vec<Segment>) {
-        while self.board.in_flight() < self.cwnd {
-            out.push(self.transmit(now));
+    /// Handles the timers that are due. `siblings`: the connection's other subflows.
+    pub fn expire(&mut self, now: Instant, siblings: &[Flow]) -> Woken {
+        let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        if due(self.check_late_at) || due(self.duplicates_count_at) {
+            self.duplicates_count_at = None;
+            let marked = self.detect(now, siblings);
+            if marked > 0 {
+                self.adapt(now, 1, false, siblings);
+            }
+        }
+        match self.timer {
+            Some((at, Timer::Rto)) if at <= now => {
+                self.time_out(now, siblings);
+                Woken::TimedOut
+            }
+            Some((at, Timer::Probe)) if at <= now => self.probe(now),
+            _ => Woken::Nothing,
         }
     }
 
-    fn transmit(&mut self, now: Instant) -> Segment {
-        let Some(segment) = self.board.send_lost(now) else {
-            let segment = self.board.send_new(now);
-            if !matches!(self.timer, Some((_, Timer::Rto))) {
-                self.set_timer(now);
-            }
-            return segment;
-        };
-        self.counts.retransmits += 1;
-        if let Some(undo) = &mut self.undo {
-            undo.repaired(now);
+    /// Sends all that the window allows, lost segments first, of a sender that always has data. Appends them
+    /// to `out`.
+    pub fn send(&mut self, now: Instant, out: &mut Vec<Segment>) {
+        while self.has_room() {
+            let again = self.send_again(now).map(|(segment, _)| segment);
+            out.push(again.unwrap_or_else(|| self.send_new(now, FULL)));
         }
-        if segment.number == self.board.first() {
+        self.usage.full();
+    }
+
+    /// Whether the window allows another segment.
+    pub const fn has_room(&self) -> bool {
+        self.board.in_flight() < self.cwnd
+    }
+
+    /// Sends a new segment.
+    pub fn send_new(&mut self, now: Instant, payload: Payload) -> Segment {
+        let segment = self.board.send_new(now, payload);
+        if !matches!(self.timer, Some((_, Timer::Rto))) {
             self.set_timer(now);
         }
         segment
     }
 
+    /// Retransmits the first lost segment. `None` if there is none.
+    pub fn send_again(&mut self, now: Instant) -> Option<(Segment, Payload)> {
+        let (segment, payload) = self.board.send_lost(now)?;
+        self.count_retransmission(now);
+        if segment.number == self.board.first() {
+            self.set_timer(now);
+        }
+        Some((segment, payload))
+    }
+
+    /// Retransmits the last segment as a loss probe.
+    pub fn probe_again(&mut self, now: Instant) -> Option<(Segment, Payload)> {
+        let probe = self.board.send_last_again(now)?;
+        self.count_retransmission(now);
+        Some(probe)
+    }
+
+    fn count_retransmission(&mut self, now: Instant) {
+        self.counts.retransmits += 1;
+        if let Some(undo) = &mut self.undo {
+            undo.repaired(now);
+        }
+    }
+
     pub(super) fn set_timer(&mut self, now: Instant) {
         let out = self.board.end() - self.board.first();
-        let rto = self.round_trip.rto();
+        let rto = self.rto();
         let probe = self.probe_after(out).filter(|&probe| probe < rto);
         let (after, timer) = probe.map_or((rto, Timer::Rto), |probe| (probe, Timer::Probe));
         self.timer = (out > 0).then_some((now + after, timer));
@@ -88,19 +141,22 @@ impl Sender {
         (usual && self.board.in_order()).then_some(srtt * 2 + extra)
     }
 
-    fn probe(&mut self, now: Instant, out: &mut Vec<Segment>) {
-        if self.probed_to.is_none() {
-            self.counts.probes += 1;
-            out.push(self.board.send_new(now));
-            self.probed_to = Some(self.board.end());
+    /// The probe is due. At most one is in flight.
+    fn probe(&mut self, now: Instant) -> Woken {
+        let sends = self.probed_to.is_none();
+        self.timer = Some((now + self.rto(), Timer::Rto));
+        if !sends {
+            return Woken::Nothing;
         }
-        self.timer = Some((now + self.round_trip.rto(), Timer::Rto));
+        self.counts.probes += 1;
+        self.probed_to = Some(self.board.end() + 1);
+        Woken::Probe
     }
 
-    fn time_out(&mut self, now: Instant) {
+    fn time_out(&mut self, now: Instant, siblings: &[Flow]) {
         self.counts.timeouts += 1;
-        if matches!(self.phase, Phase::Open) {
-            self.reduce();
+        if matches!(self.phase, Phase::Open | Phase::Reduced { .. }) {
+            self.reduce(now, siblings);
         }
         let rack = self.config.detection == Detection::Linux;
         self.board.mark_all(now, rack);

@@ -1,4 +1,4 @@
-//! Simulation in virtual time: link models, traffic, a TCP sender, and the theory that they are checked
+//! Simulation in virtual time: link models, traffic, TCP and MPTCP hosts, and the theory that they are checked
 //! against.
 //!
 //! ```
@@ -29,7 +29,9 @@
 //! | one run of a network with independent channels, on many cores | [`Islands`] |
 //! | a run of a scenario | [`play()`] |
 //! | UDP: saturated, constant rate, broadcast probes | [`Flow`] |
-//! | a TCP sender, segment by segment | [`tcp`] |
+//! | a TCP sender and receiver, segment by segment | [`tcp`] |
+//! | TCP and MPTCP connections | [`mptcp`] |
+//! | hosts with links and applications | [`hosts`] |
 //! | a hand-off under such a sender, and CLA's whole hand-off stage | [`handoff`] |
 //! | events outside the medium ([`links::air::schedule`] has those of the medium) | [`EventQueue`] |
 //! | plans shared by tests and benchmarks | [`cells`] |
@@ -38,7 +40,9 @@
 
 pub mod cells;
 pub mod handoff;
+pub mod hosts;
 mod islands;
+pub mod mptcp;
 mod play;
 mod queue;
 mod sweep;

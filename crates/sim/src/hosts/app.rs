@@ -1,0 +1,196 @@
+//! Applications: what is written when, and what is measured of what is read.
+//!
+//! Both ends of a connection know the plan. The side that sends objects knows by the bytes that it has read
+//! which one is requested.
+//!
+//! # Checked by
+//! `tests/hosts.rs`.
+
+use crate::mptcp::Connection;
+use std::sync::Arc;
+use units::{Duration, Instant};
+
+/// Application at one end of a connection.
+#[derive(Debug, Clone)]
+pub enum App {
+    /// Reads.
+    Sink,
+    /// Writes without end.
+    Bulk,
+    /// Writes this many bytes, then finishes.
+    Object(u64),
+    /// Writes in turns.
+    OnOff(OnOff),
+    /// Requests objects, one after the other.
+    Requests(Exchange),
+    /// Answers requests.
+    Answers(Exchange),
+}
+
+/// A source that is on and off in turns.
+#[derive(Debug, Clone, Copy)]
+pub struct OnOff {
+    /// How long it writes.
+    pub on: Duration,
+    /// How long it pauses.
+    pub off: Duration,
+    /// When the present turn ends, and whether it writes.
+    turn: Option<(Instant, bool)>,
+}
+
+impl OnOff {
+    /// A source that begins with writing.
+    pub const fn new(on: Duration, off: Duration) -> Self {
+        Self { on, off, turn: None }
+    }
+
+    fn writes(&mut self, now: Instant) -> bool {
+        let (mut until, mut writes) = self.turn.unwrap_or((now + self.on, true));
+        while until <= now && !(self.on + self.off).is_zero() {
+            writes = !writes;
+            until += if writes { self.on } else { self.off };
+        }
+        self.turn = Some((until, writes));
+        writes
+    }
+}
+
+/// A finished request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transfer {
+    /// Size of the object.
+    pub bytes: u64,
+    /// When it was requested.
+    pub from: Instant,
+    /// When all of it had been read.
+    pub until: Instant,
+}
+
+/// Objects that one end requests and the other sends.
+#[derive(Debug, Clone)]
+pub struct Exchange {
+    sizes: Arc<[u64]>,
+    request: u64,
+    think: Duration,
+    /// Objects that are done, and the bytes that had to be read for them.
+    done: usize,
+    threshold: u64,
+    began: Option<Instant>,
+    resumes: Instant,
+    /// Bytes of the present object or request that are not written.
+    left: u64,
+    transfers: Vec<Transfer>,
+}
+
+impl Exchange {
+    /// Objects of these sizes, each requested with `request` bytes, `think` after the last one.
+    pub fn new(sizes: Arc<[u64]>, request: u64, think: Duration) -> Self {
+        Self {
+            sizes,
+            request: request.max(1),
+            think,
+            done: 0,
+            threshold: 0,
+            began: None,
+            resumes: Instant::ZERO,
+            left: 0,
+            transfers: Vec::new(),
+        }
+    }
+
+    /// The finished ones, at the end that requests.
+    pub fn transfers(&self) -> &[Transfer] {
+        &self.transfers
+    }
+
+    fn request(&mut self, now: Instant, connection: &mut Connection) -> Option<Instant> {
+        if let Some(from) = self.began {
+            if connection.read() < self.threshold {
+                return self.write(connection);
+            }
+            let bytes = self.sizes[self.done];
+            self.transfers.push(Transfer {
+                bytes,
+                from,
+                until: now,
+            });
+            self.began = None;
+            self.done += 1;
+            self.resumes = now + self.think;
+        }
+        let Some(&bytes) = self.sizes.get(self.done) else {
+            connection.finish_once();
+            return None;
+        };
+        if !connection.is_open() || now < self.resumes {
+            return (now < self.resumes).then_some(self.resumes);
+        }
+        self.began = Some(now);
+        self.threshold += bytes;
+        self.left = self.request;
+        self.write(connection)
+    }
+
+    fn answer(&mut self, connection: &mut Connection) -> Option<Instant> {
+        while self.done < self.sizes.len() && connection.read() >= self.threshold + self.request {
+            self.threshold += self.request;
+            self.left += self.sizes[self.done];
+            self.done += 1;
+        }
+        if self.left == 0 && connection.is_at_end() {
+            connection.finish_once();
+        }
+        self.write(connection)
+    }
+
+    fn write(&mut self, connection: &mut Connection) -> Option<Instant> {
+        if self.left > 0 {
+            self.left -= connection.write(self.left);
+        }
+        None
+    }
+}
+
+impl App {
+    /// Reads and writes what it can. Returns when it wants to be called again whatever happens.
+    pub(super) fn run(&mut self, now: Instant, connection: &mut Connection) -> Option<Instant> {
+        match self {
+            Self::Sink => {
+                if connection.is_at_end() {
+                    connection.finish_once();
+                }
+                None
+            }
+            Self::Bulk => {
+                connection.write(u64::MAX);
+                None
+            }
+            Self::Object(left) => {
+                *left -= connection.write(*left);
+                if *left == 0 {
+                    connection.finish_once();
+                }
+                None
+            }
+            Self::OnOff(source) => {
+                if !connection.is_open() {
+                    return None;
+                }
+                if source.writes(now) {
+                    connection.write(u64::MAX);
+                }
+                source.turn.map(|(until, _)| until)
+            }
+            Self::Requests(exchange) => exchange.request(now, connection),
+            Self::Answers(exchange) => exchange.answer(connection),
+        }
+    }
+
+    /// The finished requests, if it requests.
+    pub fn transfers(&self) -> &[Transfer] {
+        match self {
+            Self::Requests(exchange) => exchange.transfers(),
+            _ => &[],
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! A host: finds the connection of each packet, runs its application, and keeps its timers.
+
+use super::app::App;
+use super::marks::Marks;
+use crate::mptcp::{Config, Connection, Event, Outbox, Path};
+use crate::queue::EventQueue;
+use crate::tcp::packet::{Ecn, Kind, Packet, Sacks, Signal};
+use links::LinkId;
+use policy::Family;
+use units::{Instant, Ratio};
+
+/// A connection and its application.
+#[derive(Debug)]
+struct Entry {
+    connection: Connection,
+    app: App,
+    /// When the application wants to run.
+    app_at: Option<Instant>,
+    /// The earliest of its times in the queue.
+    queued: Option<Instant>,
+}
+
+/// What a number stands for.
+#[derive(Debug)]
+enum Slot {
+    /// Nothing.
+    Free,
+    /// A connection that the server expects, with its application.
+    Expected(App),
+    /// A connection.
+    Taken(Box<Entry>),
+}
+
+/// A host. [`crate::hosts`] describes how to drive it.
+#[derive(Debug)]
+pub struct Host {
+    config: Config,
+    slots: Vec<Slot>,
+    timers: EventQueue<u32>,
+    out: Outbox,
+    arriving: Marks,
+}
+
+impl Host {
+    /// A host without connections.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            slots: Vec::new(),
+            timers: EventQueue::default(),
+            out: Outbox::default(),
+            arriving: Marks::default(),
+        }
+    }
+
+    /// Configuration of connections that begin from now on.
+    pub const fn config_mut(&mut self) -> &mut Config {
+        &mut self.config
+    }
+
+    fn slot(&mut self, conn: u32) -> &mut Slot {
+        let at = conn as usize;
+        while self.slots.len() <= at {
+            self.slots.push(Slot::Free);
+        }
+        &mut self.slots[at]
+    }
+
+    /// Opens connection number `conn` over this path. Numbers are dense: the host keeps a table of them.
+    pub fn open(&mut self, now: Instant, conn: u32, path: Path, app: App) {
+        let connection = Connection::open(conn, now, path, self.config, &mut self.out);
+        self.insert(conn, connection, app);
+        self.run(now, conn);
+    }
+
+    /// Lets the peer open connection number `conn`.
+    pub fn expect(&mut self, conn: u32, app: App) {
+        *self.slot(conn) = Slot::Expected(app);
+    }
+
+    fn insert(&mut self, conn: u32, connection: Connection, app: App) {
+        let entry = Entry {
+            connection,
+            app,
+            app_at: None,
+            queued: None,
+        };
+        *self.slot(conn) = Slot::Taken(Box::new(entry));
+    }
+
+    /// Takes a packet that arrives over this link.
+    pub fn on_segment(&mut self, now: Instant, link: LinkId, mut packet: Packet) {
+        self.arriving.apply(link, &mut packet);
+        match packet.kind {
+            Kind::Probe => return self.reply(now, link, &packet),
+            Kind::Reply => return self.take_reply(now, link, &packet),
+            Kind::Syn | Kind::SynAck | Kind::Ack | Kind::Reset => {}
+        }
+        let path = Path {
+            server: packet.server,
+            ..Path::over(link, packet.family)
+        };
+        let (conn, out) = (packet.conn, &mut self.out);
+        match self.slots.get_mut(conn as usize) {
+            Some(Slot::Taken(entry)) => {
+                entry.connection.receive(now, path, &packet, out);
+                self.run(now, conn);
+            }
+            Some(Slot::Expected(app)) if packet.kind == Kind::Syn => {
+                let app = app.clone();
+                let connection = Connection::accept(now, path, &packet, self.config, out);
+                self.insert(conn, connection, app);
+                self.run(now, conn);
+            }
+            Some(Slot::Expected(_) | Slot::Free) | None => {}
+        }
+    }
+
+    /// Lets the application run, sends what is due, and sets the timer.
+    fn run(&mut self, now: Instant, conn: u32) {
+        let Some(Slot::Taken(entry)) = self.slots.get_mut(conn as usize) else {
+            return;
+        };
+        entry.app_at = entry.app.run(now, &mut entry.connection);
+        entry.connection.flush(now, &mut self.out);
+        let wake = entry.connection.wake_at();
+        let wake = wake.into_iter().chain(entry.app_at).min();
+        if let Some(at) = wake
+            && entry.queued.is_none_or(|queued| at < queued)
+        {
+            entry.queued = Some(at);
+            self.timers.push(at, conn);
+        }
+    }
+
+    /// When to call [`Host::tick`]. It may be too early, but never too late.
+    pub fn next_timer(&self) -> Option<Instant> {
+        self.timers.first()
+    }
+
+    /// Handles the timers that are due.
+    pub fn tick(&mut self, now: Instant) {
+        while let Some((at, conn)) = self
+            .timers
+            .first()
+            .filter(|&at| at <= now)
+            .and_then(|_| self.timers.pop())
+        {
+            let Some(Slot::Taken(entry)) = self.slots.get_mut(conn as usize) else {
+                continue;
+            };
+            if entry.queued == Some(at) {
+                entry.queued = None;
+            }
+            let is_due = |due: Option<Instant>| due.is_some_and(|due| due <= now);
+            if is_due(entry.connection.wake_at()) {
+                entry.connection.tick(now, &mut self.out);
+            }
+            self.run(now, conn);
+        }
+    }
+
+    /// The next packet to put on a link.
+    pub fn poll_transmit(&mut self) -> Option<(LinkId, Packet)> {
+        self.out.poll_packet()
+    }
+
+    /// Whether packets wait to be put on links.
+    pub fn has_packets(&self) -> bool {
+        self.out.has_packets()
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.out.poll_event()
+    }
+
+    /// A connection, if it exists.
+    pub fn connection(&self, conn: u32) -> Option<&Connection> {
+        match self.slots.get(conn as usize)? {
+            Slot::Taken(entry) => Some(&entry.connection),
+            Slot::Free | Slot::Expected(_) => None,
+        }
+    }
+
+    /// Its application.
+    pub fn app(&self, conn: u32) -> Option<&App> {
+        match self.slots.get(conn as usize)? {
+            Slot::Taken(entry) => Some(&entry.app),
+            Slot::Expected(app) => Some(app),
+            Slot::Free => None,
+        }
+    }
+
+    /// Carries out an action on a connection, and sends what follows from it. `None` if there is no such
+    /// connection.
+    pub fn act<T>(
+        &mut self,
+        now: Instant,
+        conn: u32,
+        action: impl FnOnce(&mut Connection, &mut Outbox) -> T,
+    ) -> Option<T> {
+        let Some(Slot::Taken(entry)) = self.slots.get_mut(conn as usize) else {
+            return None;
+        };
+        let done = action(&mut entry.connection, &mut self.out);
+        self.run(now, conn);
+        Some(done)
+    }
+
+    /// Marks this share of the ECN-capable packets that arrive over the link, before TCP sees them.
+    pub fn mark_arriving(&mut self, link: LinkId, rate: Ratio) {
+        self.arriving.set(link, rate);
+    }
+
+    /// Sends a probe over this link.
+    pub fn probe(&mut self, now: Instant, link: LinkId, family: Family, probe: u32, to_server: bool) {
+        let packet = Packet {
+            conn: 0,
+            port: 0,
+            to_server,
+            server: 0,
+            family,
+            kind: Kind::Probe,
+            ecn: Ecn::NotEct,
+            ece: false,
+            cwr: false,
+            fin: false,
+            mptcp: false,
+            bytes: 0,
+            number: probe.into(),
+            ack: 0,
+            sacks: Sacks::default(),
+            window: 0,
+            sent: now,
+            echo: now,
+            data: 0,
+            data_ack: 0,
+            signal: Signal::None,
+        };
+        self.out.put(link, packet);
+    }
+
+    fn reply(&mut self, now: Instant, link: LinkId, packet: &Packet) {
+        let reply = Packet {
+            kind: Kind::Reply,
+            to_server: !packet.to_server,
+            sent: now,
+            echo: packet.sent,
+            ..*packet
+        };
+        self.out.put(link, reply);
+    }
+
+    fn take_reply(&mut self, now: Instant, link: LinkId, packet: &Packet) {
+        self.out.put_event(Event::ProbeAnswered {
+            link,
+            probe: packet.number as u32,
+            rtt: now - packet.echo,
+        });
+    }
+}

@@ -1,0 +1,47 @@
+//! Hosts in virtual time: connections by number, their applications, and their timers.
+//!
+//! A [`Host`] has any number of links. It knows a link only by its number, so the world decides what a link
+//! is: a station of the air, a cell, a cable. The world does the following:
+//!
+//! 1. [`Host::open`] at the client and [`Host::expect`] at the server start a connection with an [`App`] at
+//!    each end.
+//! 2. It hands each packet that leaves a link to the host at its far end ([`Host::on_segment`]). A packet that
+//!    a queue has marked is [`Ecn::Ce`](crate::tcp::packet::Ecn). A packet's length is
+//!    [`Packet::length`](crate::tcp::packet::Packet::length).
+//! 3. At [`Host::next_timer`] it calls [`Host::tick`].
+//! 4. After each of these it puts all that [`Host::poll_transmit`] has on the links, and reads
+//!    [`Host::poll_event`].
+//! 5. It carries out the engine's actions by [`Host::act`], and reads counters from [`Host::connection`].
+//!
+//! [`Pair`] is the smallest such world: two hosts and the links between them.
+//!
+//! ```
+//! use links::{CableConfig, LinkConfig};
+//! use policy::Family;
+//! use sim::hosts::{App, Pair};
+//! use sim::mptcp::{Config, Path};
+//! use sim::tcp::Control;
+//! use units::{Bitrate, Duration, Instant};
+//!
+//! let cable = CableConfig::symmetric("cable", Bitrate::from_mbps(20), Duration::from_millis(10));
+//! let stock = Config::stock(Control::Cubic, false);
+//! let mut pair = Pair::new(1, vec![LinkConfig::Cable(cable)], stock, stock)?;
+//! let path = Path::over(links::LinkId(0), Family::V4);
+//! pair.start(0, path, [App::Sink, App::Bulk]);
+//! pair.run_until(Instant::from_secs(5));
+//! let mbps = pair.read(0) as f64 * 8.0 / 5e6;
+//! assert!((17.5..19.4).contains(&mbps), "{mbps}");
+//! # Ok::<(), links::ConfigError>(())
+//! ```
+//!
+//! # Checked by
+//! `tests/hosts.rs`, `tests/hosts_study.rs`.
+
+mod app;
+mod host;
+mod marks;
+mod pair;
+
+pub use app::{App, Exchange, OnOff, Transfer};
+pub use host::Host;
+pub use pair::Pair;

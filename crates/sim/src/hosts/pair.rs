@@ -1,0 +1,183 @@
+//! Two hosts and the links between them: the smallest world.
+
+use super::app::App;
+use super::host::Host;
+use crate::mptcp::{Config, Path};
+use crate::tcp::packet::{Ecn, Packet};
+use links::{ConfigError, Direction, Fault, Input, LinkId, Network, NetworkConfig, Output};
+use units::{Duration, Instant};
+
+/// A client and a server over links of [`links`]. Links of WiFi work, too, but the world neither moves the
+/// client nor associates it.
+#[derive(Debug)]
+pub struct Pair {
+    /// The client.
+    pub client: Host,
+    /// The server.
+    pub server: Host,
+    network: Network,
+    now: Instant,
+    /// Packets on the links, by token.
+    packets: Vec<Packet>,
+    free: Vec<u32>,
+}
+
+impl Pair {
+    /// Both hosts, before anything is sent.
+    pub fn new(
+        seed: u64,
+        network: impl Into<NetworkConfig>,
+        client: Config,
+        server: Config,
+    ) -> Result<Self, ConfigError> {
+        Ok(Self {
+            client: Host::new(client),
+            server: Host::new(server),
+            network: Network::new(seed, network)?,
+            now: Instant::ZERO,
+            packets: Vec::new(),
+            free: Vec::new(),
+        })
+    }
+
+    /// Present time.
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// The links.
+    pub const fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// Opens connection number `conn` over this path, with the client's and the server's application.
+    pub fn start(&mut self, conn: u32, path: Path, [client, server]: [App; 2]) {
+        self.server.expect(conn, server);
+        self.client.open(self.now, conn, path, client);
+        self.dispatch();
+    }
+
+    /// Applies a fault to a link.
+    pub fn fault(&mut self, link: LinkId, fault: Fault) {
+        self.network.handle(self.now, Input::Fault(link, fault));
+        self.dispatch();
+    }
+
+    /// Carries out actions on a connection of the client.
+    pub fn act(
+        &mut self,
+        conn: u32,
+        action: impl FnOnce(&mut crate::mptcp::Connection, &mut crate::mptcp::Outbox),
+    ) {
+        self.client.act(self.now, conn, action);
+        self.dispatch();
+    }
+
+    /// Bytes that the client has read from this connection.
+    pub fn read(&self, conn: u32) -> u64 {
+        self.client
+            .connection(conn)
+            .map_or(0, |connection| connection.read())
+    }
+
+    /// Runs up to `until`.
+    pub fn run_until(&mut self, until: Instant) {
+        while let Some(next) = self.next().filter(|&next| next <= until) {
+            self.step(next);
+        }
+        self.now = until;
+        self.network.tick(until);
+        self.dispatch();
+    }
+
+    /// Runs for this time.
+    pub fn run_for(&mut self, time: Duration) {
+        self.run_until(self.now + time);
+    }
+
+    /// When something happens next.
+    pub fn next(&self) -> Option<Instant> {
+        let links = self.network.wake_at().map(|(at, _)| at);
+        let timers = [links, self.client.next_timer(), self.server.next_timer()];
+        timers.into_iter().flatten().min().map(|at| at.max(self.now))
+    }
+
+    /// Runs what is due at `next`.
+    pub fn step(&mut self, next: Instant) {
+        self.now = next;
+        if self.network.wake_at().is_some_and(|(at, _)| at <= next) {
+            self.network.tick(next);
+            self.deliver();
+        }
+        for host in [&mut self.client, &mut self.server] {
+            if host.next_timer().is_some_and(|at| at <= next) {
+                host.tick(next);
+            }
+        }
+        self.dispatch();
+    }
+
+    fn deliver(&mut self) {
+        while let Some((at, output)) = self.network.poll_due() {
+            match output {
+                Output::Delivered { packet, ce } => self.arrive(at, packet, ce),
+                Output::Dropped { packet, .. } => self.free.push(packet.token as u32),
+                Output::Beacon { .. }
+                | Output::Heard { .. }
+                | Output::Background { .. }
+                | Output::State { .. } => {}
+            }
+        }
+    }
+
+    fn arrive(&mut self, at: Instant, entry: links::Packet, ce: bool) {
+        let mut packet = self.packets[entry.token as usize];
+        self.free.push(entry.token as u32);
+        if ce && packet.ecn == Ecn::Ect {
+            packet.ecn = Ecn::Ce;
+        }
+        let host = match entry.direction {
+            Direction::Down => &mut self.client,
+            Direction::Up => &mut self.server,
+        };
+        host.on_segment(at, entry.link, packet);
+    }
+
+    /// Puts everything on the links that the hosts send.
+    fn dispatch(&mut self) {
+        loop {
+            while let Some((link, packet)) = self.client.poll_transmit() {
+                self.put(link, Direction::Up, packet);
+            }
+            while let Some((link, packet)) = self.server.poll_transmit() {
+                self.put(link, Direction::Down, packet);
+            }
+            self.deliver();
+            if !(self.client.has_packets() || self.server.has_packets()) {
+                return;
+            }
+        }
+    }
+
+    fn put(&mut self, link: LinkId, direction: Direction, packet: Packet) {
+        let token = match self.free.pop() {
+            Some(token) => {
+                self.packets[token as usize] = packet;
+                token
+            }
+            None => {
+                self.packets.push(packet);
+                self.packets.len() as u32 - 1
+            }
+        };
+        let entry = links::Packet {
+            link,
+            direction,
+            bytes: packet.length(),
+            ect: packet.ecn != Ecn::NotEct,
+            token: token.into(),
+            flow: packet.conn,
+        };
+        self.network.handle(self.now, Input::Packet(entry));
+    }
+}

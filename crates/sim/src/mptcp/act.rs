@@ -1,0 +1,249 @@
+//! What the application and the engine can do with a connection, and what they can read of it.
+//!
+//! # Sources
+//! - Linux 6.18, `net/mptcp/pm_userspace.c` (MP_PRIO, RM_ADDR, destroying a subflow); `struct tcp_info`,
+//!   `struct mptcp_info`.
+//!
+//! # Where we differ, and why
+//! 1. A destroyed subflow sends RST at once. The kernel's peer learns of it from the RST that answers its next
+//!    segment. Both leave over the subflow's own path, so neither arrives if that is dead.
+//!
+//! # Checked by
+//! `tests/hosts.rs`.
+
+use super::config::Path;
+use super::connection::{Connection, Phase, Role};
+use super::outbox::Outbox;
+use super::subflow::Subflow;
+use crate::tcp::packet::{Packet, Signal};
+use crate::tcp::{Counts, Metrics, Received};
+use policy::{Ahead, ConnSample, Family, SubflowId, SubflowSample};
+use units::{Bytes, Instant};
+
+/// One subflow, as a world can read it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SubflowView {
+    /// Its number.
+    pub id: SubflowId,
+    /// Its path.
+    pub path: Path,
+    /// What `tcp_info` has.
+    pub sample: SubflowSample,
+    /// Counters of its sender.
+    pub sent: Counts,
+    /// Counters of its receiver.
+    pub received: Received,
+    /// Slow-start threshold, if there is one.
+    pub ssthresh: Option<u32>,
+    /// Whether the sender considers it stale.
+    pub stale: bool,
+}
+
+impl Connection {
+    /// Bytes that the application may write now.
+    pub fn writable(&mut self) -> u64 {
+        if matches!(self.phase, Phase::Opening | Phase::Closed) || self.outgoing.end().is_some() {
+            return 0;
+        }
+        let config = &self.config;
+        let buffers = self
+            .subflows
+            .iter_mut()
+            .map(|subflow| subflow.send_buffer(config));
+        buffers.sum::<u64>().saturating_sub(self.outgoing.backlog())
+    }
+
+    /// Writes up to this many bytes. Returns how many there was room for. [`Connection::flush`] follows this
+    /// and every other action.
+    pub fn write(&mut self, bytes: u64) -> u64 {
+        let bytes = bytes.min(self.writable());
+        if bytes > 0 {
+            self.outgoing.write(bytes);
+        }
+        bytes
+    }
+
+    /// The application writes no more.
+    pub const fn finish(&mut self) {
+        self.outgoing.finish();
+    }
+
+    /// As [`Connection::finish`], if it has not finished.
+    pub fn finish_once(&mut self) {
+        if self.outgoing.end().is_none() {
+            self.finish();
+        }
+    }
+
+    /// Bytes that the application has read: all that arrived in order.
+    pub const fn read(&self) -> u64 {
+        self.incoming.next()
+    }
+
+    /// Whether the peer has finished, and everything is read.
+    pub fn is_at_end(&self) -> bool {
+        self.incoming.is_over()
+    }
+
+    /// Whether the connection is established.
+    pub fn is_open(&self) -> bool {
+        matches!(self.phase, Phase::Open | Phase::Joinable)
+    }
+
+    /// Whether it speaks MPTCP.
+    pub const fn is_mptcp(&self) -> bool {
+        self.mptcp
+    }
+
+    /// Makes a subflow backup or not, and tells the peer on the subflow itself (MP_PRIO).
+    pub fn set_backup(&mut self, subflow: SubflowId, backup: bool) {
+        if let Some(at) = self.at(subflow) {
+            self.subflows[at].backup[0] = backup;
+            self.subflows[at].signal(Signal::Priority { backup });
+        }
+    }
+
+    /// Closes this end of a subflow.
+    pub fn destroy(&mut self, now: Instant, subflow: SubflowId, out: &mut Outbox) {
+        if let Some(at) = self.at(subflow) {
+            let stamp = self.stamp(now);
+            self.subflows[at].send_reset(&stamp, out);
+            self.remove(now, at, out);
+        }
+    }
+
+    /// Sends RM_ADDR for this end's address of a path, over another subflow that is not suspect. It is sent
+    /// once.
+    pub fn withdraw(&mut self, path: Path) {
+        let address = self.own_address(path);
+        let other =
+            |subflow: &&mut Subflow| subflow.is_open() && subflow.path.link != path.link && !subflow.stale;
+        let newest = |subflow: &&mut Subflow| subflow.last_heard;
+        if let Some(subflow) = self.subflows.iter_mut().filter(other).max_by_key(newest) {
+            subflow.signal(Signal::RemoveAddress { address });
+        }
+    }
+
+    /// Announces a further address of this end (ADD_ADDR).
+    pub fn announce(&mut self, address: u8, family: Family) {
+        if let Some(subflow) = self.subflows.iter_mut().find(|subflow| subflow.is_open()) {
+            subflow.signal(Signal::AddAddress { address, family });
+        }
+    }
+
+    /// Caps the receive window. `None`: as the host decides.
+    pub const fn cap_window(&mut self, cap: Option<Ahead>) {
+        self.incoming.cap(cap);
+    }
+
+    /// Caps what each subflow may have assigned and not sent (`TCP_NOTSENT_LOWAT`).
+    pub const fn cap_unsent(&mut self, cap: Option<Bytes>) {
+        self.unsent = cap;
+    }
+
+    const fn own_address(&self, path: Path) -> u8 {
+        match self.role {
+            Role::Client => path.client,
+            Role::Server => path.server,
+        }
+    }
+
+    const fn peer_address(&self, path: Path) -> u8 {
+        match self.role {
+            Role::Client => path.server,
+            Role::Server => path.client,
+        }
+    }
+
+    /// Option of MPTCP in a packet on an established subflow.
+    pub(super) fn heed_signal(&mut self, now: Instant, packet: &Packet, at: usize, out: &mut Outbox) {
+        match packet.signal {
+            Signal::Priority { backup } => self.subflows[at].backup[1] = backup,
+            Signal::RemoveAddress { address } => self.heed_removal(now, address, out),
+            Signal::AddAddress { address, family } => out.report(super::Event::Announced {
+                conn: self.id,
+                address,
+                family,
+            }),
+            Signal::None | Signal::Capable | Signal::Join { .. } => {}
+        }
+    }
+
+    /// Closes the subflows of an address that the peer has removed.
+    fn heed_removal(&mut self, now: Instant, address: u8, out: &mut Outbox) {
+        let stamp = self.stamp(now);
+        while let Some(at) = self
+            .subflows
+            .iter()
+            .position(|subflow| self.peer_address(subflow.path) == address)
+        {
+            self.subflows[at].send_reset(&stamp, out);
+            self.remove(now, at, out);
+        }
+    }
+
+    /// What `mptcp_info` has.
+    pub fn sample(&self) -> ConnSample {
+        ConnSample {
+            bytes_received: Bytes::new(self.incoming.next()),
+            bytes_acked: Bytes::new(self.outgoing.first()),
+            backlog: Bytes::new(self.outgoing.backlog()),
+            held: Bytes::new(self.incoming.held()),
+        }
+    }
+
+    /// Its established subflows.
+    pub fn subflows(&self, now: Instant) -> impl Iterator<Item = SubflowView> {
+        let open = self.subflows.iter().filter(|subflow| subflow.is_open());
+        open.map(move |subflow| subflow.read(now))
+    }
+
+    /// Receive window that this end offers.
+    pub fn window(&self) -> Bytes {
+        Bytes::new(self.incoming.window())
+    }
+
+    /// What it leaves to the next connection over this path.
+    pub fn metrics(&self, path: Path) -> Option<Metrics> {
+        let over = self.subflows.iter().find(|subflow| subflow.path == path)?;
+        over.sender.metrics()
+    }
+}
+
+impl Subflow {
+    fn read(&self, now: Instant) -> SubflowView {
+        let board = self.sender.scoreboard();
+        let (sent, received) = (self.sender.counts(), self.receiver.counts());
+        SubflowView {
+            id: self.id,
+            path: self.path,
+            sample: SubflowSample {
+                segs_in: received.segments,
+                bytes_received: Bytes::new(received.in_order),
+                bytes_acked: Bytes::new(sent.acknowledged),
+                unacked: (board.end() - board.first()) as u32,
+                unsent: Bytes::new(self.unsent()),
+                retransmits: sent.retransmits,
+                last_ack: now - self.last_heard,
+                srtt: self.sender.round_trip().srtt().unwrap_or_default(),
+                min_rtt: self.sender.min_rtt().unwrap_or_default(),
+                data_rtt: self.receiver.round_trip(),
+                disordered: received.disordered,
+                cwnd: self.sender.cwnd(),
+                backup: self.is_backup(),
+            },
+            sent,
+            received,
+            ssthresh: self.sender.ssthresh(),
+            stale: self.stale,
+        }
+    }
+
+    /// MP_JOIN of this subflow, as this end sends it.
+    pub(super) const fn join_signal(&self) -> Signal {
+        Signal::Join {
+            address: self.path.client,
+            backup: self.backup[0],
+        }
+    }
+}

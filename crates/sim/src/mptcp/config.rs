@@ -1,0 +1,136 @@
+//! Configuration of a host's connections, and the paths of subflows.
+
+use crate::tcp::{Config as SenderConfig, Control};
+use links::LinkId;
+use policy::Family;
+use policy::sched::{Blest, Ecf, LinuxDefault, LowestRtt, Redundant, RoundRobin, Scheduler};
+use units::Bytes;
+
+/// Joins that a stock host accepts (`ip mptcp limits`: `subflows 2`).
+pub const STOCK_JOINS: u8 = 2;
+/// Limit of an autotuned receive buffer (`tcp_rmem[2]` since Linux 6.16).
+const MOST_RECEIVE_BUFFER: Bytes = Bytes::new(32 << 20);
+/// Part of a receive buffer that is window: a buffer of 2 MB gives 1.2 MB.
+const WINDOW_TENTHS: u64 = 6;
+
+/// Path of a subflow, as the client sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Path {
+    /// Link of the client.
+    pub link: LinkId,
+    /// Version of IP.
+    pub family: Family,
+    /// Identifier of the client's address.
+    pub client: u8,
+    /// Identifier of the server's address.
+    pub server: u8,
+}
+
+impl Path {
+    /// The path between a link's address of this family and a server with one address per family. A link's
+    /// addresses have the identifiers 2n and 2n + 1.
+    pub const fn over(link: LinkId, family: Family) -> Self {
+        let version = family as u8;
+        Self {
+            link,
+            family,
+            client: (link.0 as u8) * 2 + version,
+            server: version,
+        }
+    }
+}
+
+/// Receive window of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReceiveBuffer {
+    /// It grows with the rate, up to the window that a buffer of this size allows.
+    Autotuned(Bytes),
+    /// A window of this size from the start.
+    Window(Bytes),
+}
+
+impl ReceiveBuffer {
+    /// Window that it allows at most.
+    pub const fn most(self) -> u64 {
+        match self {
+            Self::Autotuned(buffer) => buffer.get() / 10 * WINDOW_TENTHS,
+            Self::Window(window) => window.get(),
+        }
+    }
+}
+
+/// Which scheduler a sender runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SchedulerKind {
+    /// Upstream Linux's.
+    LinuxDefault,
+    /// Lowest RTT first.
+    LowestRtt,
+    /// Each in turn.
+    RoundRobin,
+    /// Everything everywhere.
+    Redundant,
+    /// BLEST.
+    Blest,
+    /// ECF.
+    Ecf,
+}
+
+impl SchedulerKind {
+    pub(super) fn build(self) -> Scheduler {
+        match self {
+            Self::LinuxDefault => Scheduler::LinuxDefault(LinuxDefault::default()),
+            Self::LowestRtt => Scheduler::LowestRtt(LowestRtt),
+            Self::RoundRobin => Scheduler::RoundRobin(RoundRobin::default()),
+            Self::Redundant => Scheduler::Redundant(Redundant),
+            Self::Blest => Scheduler::Blest(Blest::default()),
+            Self::Ecf => Scheduler::Ecf(Ecf::default()),
+        }
+    }
+}
+
+/// When joins may begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Joins {
+    /// Once the peer has confirmed MPTCP, as in Linux.
+    Confirmed,
+    /// With the first SYN (imc13 §2.2.1).
+    AtOnce,
+}
+
+/// Configuration of a host's connections.
+#[derive(Debug, Clone, Copy)]
+pub struct Config {
+    /// The senders of its subflows.
+    pub sender: SenderConfig,
+    /// Whether it speaks MPTCP.
+    pub mptcp: bool,
+    /// Whether it asks for ECN, or agrees to it.
+    pub ecn: bool,
+    /// Receive window.
+    pub receive_buffer: ReceiveBuffer,
+    /// Limit of each subflow's queue. `None`: autotuned.
+    pub send_buffer: Option<Bytes>,
+    /// Scheduler.
+    pub scheduler: SchedulerKind,
+    /// Joins that it accepts for a connection.
+    pub most_joins: u8,
+    /// When it may join.
+    pub joins: Joins,
+}
+
+impl Config {
+    /// A stock Linux host with this congestion control.
+    pub const fn stock(control: Control, mptcp: bool) -> Self {
+        Self {
+            sender: SenderConfig::host(control),
+            mptcp,
+            ecn: false,
+            receive_buffer: ReceiveBuffer::Autotuned(MOST_RECEIVE_BUFFER),
+            send_buffer: None,
+            scheduler: SchedulerKind::LinuxDefault,
+            most_joins: STOCK_JOINS,
+            joins: Joins::Confirmed,
+        }
+    }
+}

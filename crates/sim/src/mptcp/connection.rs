@@ -1,0 +1,365 @@
+//! State of a connection at one end, and what packets and timers do to it.
+
+use super::config::{Config, Joins, Path};
+use super::incoming::Incoming;
+use super::outbox::{Event, Outbox};
+use super::outgoing::Outgoing;
+use super::stamp::Stamp;
+use super::subflow::{State, Subflow, earlier};
+use crate::tcp::packet::{Kind, Packet, Signal};
+use crate::tcp::{Arrived, Heard};
+use policy::cc::{Flow, MOST_PATHS};
+use policy::sched::Scheduler;
+use policy::{JoinFailure, SubflowId};
+use units::{Bytes, Duration, Instant};
+
+/// Which end of a connection this is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The one that opens it.
+    Client,
+    /// The one that accepts it.
+    Server,
+}
+
+/// How far a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Its first subflow is not established.
+    Opening,
+    /// Established. With MPTCP: the peer has not confirmed it, so joins must wait.
+    Open,
+    /// The peer has confirmed MPTCP.
+    Joinable,
+    /// Over.
+    Closed,
+}
+
+/// One end of a connection. [`crate::mptcp`] describes how to drive it.
+#[derive(Debug)]
+pub struct Connection {
+    pub(super) id: u32,
+    pub(super) role: Role,
+    pub(super) config: Config,
+    pub(super) phase: Phase,
+    /// Whether it speaks MPTCP. A connection that has fallen back does not.
+    pub(super) mptcp: bool,
+    pub(super) subflows: Vec<Subflow>,
+    pub(super) scheduler: Scheduler,
+    pub(super) outgoing: Outgoing,
+    pub(super) incoming: Incoming,
+    /// Cap on what each subflow may have assigned and unsent.
+    pub(super) unsent: Option<Bytes>,
+    pub(super) next_port: u16,
+    /// Joins that have been accepted.
+    pub(super) joins: u8,
+    /// Joins that wait for the peer to confirm MPTCP.
+    pub(super) waiting: Vec<(Path, bool)>,
+    /// Connection-level retransmission timer.
+    pub(super) retransmit_at: Option<Instant>,
+}
+
+/// Other subflows of a connection, for coupled controllers.
+pub(super) struct Siblings {
+    flows: [Flow; MOST_PATHS],
+    count: usize,
+}
+
+impl Siblings {
+    pub(super) fn flows(&self) -> &[Flow] {
+        &self.flows[..self.count]
+    }
+}
+
+impl Connection {
+    /// An end of connection number `id`. It has no subflow yet.
+    pub(super) fn new(id: u32, role: Role, config: Config) -> Self {
+        Self {
+            id,
+            role,
+            config,
+            phase: Phase::Opening,
+            mptcp: config.mptcp,
+            subflows: Vec::new(),
+            scheduler: config.scheduler.build(),
+            outgoing: Outgoing::default(),
+            incoming: Incoming::new(config.receive_buffer),
+            unsent: None,
+            next_port: 0,
+            joins: 0,
+            waiting: Vec::new(),
+            retransmit_at: None,
+        }
+    }
+
+    /// Opens a connection over this path.
+    pub fn open(id: u32, now: Instant, path: Path, config: Config, out: &mut Outbox) -> Self {
+        let mut connection = Self::new(id, Role::Client, config);
+        connection.connect(now, path, false, out);
+        connection
+    }
+
+    /// Accepts a connection whose first packet is this one, which came over `path`.
+    pub fn accept(now: Instant, path: Path, packet: &Packet, config: Config, out: &mut Outbox) -> Self {
+        let mut connection = Self::new(packet.conn, Role::Server, config);
+        connection.receive(now, path, packet, out);
+        connection
+    }
+
+    /// Its number.
+    pub const fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Whether it is over.
+    pub fn is_closed(&self) -> bool {
+        self.phase == Phase::Closed
+    }
+
+    pub(super) fn stamp(&self, now: Instant) -> Stamp {
+        Stamp {
+            now,
+            conn: self.id,
+            to_server: self.role == Role::Client,
+            mptcp: self.mptcp,
+            data_ack: self.incoming.next(),
+            window: self.incoming.window(),
+            more: self.outgoing.unassigned() > 0,
+        }
+    }
+
+    pub(super) fn siblings(&self, own: usize) -> Siblings {
+        let mut siblings = Siblings {
+            flows: [Flow::default(); MOST_PATHS],
+            count: 0,
+        };
+        if !self.config.sender.control.is_coupled() || self.subflows.len() < 2 {
+            return siblings;
+        }
+        let others = self.subflows.iter().enumerate();
+        for (_, subflow) in others.filter(|(at, subflow)| *at != own && subflow.is_open()) {
+            if siblings.count + 1 < MOST_PATHS {
+                siblings.flows[siblings.count] = subflow.sender.flow();
+                siblings.count += 1;
+            }
+        }
+        siblings
+    }
+
+    pub(super) fn at(&self, id: SubflowId) -> Option<usize> {
+        self.subflows.iter().position(|subflow| subflow.id == id)
+    }
+
+    /// Takes a packet that came over this path. [`Connection::flush`] follows.
+    pub fn receive(&mut self, now: Instant, path: Path, packet: &Packet, out: &mut Outbox) {
+        let at = self
+            .subflows
+            .iter()
+            .position(|subflow| subflow.port == packet.port);
+        match (packet.kind, at) {
+            (Kind::Syn, at) => self.heed_syn(now, path, packet, at, out),
+            (Kind::SynAck, Some(at)) => self.heed_syn_ack(now, packet, at, out),
+            (Kind::Reset, Some(at)) => self.heed_reset(now, at, out),
+            (Kind::Ack, Some(at)) => self.heed(now, packet, at, out),
+            (Kind::Ack | Kind::SynAck, None) => self.refuse(now, path, packet, out),
+            (Kind::Reset, None) | (Kind::Probe | Kind::Reply, _) => {}
+        }
+    }
+
+    /// An ACK on an existing subflow, with payload or without.
+    fn heed(&mut self, now: Instant, packet: &Packet, at: usize, out: &mut Outbox) {
+        if !self.confirm(now, packet, at, out) {
+            return;
+        }
+        self.heed_signal(now, packet, at, out);
+        // The signal may have removed subflows.
+        let Some(at) = self
+            .subflows
+            .iter()
+            .position(|subflow| subflow.port == packet.port)
+        else {
+            return;
+        };
+        let subflow = &mut self.subflows[at];
+        subflow.last_heard = now;
+        (subflow.stale, subflow.stale_count) = (false, 0);
+        if self.outgoing.acknowledge(packet.data_ack, packet.window) {
+            self.set_retransmission_timer(now);
+        }
+        self.hear(now, packet, at);
+        self.take(now, packet, at);
+    }
+
+    /// What the packet acknowledges on its subflow.
+    fn hear(&mut self, now: Instant, packet: &Packet, at: usize) {
+        let board = self.subflows[at].sender.scoreboard();
+        if board.first() == board.end() {
+            return;
+        }
+        let siblings = self.siblings(at);
+        let heard = Heard {
+            next: packet.ack,
+            sacks: packet.sacks,
+            echo: packet.echo,
+            congested: packet.ece,
+        };
+        let _ = self.subflows[at].sender.hear(now, &heard, siblings.flows());
+    }
+
+    /// What the packet carries.
+    fn take(&mut self, now: Instant, packet: &Packet, at: usize) {
+        let (subflow, incoming) = (&mut self.subflows[at], &mut self.incoming);
+        let mut filled = false;
+        let arrived = subflow.receiver.receive(now, packet, |payload| {
+            if payload.bytes > 0 {
+                filled |= incoming.take(payload.data, payload.bytes.into());
+            }
+            if payload.fin {
+                incoming.ends_at(payload.data);
+            }
+        });
+        if let Some(Arrived::InOrder { fin }) = arrived {
+            subflow.peer_fin |= fin;
+            if filled || fin {
+                subflow.receiver.request();
+            }
+            let rtts = self.subflows.iter().map(|subflow| subflow.receiver.round_trip());
+            let rtt = rtts.max().unwrap_or(Duration::ZERO);
+            self.incoming.tune(now, rtt);
+        }
+    }
+
+    /// Lets time pass. Call it at [`Connection::wake_at`]. [`Connection::flush`] follows.
+    pub fn tick(&mut self, now: Instant, out: &mut Outbox) {
+        let ports: [Option<u16>; MOST_PATHS] =
+            std::array::from_fn(|at| self.subflows.get(at).map(|subflow| subflow.port));
+        for port in ports.into_iter().flatten() {
+            if let Some(at) = self.subflows.iter().position(|subflow| subflow.port == port) {
+                self.tick_subflow(now, at, out);
+            }
+        }
+        if self.retransmit_at.is_some_and(|due| due <= now) {
+            self.reinject_oldest(now);
+        }
+    }
+
+    fn tick_subflow(&mut self, now: Instant, at: usize, out: &mut Outbox) {
+        let subflow = &self.subflows[at];
+        if subflow.sender.wake_at().is_some_and(|due| due <= now) {
+            let (siblings, stamp) = (self.siblings(at), self.stamp(now));
+            self.subflows[at].expire(now, siblings.flows(), &stamp, out);
+        }
+        self.repeat_handshake(now, at, out);
+    }
+
+    /// When to call [`Connection::tick`] next.
+    pub fn wake_at(&self) -> Option<Instant> {
+        let subflows = self.subflows.iter().map(Subflow::wake_at);
+        subflows.fold(self.retransmit_at, earlier)
+    }
+
+    /// Assigns data, sends what is due, and removes what is gone. It follows every call that changes the
+    /// connection.
+    pub fn flush(&mut self, now: Instant, out: &mut Outbox) {
+        self.push(now, out);
+        self.finish_subflows();
+        for at in 0..self.subflows.len() {
+            let stamp = self.stamp(now);
+            self.subflows[at].transmit(now, &stamp, out);
+        }
+        self.sweep(now, out);
+    }
+
+    fn sweep(&mut self, now: Instant, out: &mut Outbox) {
+        while let Some(at) = self.subflows.iter().position(Subflow::is_over) {
+            self.remove(now, at, out);
+        }
+    }
+
+    /// Removes a subflow. What it held is reinjected.
+    pub(super) fn remove(&mut self, now: Instant, at: usize, out: &mut Outbox) {
+        let mut subflow = self.subflows.remove(at);
+        let was_open = subflow.is_open();
+        let drained = subflow.is_drained();
+        subflow.close();
+        if was_open {
+            out.report(Event::SubflowClosed {
+                conn: self.id,
+                subflow: subflow.id,
+                path: subflow.path,
+            });
+        }
+        if self.role == Role::Server && !subflow.initial {
+            self.joins = self.joins.saturating_sub(1);
+        }
+        if !drained && self.mptcp {
+            self.outgoing.reinject_all();
+        }
+        let over = self.subflows.is_empty() && (self.ends() || !self.mptcp || self.phase == Phase::Opening);
+        if over && self.phase != Phase::Closed {
+            self.phase = Phase::Closed;
+            self.retransmit_at = None;
+            out.report(Event::Closed { conn: self.id });
+        } else {
+            self.set_retransmission_timer(now);
+        }
+    }
+
+    /// Whether both ends have finished.
+    fn ends(&self) -> bool {
+        self.outgoing.is_done() && self.incoming.is_over()
+    }
+
+    /// Once the peer has all data, or at once without MPTCP, FIN follows on every subflow.
+    fn finish_subflows(&mut self) {
+        let Some(end) = self.outgoing.end() else {
+            return;
+        };
+        let ready = if self.mptcp {
+            self.outgoing.is_done()
+        } else {
+            self.outgoing.unassigned() == 0
+        };
+        if ready {
+            let open = self
+                .subflows
+                .iter_mut()
+                .filter(|subflow| subflow.state == State::Open);
+            open.for_each(|subflow| subflow.finish(end));
+        }
+    }
+
+    /// Adds a join, now or once the peer has confirmed MPTCP. Reports why it cannot.
+    pub fn join(&mut self, now: Instant, path: Path, backup: bool, out: &mut Outbox) {
+        let conn = self.id;
+        let failed = |reason| Event::JoinFailed { conn, path, reason };
+        let waits = self.config.joins == Joins::Confirmed && self.phase != Phase::Joinable;
+        match self.phase {
+            _ if !self.mptcp || self.role == Role::Server => out.report(failed(JoinFailure::Local)),
+            Phase::Closed => out.report(failed(JoinFailure::Untimely)),
+            _ if waits => self.waiting.push((path, backup)),
+            _ => self.connect(now, path, backup, out),
+        }
+    }
+
+    /// Sends RST for a packet of a subflow that this end does not know.
+    fn refuse(&mut self, now: Instant, path: Path, packet: &Packet, out: &mut Outbox) {
+        let stamp = self.stamp(now);
+        out.send(path.link, reset_for(packet, &stamp));
+    }
+}
+
+/// RST that answers a packet.
+pub(super) fn reset_for(packet: &Packet, stamp: &Stamp) -> Packet {
+    Packet {
+        to_server: !packet.to_server,
+        kind: Kind::Reset,
+        ecn: crate::tcp::packet::Ecn::NotEct,
+        fin: false,
+        bytes: 0,
+        sacks: crate::tcp::packet::Sacks::default(),
+        sent: stamp.now,
+        signal: Signal::None,
+        ..*packet
+    }
+}

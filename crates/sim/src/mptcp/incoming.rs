@@ -1,0 +1,213 @@
+//! Receiving end of a connection's data: reassembly from all subflows, and the receive window.
+//!
+//! # Sources
+//! - Linux 6.18, `net/mptcp/protocol.c` (`__mptcp_move_skb`, `mptcp_data_queue_ofo`,
+//!   `mptcp_rcv_space_adjust`), `net/ipv4/tcp_input.c` (`tcp_rcvbuf_grow`), `net/mptcp/options.c`
+//!   (`mptcp_set_rwin`).
+//! - `bpf/window.bpf.c` and `docs/window.md` for a cap.
+//!
+//! # Where we differ, and why
+//! 1. The application reads at once: the window closes for bytes that are out of order only.
+//! 2. A buffer's memory is a fixed multiple of its window. Linux measures it for each packet.
+//!
+//! # Checked by
+//! `tests` below.
+
+use super::config::ReceiveBuffer;
+use policy::Ahead;
+use std::collections::VecDeque;
+use units::{Duration, Instant};
+
+/// Window at the start of a connection with autotuning.
+const FIRST_WINDOW: u64 = 65_535;
+/// Bytes of the first RTT, from which autotuning starts: ten segments.
+const FIRST_SPACE: u64 = 14_480;
+
+/// Data that has arrived.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    /// Next byte in order.
+    next: u64,
+    /// Ranges of bytes behind it that have arrived, in order, not adjacent.
+    ranges: VecDeque<(u64, u64)>,
+    /// Their bytes.
+    held: u64,
+    /// Where the peer's data ends, once it says so.
+    end: Option<u64>,
+    most: u64,
+    window: u64,
+    cap: Option<Ahead>,
+    /// Autotuning: bytes of the best RTT, where the present RTT began, and when.
+    space: u64,
+    from: u64,
+    since: Instant,
+}
+
+impl Incoming {
+    pub(super) fn new(buffer: ReceiveBuffer) -> Self {
+        let most = buffer.most();
+        let window = match buffer {
+            ReceiveBuffer::Autotuned(_) => most.min(FIRST_WINDOW),
+            ReceiveBuffer::Window(_) => most,
+        };
+        Self {
+            next: 0,
+            ranges: VecDeque::new(),
+            held: 0,
+            end: None,
+            most,
+            window,
+            cap: None,
+            space: FIRST_SPACE,
+            from: 0,
+            since: Instant::ZERO,
+        }
+    }
+
+    pub(super) const fn next(&self) -> u64 {
+        self.next
+    }
+
+    pub(super) const fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// Whether all data of the peer has arrived, and there will be no more.
+    pub(super) fn is_over(&self) -> bool {
+        self.end.is_some_and(|end| self.next >= end)
+    }
+
+    pub(super) fn ends_at(&mut self, end: u64) {
+        self.end = Some(end);
+    }
+
+    /// Receive window from the next byte on.
+    pub(super) fn window(&self) -> u64 {
+        let cap = self.cap.map_or(u64::MAX, |cap| {
+            let allowed = if self.held > 0 { cap.window } else { cap.usual() };
+            allowed.get()
+        });
+        self.window.min(cap)
+    }
+
+    pub(super) const fn cap(&mut self, cap: Option<Ahead>) {
+        self.cap = cap;
+    }
+
+    /// Takes bytes that are in order on their subflow. Returns whether they filled a hole.
+    pub(super) fn take(&mut self, data: u64, bytes: u64) -> bool {
+        let until = data + bytes;
+        if until <= self.next {
+            return false;
+        }
+        if data > self.next {
+            self.hold(data, until);
+            return false;
+        }
+        self.next = until;
+        let mut filled = false;
+        while let Some((from, until)) = self.ranges.pop_front_if(|range| range.0 <= self.next) {
+            self.held -= until - from;
+            self.next = self.next.max(until);
+            filled = true;
+        }
+        if filled && self.ranges.is_empty() && self.ranges.capacity() > 16 {
+            self.ranges = VecDeque::new();
+        }
+        filled
+    }
+
+    /// Keeps bytes behind a hole.
+    fn hold(&mut self, mut from: u64, mut until: u64) {
+        // The first range that ends at or behind `from`, and the first that begins behind `until`.
+        let first = self.ranges.partition_point(|&(_, end)| end < from);
+        let behind = self.ranges.partition_point(|&(start, _)| start <= until);
+        for at in first..behind {
+            let (start, end) = self.ranges[at];
+            self.held -= end - start;
+            (from, until) = (from.min(start), until.max(end));
+        }
+        self.held += until - from;
+        if first < behind {
+            self.ranges[first] = (from, until);
+            if behind - first > 1 {
+                self.ranges.drain(first + 1..behind);
+            }
+        } else {
+            self.ranges.insert(first, (from, until));
+        }
+    }
+
+    /// Lets the window grow. `rtt`: the longest of the subflows, as measured on the peer's data.
+    pub(super) fn tune(&mut self, now: Instant, rtt: Duration) {
+        if rtt.is_zero() || now - self.since < rtt {
+            return;
+        }
+        let copied = self.next - self.from;
+        if copied > self.space && self.window < self.most {
+            let double = copied * 2;
+            let more = u128::from(double) * u128::from(copied - self.space) / u128::from(self.space.max(1));
+            let early = self.ranges.back().map_or(0, |&(_, until)| until - self.next);
+            let wanted = double + 2 * more as u64 + early;
+            self.window = self.window.max(wanted.min(self.most));
+        }
+        self.space = self.space.max(copied);
+        self.from = self.next;
+        self.since = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::{Bytes, Rng};
+
+    fn incoming() -> Incoming {
+        Incoming::new(ReceiveBuffer::Window(Bytes::from_kib(64)))
+    }
+
+    #[test]
+    fn any_order_with_repeats_and_overlaps_is_reassembled() {
+        let mut random = Rng::named(1, "reassembly");
+        for _ in 0..200 {
+            let mut incoming = incoming();
+            let mut seen = [false; 300];
+            while incoming.next() < 280 {
+                let data = random.below(280);
+                let bytes = 1 + random.below(20);
+                let before = incoming.held();
+                let filled = incoming.take(data, bytes);
+                (data..data + bytes).for_each(|byte| seen[byte as usize] = true);
+                let next = seen.iter().position(|&seen| !seen).unwrap() as u64;
+                assert_eq!(incoming.next(), next);
+                let held = seen[next as usize..].iter().filter(|&&seen| seen).count() as u64;
+                assert_eq!(incoming.held(), held);
+                assert!(!filled || before > held, "{before}, {held}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_window_follows_the_rate_up_to_its_limit() {
+        let rtt = Duration::from_millis(50);
+        let mut incoming = Incoming::new(ReceiveBuffer::Autotuned(Bytes::new(1_000_000)));
+        assert_eq!(incoming.window(), 65_535);
+        let mut now = Instant::ZERO;
+        for bytes in [14_480, 28_960, 57_920] {
+            now += rtt;
+            incoming.take(incoming.next(), bytes);
+            incoming.tune(now, rtt);
+        }
+        // Twice what came, and twice the growth of it.
+        assert_eq!(incoming.window(), 57_920 * 6);
+        now += rtt;
+        incoming.take(incoming.next(), 1_000_000);
+        incoming.tune(now, rtt);
+        assert_eq!(incoming.window(), 600_000);
+        let (window, missed) = (Bytes::new(300_000), Bytes::new(100_000));
+        incoming.cap(Some(Ahead { window, missed }));
+        assert_eq!(incoming.window(), 200_000);
+        incoming.take(incoming.next() + 1, 10);
+        assert_eq!(incoming.window(), 300_000, "room for what is behind a loss");
+    }
+}

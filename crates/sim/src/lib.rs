@@ -1,5 +1,5 @@
-//! Simulation in virtual time: link models, traffic, TCP and MPTCP hosts, and the theory that they are checked
-//! against.
+//! Simulation in virtual time: link models, traffic, TCP and MPTCP hosts, and the theory that they are
+//! checked against.
 //!
 //! ```
 //! use links::Position;

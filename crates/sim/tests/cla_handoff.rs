@@ -176,6 +176,8 @@ fn sum(outcomes: &[Outcome]) -> Counts {
         orders: total(outcomes, |counts| counts.orders),
         resets: total(outcomes, |counts| counts.resets),
         ignored: total(outcomes, |counts| counts.ignored),
+        congested: total(outcomes, |counts| counts.congested),
+        acknowledged: total(outcomes, |counts| counts.acknowledged),
     }
 }
 

@@ -1,40 +1,18 @@
 //! TCP and MPTCP between two hosts over ideal links.
 
-use links::{CableConfig, Codel, Fault, LinkConfig, LinkId, NetworkConfig, QueueConfig, QueueLimit};
+#[path = "common/cables.rs"]
+mod cables;
+
+use cables::{cable, links, mbps, stock, v4};
+use links::{CableConfig, Codel, Fault, LinkId, QueueConfig, QueueLimit};
 use policy::{Ahead, Family, JoinFailure, SubflowId};
 use sim::hosts::{App, Exchange, OnOff, Pair};
 use sim::mptcp::{Config, Event, Joins, Path, ReceiveBuffer, SchedulerKind};
 use sim::tcp::Control;
-use units::{Bitrate, Bytes, Duration, Instant, Ratio, Rng};
+use units::{Bytes, Duration, Instant, Ratio, Rng};
 
 const MS: Duration = Duration::from_millis(1);
 const S: Duration = Duration::from_secs(1);
-
-/// A cable of this rate in Mb/s and this RTT in ms, with a queue of that many packets.
-fn cable(rate: u64, rtt: u64, queue: u32) -> CableConfig {
-    let delay = Duration::from_micros(rtt * 500);
-    let mut cable = CableConfig::symmetric("cable", Bitrate::from_mbps(rate), delay);
-    for wire in [&mut cable.up, &mut cable.down] {
-        wire.queue = QueueConfig::tail_drop(QueueLimit::Packets(queue));
-    }
-    cable
-}
-
-fn links(cables: impl IntoIterator<Item = CableConfig>) -> NetworkConfig {
-    let numbered = cables.into_iter().enumerate().map(|(at, mut cable)| {
-        cable.name = format!("cable {at}");
-        LinkConfig::Cable(cable)
-    });
-    NetworkConfig::from(numbered.collect::<Vec<_>>())
-}
-
-fn stock(control: &str, mptcp: bool) -> Config {
-    Config::stock(Control::named(control).unwrap(), mptcp)
-}
-
-const fn v4(link: u16) -> Path {
-    Path::over(LinkId(link), Family::V4)
-}
 
 fn pair(cables: impl IntoIterator<Item = CableConfig>, config: Config) -> Pair {
     Pair::new(1, links(cables), config, config).unwrap()
@@ -54,10 +32,6 @@ fn join_all(pair: &mut Pair, links: impl IntoIterator<Item = u16>) {
     for link in links {
         pair.act(0, |connection, out| connection.join(now, v4(link), false, out));
     }
-}
-
-fn mbps(bytes: u64, time: Duration) -> f64 {
-    bytes as f64 * 8.0 / 1e6 / time.as_secs_f64()
 }
 
 fn events(pair: &mut Pair) -> Vec<Event> {
@@ -100,7 +74,7 @@ fn bbr_is_refused_with_its_reason() {
 #[test]
 fn an_object_of_one_window_takes_two_round_trips() {
     let sizes = [8_000, 14_000, 100_000];
-    let exchange = Exchange::new(sizes.into(), 200, 100 * MS);
+    let exchange = Box::new(Exchange::new(sizes.into(), 200, 100 * MS));
     let mut pair = pair([cable(100, 40, 1_000)], stock("cubic", false));
     pair.start(
         0,
@@ -144,8 +118,8 @@ fn two_subflows_carry_what_two_links_do() {
     }
 }
 
-/// Request, then data: the client may join once the server has answered, and the join costs two more RTTs until
-/// the client's end may send.
+/// Request, then data: the client may join once the server has answered, and the join costs two more RTTs
+/// until the client's end may send.
 #[test]
 fn joins_wait_until_the_peer_has_confirmed_mptcp_unless_all_begin_at_once() {
     for (joins, opened) in [(Joins::Confirmed, 120), (Joins::AtOnce, 40)] {

@@ -22,9 +22,9 @@ pub enum App {
     /// Writes in turns.
     OnOff(OnOff),
     /// Requests objects, one after the other.
-    Requests(Exchange),
+    Requests(Box<Exchange>),
     /// Answers requests.
-    Answers(Exchange),
+    Answers(Box<Exchange>),
 }
 
 /// A source that is on and off in turns.

@@ -2,7 +2,7 @@
 
 use super::app::App;
 use super::marks::Marks;
-use crate::mptcp::{Config, Connection, Event, Outbox, Path};
+use crate::mptcp::{Config, Connection, Event, Outbox, Path, Shared};
 use crate::queue::EventQueue;
 use crate::tcp::packet::{Ecn, Kind, Packet, Sacks, Signal};
 use links::LinkId;
@@ -25,8 +25,8 @@ struct Entry {
 enum Slot {
     /// Nothing.
     Free,
-    /// A connection that the server expects, with its application.
-    Expected(App),
+    /// A connection that the server expects.
+    Expected(Box<(App, Shared)>),
     /// A connection.
     Taken(Box<Entry>),
 }
@@ -34,7 +34,7 @@ enum Slot {
 /// A host. [`crate::hosts`] describes how to drive it.
 #[derive(Debug)]
 pub struct Host {
-    config: Config,
+    shared: Shared,
     slots: Vec<Slot>,
     timers: EventQueue<u32>,
     out: Outbox,
@@ -45,7 +45,7 @@ impl Host {
     /// A host without connections.
     pub fn new(config: Config) -> Self {
         Self {
-            config,
+            shared: config.into(),
             slots: Vec::new(),
             timers: EventQueue::default(),
             out: Outbox::default(),
@@ -53,9 +53,9 @@ impl Host {
         }
     }
 
-    /// Configuration of connections that begin from now on.
-    pub const fn config_mut(&mut self) -> &mut Config {
-        &mut self.config
+    /// Configures the connections that are opened or expected from now on.
+    pub fn configure(&mut self, config: Config) {
+        self.shared = config.into();
     }
 
     fn slot(&mut self, conn: u32) -> &mut Slot {
@@ -68,14 +68,15 @@ impl Host {
 
     /// Opens connection number `conn` over this path. Numbers are dense: the host keeps a table of them.
     pub fn open(&mut self, now: Instant, conn: u32, path: Path, app: App) {
-        let connection = Connection::open(conn, now, path, self.config, &mut self.out);
+        let connection = Connection::open(conn, now, path, self.shared.clone(), &mut self.out);
         self.insert(conn, connection, app);
         self.run(now, conn);
     }
 
     /// Lets the peer open connection number `conn`.
     pub fn expect(&mut self, conn: u32, app: App) {
-        *self.slot(conn) = Slot::Expected(app);
+        let expected = (app, self.shared.clone());
+        *self.slot(conn) = Slot::Expected(Box::new(expected));
     }
 
     fn insert(&mut self, conn: u32, connection: Connection, app: App) {
@@ -106,9 +107,9 @@ impl Host {
                 entry.connection.receive(now, path, &packet, out);
                 self.run(now, conn);
             }
-            Some(Slot::Expected(app)) if packet.kind == Kind::Syn => {
-                let app = app.clone();
-                let connection = Connection::accept(now, path, &packet, self.config, out);
+            Some(Slot::Expected(expected)) if packet.kind == Kind::Syn => {
+                let (app, shared) = (**expected).clone();
+                let connection = Connection::accept(now, path, &packet, shared, out);
                 self.insert(conn, connection, app);
                 self.run(now, conn);
             }
@@ -187,7 +188,7 @@ impl Host {
     pub fn app(&self, conn: u32) -> Option<&App> {
         match self.slots.get(conn as usize)? {
             Slot::Taken(entry) => Some(&entry.app),
-            Slot::Expected(app) => Some(app),
+            Slot::Expected(expected) => Some(&expected.0),
             Slot::Free => None,
         }
     }

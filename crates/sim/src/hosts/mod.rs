@@ -5,8 +5,8 @@
 //!
 //! 1. [`Host::open`] at the client and [`Host::expect`] at the server start a connection with an [`App`] at
 //!    each end.
-//! 2. It hands each packet that leaves a link to the host at its far end ([`Host::on_segment`]). A packet that
-//!    a queue has marked is [`Ecn::Ce`](crate::tcp::packet::Ecn). A packet's length is
+//! 2. It hands each packet that leaves a link to the host at its far end ([`Host::on_segment`]). A packet
+//!    that a queue has marked is [`Ecn::Ce`](crate::tcp::packet::Ecn). A packet's length is
 //!    [`Packet::length`](crate::tcp::packet::Packet::length).
 //! 3. At [`Host::next_timer`] it calls [`Host::tick`].
 //! 4. After each of these it puts all that [`Host::poll_transmit`] has on the links, and reads

@@ -5,8 +5,8 @@
 //!   `struct mptcp_info`.
 //!
 //! # Where we differ, and why
-//! 1. A destroyed subflow sends RST at once. The kernel's peer learns of it from the RST that answers its next
-//!    segment. Both leave over the subflow's own path, so neither arrives if that is dead.
+//! 1. A destroyed subflow sends RST at once. The kernel's peer learns of it from the RST that answers its
+//!    next segment. Both leave over the subflow's own path, so neither arrives if that is dead.
 //!
 //! # Checked by
 //! `tests/hosts.rs`.
@@ -18,7 +18,7 @@ use super::subflow::Subflow;
 use crate::tcp::packet::{Packet, Signal};
 use crate::tcp::{Counts, Metrics, Received};
 use policy::{Ahead, ConnSample, Family, SubflowId, SubflowSample};
-use units::{Bytes, Instant};
+use units::{Bytes, Duration, Instant};
 
 /// One subflow, as a world can read it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,6 +33,8 @@ pub struct SubflowView {
     pub sent: Counts,
     /// Counters of its receiver.
     pub received: Received,
+    /// Retransmission time-out (`tcpi_rto`).
+    pub rto: Duration,
     /// Slow-start threshold, if there is one.
     pub ssthresh: Option<u32>,
     /// Whether the sender considers it stale.
@@ -45,7 +47,7 @@ impl Connection {
         if matches!(self.phase, Phase::Opening | Phase::Closed) || self.outgoing.end().is_some() {
             return 0;
         }
-        let config = &self.config;
+        let config = &self.shared.config;
         let buffers = self
             .subflows
             .iter_mut()
@@ -116,9 +118,10 @@ impl Connection {
     /// once.
     pub fn withdraw(&mut self, path: Path) {
         let address = self.own_address(path);
-        let other =
-            |subflow: &&mut Subflow| subflow.is_open() && subflow.path.link != path.link && !subflow.stale;
-        let newest = |subflow: &&mut Subflow| subflow.last_heard;
+        let other = |subflow: &&mut Box<Subflow>| {
+            subflow.is_open() && subflow.path.link != path.link && !subflow.stale
+        };
+        let newest = |subflow: &&mut Box<Subflow>| subflow.last_heard;
         if let Some(subflow) = self.subflows.iter_mut().filter(other).max_by_key(newest) {
             subflow.signal(Signal::RemoveAddress { address });
         }
@@ -234,6 +237,7 @@ impl Subflow {
             },
             sent,
             received,
+            rto: self.sender.rto(),
             ssthresh: self.sender.ssthresh(),
             stale: self.stale,
         }

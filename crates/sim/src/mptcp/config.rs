@@ -4,6 +4,7 @@ use crate::tcp::{Config as SenderConfig, Control};
 use links::LinkId;
 use policy::Family;
 use policy::sched::{Blest, Ecf, LinuxDefault, LowestRtt, Redundant, RoundRobin, Scheduler};
+use std::sync::Arc;
 use units::Bytes;
 
 /// Joins that a stock host accepts (`ip mptcp limits`: `subflows 2`).
@@ -131,6 +132,22 @@ impl Config {
             scheduler: SchedulerKind::LinuxDefault,
             most_joins: STOCK_JOINS,
             joins: Joins::Confirmed,
+        }
+    }
+}
+
+/// A configuration that many connections share.
+#[derive(Debug, Clone)]
+pub struct Shared {
+    pub(super) config: Arc<Config>,
+    pub(super) sender: Arc<SenderConfig>,
+}
+
+impl From<Config> for Shared {
+    fn from(config: Config) -> Self {
+        Self {
+            config: Arc::new(config),
+            sender: Arc::new(config.sender),
         }
     }
 }

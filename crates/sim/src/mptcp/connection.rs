@@ -1,6 +1,6 @@
 //! State of a connection at one end, and what packets and timers do to it.
 
-use super::config::{Config, Joins, Path};
+use super::config::{Joins, Path, Shared};
 use super::incoming::Incoming;
 use super::outbox::{Event, Outbox};
 use super::outgoing::Outgoing;
@@ -40,11 +40,15 @@ pub(super) enum Phase {
 pub struct Connection {
     pub(super) id: u32,
     pub(super) role: Role,
-    pub(super) config: Config,
+    pub(super) shared: Shared,
     pub(super) phase: Phase,
     /// Whether it speaks MPTCP. A connection that has fallen back does not.
     pub(super) mptcp: bool,
-    pub(super) subflows: Vec<Subflow>,
+    #[expect(
+        clippy::vec_box,
+        reason = "a vector reserves four, and most connections have two"
+    )]
+    pub(super) subflows: Vec<Box<Subflow>>,
     pub(super) scheduler: Scheduler,
     pub(super) outgoing: Outgoing,
     pub(super) incoming: Incoming,
@@ -73,11 +77,11 @@ impl Siblings {
 
 impl Connection {
     /// An end of connection number `id`. It has no subflow yet.
-    pub(super) fn new(id: u32, role: Role, config: Config) -> Self {
+    pub(super) fn new(id: u32, role: Role, shared: Shared) -> Self {
+        let config = &shared.config;
         Self {
             id,
             role,
-            config,
             phase: Phase::Opening,
             mptcp: config.mptcp,
             subflows: Vec::new(),
@@ -89,19 +93,20 @@ impl Connection {
             joins: 0,
             waiting: Vec::new(),
             retransmit_at: None,
+            shared,
         }
     }
 
     /// Opens a connection over this path.
-    pub fn open(id: u32, now: Instant, path: Path, config: Config, out: &mut Outbox) -> Self {
-        let mut connection = Self::new(id, Role::Client, config);
+    pub fn open(id: u32, now: Instant, path: Path, shared: Shared, out: &mut Outbox) -> Self {
+        let mut connection = Self::new(id, Role::Client, shared);
         connection.connect(now, path, false, out);
         connection
     }
 
     /// Accepts a connection whose first packet is this one, which came over `path`.
-    pub fn accept(now: Instant, path: Path, packet: &Packet, config: Config, out: &mut Outbox) -> Self {
-        let mut connection = Self::new(packet.conn, Role::Server, config);
+    pub fn accept(now: Instant, path: Path, packet: &Packet, shared: Shared, out: &mut Outbox) -> Self {
+        let mut connection = Self::new(packet.conn, Role::Server, shared);
         connection.receive(now, path, packet, out);
         connection
     }
@@ -133,7 +138,7 @@ impl Connection {
             flows: [Flow::default(); MOST_PATHS],
             count: 0,
         };
-        if !self.config.sender.control.is_coupled() || self.subflows.len() < 2 {
+        if !self.shared.config.sender.control.is_coupled() || self.subflows.len() < 2 {
             return siblings;
         }
         let others = self.subflows.iter().enumerate();
@@ -254,7 +259,7 @@ impl Connection {
 
     /// When to call [`Connection::tick`] next.
     pub fn wake_at(&self) -> Option<Instant> {
-        let subflows = self.subflows.iter().map(Subflow::wake_at);
+        let subflows = self.subflows.iter().map(|subflow| subflow.wake_at());
         subflows.fold(self.retransmit_at, earlier)
     }
 
@@ -271,7 +276,7 @@ impl Connection {
     }
 
     fn sweep(&mut self, now: Instant, out: &mut Outbox) {
-        while let Some(at) = self.subflows.iter().position(Subflow::is_over) {
+        while let Some(at) = self.subflows.iter().position(|subflow| subflow.is_over()) {
             self.remove(now, at, out);
         }
     }
@@ -333,7 +338,7 @@ impl Connection {
     pub fn join(&mut self, now: Instant, path: Path, backup: bool, out: &mut Outbox) {
         let conn = self.id;
         let failed = |reason| Event::JoinFailed { conn, path, reason };
-        let waits = self.config.joins == Joins::Confirmed && self.phase != Phase::Joinable;
+        let waits = self.shared.config.joins == Joins::Confirmed && self.phase != Phase::Joinable;
         match self.phase {
             _ if !self.mptcp || self.role == Role::Server => out.report(failed(JoinFailure::Local)),
             Phase::Closed => out.report(failed(JoinFailure::Untimely)),

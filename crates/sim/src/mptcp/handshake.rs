@@ -1,8 +1,8 @@
 //! Handshakes: MP_CAPABLE, MP_JOIN, their repetition and their failure.
 //!
 //! # Sources
-//! - RFC 8684 §3.1, §3.2; Linux 6.18, `net/mptcp/subflow.c` (`subflow_check_req`, `subflow_syn_recv_sock`: the
-//!   limit of joins is checked at the third ACK), `net/mptcp/options.c` (`check_fully_established`).
+//! - RFC 8684 §3.1, §3.2; Linux 6.18, `net/mptcp/subflow.c` (`subflow_check_req`, `subflow_syn_recv_sock`:
+//!   the limit of joins is checked at the third ACK), `net/mptcp/options.c` (`check_fully_established`).
 //!
 //! # Where we differ, and why
 //! 1. Keys and HMACs have their lengths, but no values.
@@ -23,11 +23,11 @@ impl Connection {
     pub(super) fn connect(&mut self, now: Instant, path: Path, backup: bool, out: &mut Outbox) {
         let port = self.next_port;
         self.next_port += 1;
-        let mut subflow = Subflow::new(out.number_subflow(), port, path, &self.config, now);
+        let mut subflow = Subflow::new(out.number_subflow(), port, path, &self.shared, now);
         subflow.initial = port == 0;
         subflow.backup[0] = backup;
-        subflow.ecn = self.config.ecn;
-        self.subflows.push(subflow);
+        subflow.ecn = self.shared.config.ecn;
+        self.subflows.push(Box::new(subflow));
         self.send_syn(now, self.subflows.len() - 1, out);
     }
 
@@ -126,14 +126,14 @@ impl Connection {
         if initial {
             self.mptcp &= packet.signal == Signal::Capable;
         }
-        let mut subflow = Subflow::new(out.number_subflow(), packet.port, path, &self.config, now);
+        let mut subflow = Subflow::new(out.number_subflow(), packet.port, path, &self.shared, now);
         subflow.initial = initial;
         subflow.mss = full_segment(path.family, self.mptcp);
-        subflow.ecn = self.config.ecn && packet.ece;
+        subflow.ecn = self.shared.config.ecn && packet.ece;
         subflow.backup[1] = matches!(packet.signal, Signal::Join { backup: true, .. });
         subflow.receiver.begin(packet);
         self.outgoing.acknowledge(packet.data_ack, packet.window);
-        self.subflows.push(subflow);
+        self.subflows.push(Box::new(subflow));
         self.send_syn_ack(now, self.subflows.len() - 1, out);
     }
 
@@ -205,7 +205,7 @@ impl Connection {
     /// Server: the third ACK. A join beyond the limit is refused only now.
     fn accept_third(&mut self, now: Instant, packet: &Packet, at: usize, out: &mut Outbox) -> bool {
         if !self.subflows[at].initial {
-            if self.joins >= self.config.most_joins {
+            if self.joins >= self.shared.config.most_joins {
                 let stamp = self.stamp(now);
                 out.send(self.subflows[at].path.link, reset_for(packet, &stamp));
                 self.remove(now, at, out);

@@ -5,7 +5,8 @@
 //! ([`crate::hosts::Host`]) does the following:
 //!
 //! 1. [`Connection::open`] at the client. [`Connection::accept`] at the server, with the first packet.
-//! 2. For every packet that arrives, [`Connection::receive`]. At [`Connection::wake_at`], [`Connection::tick`].
+//! 2. For every packet that arrives, [`Connection::receive`]. At [`Connection::wake_at`],
+//!    [`Connection::tick`].
 //! 3. The application reads and writes ([`Connection::read`], [`Connection::write`]), the engine acts
 //!    ([`Connection::join`], [`Connection::set_backup`] and the others).
 //! 4. [`Connection::flush`] after any of these. Then it puts the packets of the [`Outbox`] on their links.
@@ -35,6 +36,6 @@ mod stamp;
 mod subflow;
 
 pub use act::SubflowView;
-pub use config::{Config, Joins, Path, ReceiveBuffer, STOCK_JOINS, SchedulerKind};
+pub use config::{Config, Joins, Path, ReceiveBuffer, STOCK_JOINS, SchedulerKind, Shared};
 pub use connection::{Connection, Role};
 pub use outbox::{Event, Outbox};

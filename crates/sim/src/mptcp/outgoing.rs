@@ -3,8 +3,8 @@
 //!
 //! # Sources
 //! - Linux 6.18, `net/mptcp/protocol.c` (`__mptcp_push_pending`, `__mptcp_clean_una`,
-//!   `__mptcp_retransmit_pending_data`: everything that is not acknowledged is assigned again, from the start),
-//!   `net/mptcp/options.c` (`ack_update_msk`: the window's end never moves back).
+//!   `__mptcp_retransmit_pending_data`: everything that is not acknowledged is assigned again, from the
+//!   start), `net/mptcp/options.c` (`ack_update_msk`: the window's end never moves back).
 //!
 //! # Checked by
 //! `tests` below, `tests/hosts.rs`.

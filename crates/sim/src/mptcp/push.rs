@@ -1,7 +1,7 @@
 //! Which subflow gets which data, and what is reinjected when.
 //!
-//! Data stays on the subflow to which it was assigned, as in Linux. A subflow takes as much as its send buffer
-//! allows, which is several windows. What is reinjected waits behind it.
+//! Data stays on the subflow to which it was assigned, as in Linux. A subflow takes as much as its send
+//! buffer allows, which is several windows. What is reinjected waits behind it.
 //!
 //! # Sources
 //! - Linux 6.18, `net/mptcp/protocol.c` (`__mptcp_push_pending`, `__mptcp_retrans`, `mptcp_set_timeout`),
@@ -56,7 +56,7 @@ impl Connection {
 
     fn fill(&mut self, views: &mut Vec<View>) {
         views.clear();
-        let (config, unsent) = (&self.config, self.unsent);
+        let (config, unsent) = (&self.shared.config, self.unsent);
         views.extend(
             self.subflows
                 .iter_mut()
@@ -141,9 +141,8 @@ impl Connection {
             if subflow.stale || subflow.stale_count <= STALE_AFTER {
                 continue;
             }
-            let healthy =
-                |other: &super::subflow::Subflow| other.may_send() && !other.stale && other.stale_count == 0;
-            if self.subflows.iter().any(healthy) {
+            let mut others = self.subflows.iter();
+            if others.any(|other| other.may_send() && !other.stale && other.stale_count == 0) {
                 self.subflows[at].stale = true;
                 self.outgoing.reinject_all();
             }

@@ -35,8 +35,8 @@ pub struct Config {
     pub ssthresh: Option<u32>,
     /// Whether a window is reduced after the sender was idle (RFC 7661, `tcp_slow_start_after_idle`).
     pub restarts_after_idle: bool,
-    /// What an earlier connection to the same host has left (Linux's metrics cache). `None`: nothing is known,
-    /// or the cache is off (`tcp_no_metrics_save`).
+    /// What an earlier connection to the same host has left (Linux's metrics cache). `None`: nothing is
+    /// known, or the cache is off (`tcp_no_metrics_save`).
     pub metrics: Option<Metrics>,
 }
 

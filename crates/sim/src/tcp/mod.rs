@@ -8,8 +8,8 @@
 //! [`Sender::expire`] is called at [`Sender::wake_at`], and as long as [`Sender::has_room`], the driver calls
 //! [`Sender::send_again`] and [`Sender::send_new`]. A [`Receiver`] makes those ACKs.
 //!
-//! Alone, with data that never ends ([`crate::handoff`]): the driver reports which transmissions have arrived,
-//! and takes the outgoing ones.
+//! Alone, with data that never ends ([`crate::handoff`]): the driver reports which transmissions have
+//! arrived, and takes the outgoing ones.
 //!
 //! 1. Call [`Sender::send`] at the start, and after each [`Sender::acknowledge`] and [`Sender::hand_off`].
 //!    Put each transmission on its way at once.
@@ -50,8 +50,8 @@
 //!
 //! # Checked by
 //! `tests` here and in [`Scoreboard`]'s file: single losses, reordering, tail losses, time-outs, arrivals of
-//! segments that were never sent. `tests/hosts.rs`: both halves between two hosts. `tests/cla_handoff.rs`: a sender that stays fills its link, and every
-//! transmission arrives, is dropped or is in flight.
+//! segments that were never sent. `tests/hosts.rs`: both halves between two hosts. `tests/cla_handoff.rs`: a
+//! sender that stays fills its link, and every transmission arrives, is dropped or is in flight.
 
 mod config;
 pub mod packet;

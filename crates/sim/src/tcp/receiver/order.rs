@@ -5,8 +5,6 @@ use std::collections::VecDeque;
 
 /// SACK blocks that a receiver remembers (`tcp_sack_block selective_acks[4]`).
 const BLOCKS: usize = 4;
-/// Room that an empty queue keeps.
-const KEPT: usize = 64;
 
 /// What became of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,9 +24,16 @@ pub enum Arrived {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Order {
     next: u64,
-    /// Segments from `next` on. `None`: it has not arrived.
-    early: VecDeque<Option<Payload>>,
-    /// Ranges of segments behind `next`, the one of the latest arrival first.
+    /// `None` if all that arrived is in order.
+    early: Option<Box<Early>>,
+}
+
+/// Segments out of order.
+#[derive(Debug, Clone, Default)]
+struct Early {
+    /// Segments from the next one in order on. `None`: it has not arrived.
+    slots: VecDeque<Option<Payload>>,
+    /// Ranges of segments that have arrived, the one of the latest arrival first.
     blocks: [(u64, u64); BLOCKS],
     count: u8,
 }
@@ -38,12 +43,12 @@ impl Order {
         self.next
     }
 
-    pub(super) fn has_early(&self) -> bool {
-        self.count > 0
+    pub(super) const fn has_early(&self) -> bool {
+        self.early.is_some()
     }
 
     pub(super) fn blocks(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.blocks.into_iter().take(self.count.into())
+        self.early.iter().flat_map(|early| early.blocks())
     }
 
     /// Takes a segment. `deliver` gets it and those behind it, if they are in order now.
@@ -57,32 +62,46 @@ impl Order {
             return Arrived::Duplicate;
         };
         if ahead > 0 {
-            return self.keep(ahead as usize, number, payload);
+            let early = self.early.get_or_insert_default();
+            return early.keep(ahead as usize, number, payload);
         }
         let mut fin = payload.fin;
         deliver(payload);
         self.next += 1;
-        self.early.pop_front();
-        while let Some(Some(payload)) = self.early.pop_front_if(|slot| slot.is_some()) {
-            fin |= payload.fin;
-            deliver(payload);
-            self.next += 1;
+        if let Some(early) = &mut self.early {
+            early.slots.pop_front();
+            while let Some(Some(payload)) = early.slots.pop_front_if(|slot| slot.is_some()) {
+                fin |= payload.fin;
+                deliver(payload);
+                self.next += 1;
+            }
+            if early.slots.is_empty() {
+                self.early = None;
+            } else {
+                early.forget_blocks(self.next);
+            }
         }
-        self.forget_blocks();
         Arrived::InOrder { fin }
+    }
+}
+
+impl Early {
+    fn blocks(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.blocks.into_iter().take(self.count.into())
     }
 
     fn keep(&mut self, ahead: usize, number: u64, payload: Payload) -> Arrived {
-        if self.early.len() <= ahead {
-            self.early.resize(ahead + 1, None);
+        if self.slots.len() <= ahead {
+            self.slots.resize(ahead + 1, None);
         }
-        if self.early[ahead].is_some() {
-            self.touch(number, number + 1);
-            return Arrived::Duplicate;
-        }
-        self.early[ahead] = Some(payload);
+        let is_new = self.slots[ahead].is_none();
+        self.slots[ahead] = Some(payload);
         self.touch(number, number + 1);
-        Arrived::Early
+        if is_new {
+            Arrived::Early
+        } else {
+            Arrived::Duplicate
+        }
     }
 
     /// Extends the block that this segment touches, and puts it first.
@@ -103,40 +122,22 @@ impl Order {
         self.count = kept as u8 + 1;
     }
 
-    /// Removes the blocks that are in order now.
-    fn forget_blocks(&mut self) {
-        if self.count == 0 {
-            return;
-        }
-        if self.early.is_empty() {
-            self.count = 0;
-            if self.early.capacity() > KEPT {
-                self.early = VecDeque::new();
-            }
-            return;
-        }
-        let (next, mut kept) = (self.next, 0);
+    /// Removes the blocks that are in order now. If more ranges were early than are remembered, remembers the
+    /// last one.
+    fn forget_blocks(&mut self, next: u64) {
+        let mut kept = 0;
         let old = self.blocks;
-        for block in old
-            .into_iter()
-            .take(self.count.into())
-            .filter(|&(from, _)| from > next)
-        {
+        let known = old.into_iter().take(self.count.into());
+        for block in known.filter(|&(from, _)| from > next) {
             self.blocks[kept] = block;
             kept += 1;
         }
-        self.count = kept as u8;
         if kept == 0 {
-            self.remember_last();
+            let until = next + self.slots.len() as u64;
+            let run = self.slots.iter().rev().take_while(|slot| slot.is_some());
+            self.blocks[0] = (until - run.count() as u64, until);
+            kept = 1;
         }
-    }
-
-    /// More than [`BLOCKS`] ranges were early, and the remembered ones are in order now: remembers the last.
-    fn remember_last(&mut self) {
-        let until = self.next + self.early.len() as u64;
-        let run = self.early.iter().rev().take_while(|slot| slot.is_some());
-        let count = run.count() as u64;
-        self.blocks[0] = (until - count, until);
-        self.count = 1;
+        self.count = kept as u8;
     }
 }

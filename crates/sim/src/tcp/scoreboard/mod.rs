@@ -4,8 +4,9 @@
 //! - RFC 6675 §2 and §4 (the scoreboard, `pipe`). `loss.rs` decides what is lost.
 //!
 //! # Where we differ, and why
-//! 1. [`Scoreboard::arrive`] knows which transmission has arrived, and every hole. [`Scoreboard::acknowledge`]
-//!    has what an ACK says: a cumulative number, SACK blocks, and the echoed timestamp.
+//! 1. [`Scoreboard::arrive`] knows which transmission has arrived, and every hole.
+//!    [`Scoreboard::acknowledge`] has what an ACK says: a cumulative number, SACK blocks, and the echoed
+//!    timestamp.
 //!
 //! # Checked by
 //! The `tests` beside it.
@@ -90,7 +91,7 @@ impl Slot {
 }
 
 /// Slots that an empty scoreboard keeps for the next ones.
-const KEPT: usize = 64;
+const KEPT: usize = 8;
 
 /// The segments from the first that has not arrived to the last that was sent.
 #[derive(Debug, Clone, Default)]
@@ -189,7 +190,8 @@ impl Scoreboard {
         Some((slot.last(number), slot.payload()))
     }
 
-    /// What the segments carry that have not arrived, in order. The kernel reinjects these on another subflow.
+    /// What the segments carry that have not arrived, in order. The kernel reinjects these on another
+    /// subflow.
     pub fn waiting(&self) -> impl Iterator<Item = Payload> {
         let out = self.slots.iter().filter(|slot| slot.state != State::Arrived);
         out.map(Slot::payload)

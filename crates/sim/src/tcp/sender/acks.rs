@@ -13,8 +13,8 @@ use policy::cc::Flow;
 use units::{Duration, Instant};
 
 impl Sender {
-    /// Processes an ACK. `siblings`: the connection's other subflows, for coupled controllers. Returns what it
-    /// acknowledges, or `None` if it acknowledges segments that were never sent.
+    /// Processes an ACK. `siblings`: the connection's other subflows, for coupled controllers. Returns what
+    /// it acknowledges, or `None` if it acknowledges segments that were never sent.
     pub fn hear(&mut self, now: Instant, heard: &Heard, siblings: &[Flow]) -> Option<Acked> {
         let acked = self.board.acknowledge(now, heard, self.min_rtt)?;
         self.counts.acknowledged += acked.in_order;
@@ -28,7 +28,7 @@ impl Sender {
             self.undo_if_late(heard.echo);
         }
         if heard.congested {
-            self.congested(now, siblings);
+            self.congested(siblings);
         }
         self.detect(now, siblings);
         self.leave();
@@ -45,8 +45,8 @@ impl Sender {
         Some(acked)
     }
 
-    /// Takes the RTT from the segments that were sent once, the earliest for the estimates, the latest for the
-    /// minimum. From the timestamp if all were retransmitted.
+    /// Takes the RTT from the segments that were sent once, the earliest for the estimates, the latest for
+    /// the minimum. From the timestamp if all were retransmitted.
     fn measure_ack(&mut self, now: Instant, heard: &Heard, acked: &Acked) {
         let stamped = acked.advanced && heard.echo > Instant::ZERO && heard.echo <= now;
         let (first, last) = match acked.once {
@@ -55,15 +55,14 @@ impl Sender {
             None => return,
         };
         self.last_rtt = now - last;
-        let shortest = self.min_rtt.map_or(self.last_rtt, |rtt| rtt.min(self.last_rtt));
-        self.min_rtt = Some(shortest);
+        self.shorten_min_rtt();
         self.sample(now - first);
     }
 
     /// The handshake has measured the path.
     pub fn measure_handshake(&mut self, rtt: Duration) {
         self.last_rtt = rtt;
-        self.min_rtt = Some(self.min_rtt.map_or(rtt, |shortest| shortest.min(rtt)));
+        self.shorten_min_rtt();
         self.sample(rtt);
     }
 

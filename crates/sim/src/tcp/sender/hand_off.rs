@@ -6,7 +6,7 @@
 
 use super::recovery::Phase;
 use super::{Order, Sender};
-use crate::tcp::config::{Estimates, MSS, Ordered};
+use crate::tcp::config::{Estimates, MSS, Ordered, Steps};
 use policy::cc::{MobileStage, Report};
 use units::{Duration, Instant};
 
@@ -25,7 +25,7 @@ impl Sender {
         let (Some(srtt), Some(base)) = (self.round_trip.srtt(), self.min_rtt) else {
             return;
         };
-        if self.config.cla.is_none() || srtt.is_zero() {
+        if self.cla.is_none() || srtt.is_zero() {
             return;
         }
         let jitter = (base / PART).clamp(LEAST_JITTER, MOST_JITTER);
@@ -44,11 +44,13 @@ impl Sender {
         };
         if let Some([window, ..]) = MobileStage::default().report(&[own, other], MSS) {
             let cwnd = window.min(self.cwnd);
-            self.faded = Some(own.rate);
-            self.order = Some(Order {
+            let order = Order {
                 cwnd,
                 ssthresh: Some(cwnd),
-            });
+            };
+            if let Some(cla) = &mut self.cla {
+                (cla.faded, cla.order) = (Some(own.rate), Some(order));
+            }
         }
     }
 
@@ -57,9 +59,7 @@ impl Sender {
         let Some(steps) = self.config.cla else {
             return;
         };
-        let cwnd = self.begin_stage(now, steps.estimates);
-        self.handed_off = now;
-        self.await_order(steps.ordered, cwnd);
+        self.begin_stage(now, steps);
         self.set_duplicates_count_at(now);
         if steps.estimates != Estimates::Kept {
             self.counts.resets += 1;
@@ -73,25 +73,25 @@ impl Sender {
         }
     }
 
-    /// Starts the hand-off stage, and resets the estimates if configured. Returns the paper's window.
-    fn begin_stage(&mut self, now: Instant, estimates: Estimates) -> u32 {
+    /// Starts the hand-off stage, and resets the estimates if configured. Keeps the order that follows.
+    fn begin_stage(&mut self, now: Instant, steps: Steps) {
+        let Some(cla) = &mut self.cla else {
+            return;
+        };
         let mut anew = self.round_trip;
-        let cwnd = self.stage.begin(now, &mut anew, None);
-        if estimates != Estimates::Kept {
+        let cwnd = cla.stage.begin(now, &mut anew, None);
+        if steps.estimates != Estimates::Kept {
             self.round_trip = anew;
         }
-        cwnd
-    }
-
-    fn await_order(&mut self, ordered: Ordered, cwnd: u32) {
-        let carried = self.faded.take();
-        match ordered {
+        cla.handed_off = now;
+        let carried = cla.faded.take();
+        match steps.ordered {
             Ordered::Nothing => {}
-            Ordered::ThresholdOnceKnown => self.carried = carried,
+            Ordered::ThresholdOnceKnown => cla.carried = carried,
             Ordered::ByThePathBefore => {
                 let before = carried.zip(self.min_rtt);
                 let ssthresh = before.map(|(rate, rtt)| threshold(rate, rtt).max(cwnd));
-                self.order = Some(Order { cwnd, ssthresh });
+                cla.order = Some(Order { cwnd, ssthresh });
             }
         }
     }
@@ -100,20 +100,23 @@ impl Sender {
     /// RTT: it is complete once everything is acknowledged that was in flight at the first sample. Then the
     /// threshold is computed, and ordered if it exceeds the window.
     pub(super) fn learn_round_trip(&mut self, sent: Instant) {
-        let Some(rate) = self.carried.filter(|_| sent >= self.handed_off) else {
+        let Some(cla) = &mut self.cla else {
             return;
         };
-        let (shortest, until) = self.shortest.unwrap_or((self.last_rtt, self.board.end()));
+        let Some(rate) = cla.carried.filter(|_| sent >= cla.handed_off) else {
+            return;
+        };
+        let (shortest, until) = cla.shortest.unwrap_or((self.last_rtt, self.board.end()));
         let shortest = shortest.min(self.last_rtt);
-        self.shortest = Some((shortest, until));
-        let is_free = matches!(self.phase, Phase::Open) && self.order.is_none();
+        cla.shortest = Some((shortest, until));
+        let is_free = matches!(self.phase, Phase::Open) && cla.order.is_none();
         if self.board.first() < until || !is_free {
             return;
         }
-        (self.carried, self.shortest) = (None, None);
+        (cla.carried, cla.shortest) = (None, None);
         let ssthresh = Some(threshold(rate, shortest)).filter(|&segments| segments > self.cwnd);
         let cwnd = self.cwnd;
-        self.order = ssthresh.map(|ssthresh| Order {
+        cla.order = ssthresh.map(|ssthresh| Order {
             cwnd,
             ssthresh: Some(ssthresh),
         });

@@ -9,11 +9,12 @@ mod timers;
 mod usage;
 mod window;
 
-use super::config::{Config, ConfigError, Estimates, Metrics};
+use super::config::{Config, ConfigError, Control, Estimates, Metrics};
 use super::scoreboard::{Arrival, Scoreboard, Segment};
 use cubic::CubicPath;
 use policy::cc::{Credit, Flow, HandOffStage, HyStart, Increase, Interval, MeanWindow, RoundTrip};
 use recovery::{Phase, Undo};
+use std::sync::Arc;
 use timeout::Deviation;
 use timers::Timer;
 pub use timers::Woken;
@@ -58,7 +59,7 @@ struct Order {
 /// Sender of one subflow. [`crate::tcp`] describes how to drive it.
 #[derive(Debug, Clone)]
 pub struct Sender {
-    config: Config,
+    config: Arc<Config>,
     counts: Counts,
     board: Scoreboard,
     cwnd: u32,
@@ -69,26 +70,33 @@ pub struct Sender {
     increase: Increase,
     mean: MeanWindow,
     interval: Interval,
-    cubic: CubicPath,
+    cubic: Option<Box<CubicPath>>,
     usage: Usage,
     delivered: u64,
     round_end: u64,
     phase: Phase,
-    undo: Option<Undo>,
+    undo: Option<Box<Undo>>,
     /// Whether the next new segment carries CWR.
     owes_cwr: bool,
     round_trip: RoundTrip,
     deviation: Deviation,
-    stage: HandOffStage,
-    handed_off: Instant,
     min_rtt: Option<Duration>,
     last_rtt: Duration,
     timer: Option<(Instant, Timer)>,
     /// When to check again for late segments.
     check_late_at: Option<Instant>,
+    probed_to: Option<u64>,
+    /// State of CLA, if the sender has it.
+    cla: Option<Box<Cla>>,
+}
+
+/// State of CLA.
+#[derive(Debug, Clone, Default)]
+struct Cla {
+    stage: HandOffStage,
+    handed_off: Instant,
     /// When duplicate ACKs count again.
     duplicates_count_at: Option<Instant>,
-    probed_to: Option<u64>,
     order: Option<Order>,
     /// Rate in bytes per second when the path began to fade.
     faded: Option<f64>,
@@ -102,13 +110,12 @@ impl Sender {
     /// A sender that has sent nothing yet.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         config.check()?;
-        Ok(Self::checked(config))
+        Ok(Self::checked(Arc::new(config)))
     }
 
     /// A sender with a configuration that [`Config::check`] accepts.
-    pub(crate) fn checked(config: Config) -> Self {
+    pub(crate) fn checked(config: Arc<Config>) -> Self {
         Self {
-            config,
             counts: Counts::default(),
             board: Scoreboard::default(),
             cwnd: config.initial_window,
@@ -118,7 +125,7 @@ impl Sender {
             increase: Increase::default(),
             mean: MeanWindow::default(),
             interval: Interval::default(),
-            cubic: CubicPath::default(),
+            cubic: (config.control == Control::Cubic).then(Box::default),
             usage: Usage::default(),
             delivered: 0,
             round_end: 0,
@@ -127,18 +134,13 @@ impl Sender {
             owes_cwr: false,
             round_trip: seed(config.metrics),
             deviation: Deviation::default(),
-            stage: HandOffStage::default(),
-            handed_off: Instant::ZERO,
             min_rtt: None,
             last_rtt: Duration::ZERO,
             timer: None,
             check_late_at: None,
-            duplicates_count_at: None,
             probed_to: None,
-            order: None,
-            faded: None,
-            carried: None,
-            shortest: None,
+            cla: config.cla.map(|_| Box::default()),
+            config,
         }
     }
 
@@ -173,13 +175,20 @@ impl Sender {
 
     /// The path, as the controllers of the other subflows of the connection see it.
     pub fn flow(&self) -> Flow {
-        let repairs = matches!(self.phase, Phase::Recovery { .. } | Phase::Loss { .. });
         let srtt = self.round_trip.srtt().unwrap_or_default();
         Flow {
-            cwnd: if repairs { self.ssthresh } else { self.cwnd },
+            cwnd: self.settled_window(),
             srtt_us: srtt.as_micros() as u32,
             mean: self.mean,
             interval: self.interval,
+        }
+    }
+
+    /// Congestion window in segments. In recovery: what it will be at the end.
+    pub const fn settled_window(&self) -> u32 {
+        match self.phase {
+            Phase::Recovery { .. } | Phase::Loss { .. } => self.ssthresh,
+            Phase::Open | Phase::Reduced { .. } => self.cwnd,
         }
     }
 
@@ -238,32 +247,46 @@ impl Sender {
 
     fn measure(&mut self, now: Instant, sent: Instant) {
         self.last_rtt = now - sent;
-        let of_this_path = sent >= self.handed_off;
-        let mut of_the_stage = RoundTrip::default();
-        match self.config.estimates() {
-            Estimates::Anew => self.stage.measure(now, sent, &mut self.round_trip),
-            estimates => {
-                self.stage.measure(now, sent, &mut of_the_stage);
-                if of_this_path || estimates == Estimates::Kept {
-                    self.round_trip.sample(self.last_rtt);
-                }
-            }
+        let estimates = self.config.estimates();
+        let of_this_path = self.cla.as_ref().is_none_or(|cla| sent >= cla.handed_off);
+        if let Some(cla) = &mut self.cla {
+            let mut of_the_stage = RoundTrip::default();
+            let round_trip = match estimates {
+                Estimates::Anew => &mut self.round_trip,
+                Estimates::Kept | Estimates::Strictly => &mut of_the_stage,
+            };
+            cla.stage.measure(now, sent, round_trip);
         }
-        if of_this_path || self.config.estimates() != Estimates::Strictly {
-            let shortest = self.min_rtt.map_or(self.last_rtt, |rtt| rtt.min(self.last_rtt));
-            self.min_rtt = Some(shortest);
+        let is_taken = match estimates {
+            Estimates::Anew => false,
+            Estimates::Kept => true,
+            Estimates::Strictly => of_this_path,
+        };
+        if is_taken {
+            self.sample(self.last_rtt);
+        }
+        if of_this_path || estimates != Estimates::Strictly {
+            self.shorten_min_rtt();
         }
         self.set_duplicates_count_at(now);
     }
 
+    fn shorten_min_rtt(&mut self) {
+        let shortest = self.min_rtt.map_or(self.last_rtt, |rtt| rtt.min(self.last_rtt));
+        self.min_rtt = Some(shortest);
+    }
+
     /// Sets the time when duplicate ACKs count again, if they are ignored now.
     fn set_duplicates_count_at(&mut self, now: Instant) {
-        let duplicates_count_at = self.stage.heeds_again_at(now);
-        self.duplicates_count_at = duplicates_count_at.filter(|_| self.config.ignores_duplicates());
+        let ignores = self.config.ignores_duplicates();
+        if let Some(cla) = &mut self.cla {
+            cla.duplicates_count_at = cla.stage.heeds_again_at(now).filter(|_| ignores);
+        }
     }
 
     fn ignores_duplicates_now(&self, now: Instant) -> bool {
-        self.config.ignores_duplicates() && self.stage.ignores_duplicates(now)
+        let ignores = |cla: &Cla| cla.stage.ignores_duplicates(now);
+        self.config.ignores_duplicates() && self.cla.as_deref().is_some_and(ignores)
     }
 }
 

@@ -64,16 +64,16 @@ impl Sender {
             }
         };
         if marked > 0 {
-            self.recover(now, siblings);
+            self.recover(siblings);
         }
         marked
     }
 
     /// Begins a recovery, unless one is in progress. A reduction by ECN in the same RTT is enough.
-    fn recover(&mut self, now: Instant, siblings: &[Flow]) {
+    fn recover(&mut self, siblings: &[Flow]) {
         let prr = match &self.phase {
             Phase::Open => {
-                self.reduce(now, siblings);
+                self.reduce(siblings);
                 Prr::new(self.cwnd)
             }
             Phase::Reduced { prr, .. } => *prr,
@@ -87,9 +87,9 @@ impl Sender {
     }
 
     /// The receiver reports congestion (RFC 3168 §6.1.2): reduces the window, once per RTT.
-    pub(super) fn congested(&mut self, now: Instant, siblings: &[Flow]) {
+    pub(super) fn congested(&mut self, siblings: &[Flow]) {
         if matches!(self.phase, Phase::Open) {
-            self.reduce(now, siblings);
+            self.reduce(siblings);
             self.undo = None;
             self.counts.congested += 1;
             self.owes_cwr = true;
@@ -101,15 +101,15 @@ impl Sender {
     }
 
     /// Reduces the threshold for the first loss of an RTT.
-    pub(super) fn reduce(&mut self, now: Instant, siblings: &[Flow]) {
-        self.undo = Some(Undo {
+    pub(super) fn reduce(&mut self, siblings: &[Flow]) {
+        self.undo = Some(Box::new(Undo {
             cwnd: self.cwnd,
             ssthresh: self.ssthresh,
             interval: self.interval,
             since: None,
             unproven: 0,
-        });
-        self.ssthresh = self.after_loss(now, siblings);
+        }));
+        self.ssthresh = self.after_loss(siblings);
         self.mean.lost();
         self.interval.lost();
         self.round_end = self.delivered;

@@ -10,22 +10,22 @@ use super::Sender;
 use crate::tcp::config::Timeout;
 use units::Duration;
 
-/// Minimum of the deviation (`TCP_RTO_MIN`).
-const LEAST: Duration = Duration::from_millis(200);
+/// Minimum of the deviation (`TCP_RTO_MIN`), in ns.
+const LEAST_NS: u64 = 200_000_000;
 /// Maximum of a time-out (`TCP_RTO_MAX`).
 const MOST: Duration = Duration::from_secs(120);
 /// RFC 6298's minimum of a time-out.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Linux's estimate of the deviation, four times its mean.
+/// Linux's estimate of the deviation, four times its mean. In ns, so that it takes little memory.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Deviation {
-    /// `mdev`: the mean deviation. `None` until the first sample.
-    mean: Option<Duration>,
+    /// `mdev`: the mean deviation. 0 until the first sample.
+    mean: u64,
     /// `mdev_max`: its maximum of this round trip.
-    largest: Duration,
+    largest: u64,
     /// `rttvar`: what the time-out adds to the RTT.
-    kept: Duration,
+    kept: u64,
     /// The round trip ends when this segment is acknowledged.
     until: u64,
 }
@@ -34,31 +34,39 @@ impl Deviation {
     /// Adds a sample. `srtt`: the smoothed RTT before it. `first`, `end`: the first unacknowledged segment,
     /// and the next new one.
     fn sample(&mut self, rtt: Duration, srtt: Option<Duration>, first: u64, end: u64) {
-        let (Some(mean), Some(srtt)) = (self.mean, srtt) else {
-            self.mean = Some(rtt * 2);
-            self.kept = (rtt * 2).max(LEAST);
+        let rtt = rtt.as_nanos() as u64;
+        let Some(srtt) = srtt.filter(|_| self.is_known()) else {
+            self.mean = (rtt * 2).max(1);
+            self.kept = self.mean.max(LEAST_NS);
             self.largest = self.kept;
             self.until = end;
             return;
         };
-        let apart = rtt.abs_diff(srtt);
-        let part = mean / 4;
+        let srtt = srtt.as_nanos() as u64;
+        let (apart, part) = (rtt.abs_diff(srtt), self.mean / 4);
         // A shorter RTT raises the deviation eight times more slowly.
-        let mean = if apart <= part {
-            mean - (part - apart)
+        self.mean = if apart <= part {
+            self.mean - (part - apart)
         } else if rtt < srtt {
-            mean + (apart - part) / 8
+            self.mean + (apart - part) / 8
         } else {
-            mean + (apart - part)
+            self.mean + (apart - part)
         };
-        self.mean = Some(mean);
-        self.largest = self.largest.max(mean);
+        self.largest = self.largest.max(self.mean);
         self.kept = self.kept.max(self.largest);
         if first > self.until {
             self.kept -= self.kept.saturating_sub(self.largest) / 4;
             self.until = end;
-            self.largest = LEAST;
+            self.largest = LEAST_NS;
         }
+    }
+
+    const fn is_known(&self) -> bool {
+        self.mean > 0
+    }
+
+    const fn kept(&self) -> Duration {
+        Duration::from_nanos(self.kept)
     }
 }
 
@@ -79,8 +87,8 @@ impl Sender {
             timeout.saturating_mul(1 << factor).min(MOST)
         };
         match (self.config.timeout, self.round_trip.srtt()) {
-            (Timeout::Linux, Some(srtt)) if self.deviation.mean.is_some() => {
-                backed_off(srtt + self.deviation.kept)
+            (Timeout::Linux, Some(srtt)) if self.deviation.is_known() => {
+                backed_off(srtt + self.deviation.kept())
             }
             (Timeout::Rfc6298, Some(_)) => backed_off(self.round_trip.timeout().max(SECOND)),
             (Timeout::Floored | Timeout::Linux | Timeout::Rfc6298, _) => self.round_trip.rto(),
@@ -103,7 +111,7 @@ mod tests {
             deviation.sample(rtt, srtt, 2 * at as u64 + 1, 2 * at as u64 + 2);
             srtt = Some(srtt.map_or(rtt, |srtt| (srtt * 7 + rtt) / 8));
         }
-        (srtt.unwrap(), deviation.kept)
+        (srtt.unwrap(), deviation.kept())
     }
 
     #[test]

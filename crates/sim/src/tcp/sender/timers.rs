@@ -44,7 +44,8 @@ impl Sender {
     /// When to call [`wake`](Self::wake). `None` if no timer runs.
     pub fn wake_at(&self) -> Option<Instant> {
         let timer = self.timer.map(|(at, _)| at);
-        [timer, self.check_late_at, self.duplicates_count_at]
+        let duplicates_count_at = self.cla.as_ref().and_then(|cla| cla.duplicates_count_at);
+        [timer, self.check_late_at, duplicates_count_at]
             .into_iter()
             .flatten()
             .min()
@@ -61,8 +62,11 @@ impl Sender {
     /// Handles the timers that are due. `siblings`: the connection's other subflows.
     pub fn expire(&mut self, now: Instant, siblings: &[Flow]) -> Woken {
         let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-        if due(self.check_late_at) || due(self.duplicates_count_at) {
-            self.duplicates_count_at = None;
+        let duplicates_count_at = self.cla.as_ref().and_then(|cla| cla.duplicates_count_at);
+        if due(self.check_late_at) || due(duplicates_count_at) {
+            if let Some(cla) = &mut self.cla {
+                cla.duplicates_count_at = None;
+            }
             let marked = self.detect(now, siblings);
             if marked > 0 {
                 self.adapt(now, 1, false, siblings);
@@ -156,7 +160,7 @@ impl Sender {
     fn time_out(&mut self, now: Instant, siblings: &[Flow]) {
         self.counts.timeouts += 1;
         if matches!(self.phase, Phase::Open | Phase::Reduced { .. }) {
-            self.reduce(now, siblings);
+            self.reduce(siblings);
         }
         let rack = self.config.detection == Detection::Linux;
         self.board.mark_all(now, rack);

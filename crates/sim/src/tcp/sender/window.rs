@@ -36,10 +36,10 @@ impl Sender {
     }
 
     /// Window after a loss.
-    pub(super) fn after_loss(&mut self, _now: Instant, siblings: &[Flow]) -> u32 {
+    pub(super) fn after_loss(&mut self, siblings: &[Flow]) -> u32 {
         match self.config.control {
             Control::Coupled(controller) => self.coupled(siblings, |flows| controller.after_loss(0, flows)),
-            Control::Cubic => self.cubic.after_loss(self.cwnd),
+            Control::Cubic => self.cubic.get_or_insert_default().after_loss(self.cwnd),
         }
     }
 
@@ -59,7 +59,7 @@ impl Sender {
 
     /// Applies a pending order, like `obey` in `bpf/cc/orders.h`.
     pub(super) fn obey(&mut self) {
-        if let Some(order) = self.order.take() {
+        if let Some(order) = self.cla.as_mut().and_then(|cla| cla.order.take()) {
             self.counts.orders += 1;
             self.credit = Credit::default();
             self.round_end = self.delivered;
@@ -92,7 +92,8 @@ impl Sender {
         match self.config.control {
             Control::Cubic => {
                 let srtt_us = self.own().srtt_us;
-                self.cubic.increase(now, self.cwnd, srtt_us)
+                let path = self.cubic.get_or_insert_default();
+                path.increase(now, self.cwnd, srtt_us)
             }
             Control::Coupled(Controller::Reno) => Controller::Reno.increase(0, &[self.own()]),
             Control::Coupled(controller) => {
@@ -129,7 +130,7 @@ impl Sender {
     }
 
     fn start_ends(&mut self, now: Instant) -> bool {
-        self.cubic.ends_start(AckInStart {
+        self.cubic.get_or_insert_default().ends_start(AckInStart {
             now,
             cwnd: self.cwnd,
             first: self.board.first(),

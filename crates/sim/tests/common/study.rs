@@ -1,0 +1,163 @@
+//! TCP and MPTCP against theory and against a kernel: throughput against random loss, shares of a bottleneck,
+//! the length of stalls.
+//!
+//! # Sources
+//! - Padhye et al., "Modeling TCP Throughput: A Simple Model and its Empirical Validation" (SIGCOMM 1998),
+//!   equation 30, without a limit by the receive window.
+//! - RFC 6356 (LIA: as much as one TCP).
+#![allow(dead_code, reason = "each binary uses its own part of it")]
+
+use super::cables::{cable, links, mbps, stock, v4};
+use links::{BottleneckConfig, Fault, LinkId, QueueConfig};
+use sim::hosts::{App, Pair};
+use sim::mptcp::{Config, ReceiveBuffer};
+use sim::tcp::Growth;
+use units::{Bitrate, Bytes, Duration, Instant, Ratio};
+
+const MS: Duration = Duration::from_millis(1);
+const MSS: f64 = 1_448.0;
+
+/// Segments per second by PFTK.
+pub fn pftk(loss: f64, per_ack: f64, rtt: f64, rto: f64) -> f64 {
+    let rounds = rtt * (2.0 * per_ack * loss / 3.0).sqrt();
+    let waits = (3.0 * (3.0 * per_ack * loss / 8.0).sqrt()).min(1.0);
+    1.0 / (rounds + rto * waits * loss * (1.0 + 32.0 * loss * loss))
+}
+
+/// Throughput of a Reno flow as a part of PFTK's, which has the flow's own mean RTT and RTO.
+pub fn against_loss(seed: u64, loss: f64, growth: Growth, seconds: u64) -> f64 {
+    let mut lossy = cable(100, 100, 2_000);
+    lossy.down.loss = Ratio::clamped(loss);
+    let mut config = stock("reno", false);
+    config.sender.growth = growth;
+    let mut pair = Pair::new(seed, links([lossy]), config, config).unwrap();
+    pair.start(0, v4(0), [App::Sink, App::Bulk]);
+    pair.run_until(Instant::from_secs(20));
+    let before = pair.read(0);
+    let samples = seconds * 10;
+    let (mut rtt, mut rto) = (0.0, 0.0);
+    for _ in 0..samples {
+        pair.run_for(100 * MS);
+        let server = pair.server.connection(0).unwrap();
+        let subflow = server.subflows(pair.now()).next().unwrap();
+        rtt += subflow.sample.srtt.as_secs_f64() / samples as f64;
+        rto += subflow.rto.as_secs_f64() / samples as f64;
+    }
+    let per_ack = if growth == Growth::PerSegment { 1.0 } else { 2.0 };
+    let segments = (pair.read(0) - before) as f64 / MSS / seconds as f64;
+    segments / pftk(loss, per_ack, rtt, rto)
+}
+
+pub fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len() as f64;
+    values.sum::<f64>() / count
+}
+
+pub fn follows_pftk(losses: &[(f64, f64)], seeds: std::ops::Range<u64>, seconds: u64) {
+    let mut parts = Vec::new();
+    for &(loss, tolerance) in losses {
+        for growth in [Growth::PerSegment, Growth::PerAck] {
+            let runs = seeds.clone().collect::<Vec<_>>();
+            let part = mean(
+                runs.into_iter()
+                    .map(|seed| against_loss(seed, loss, growth, seconds)),
+            );
+            println!("loss {loss}, {growth:?}: {part:.3} of PFTK");
+            parts.push((loss, growth, part, tolerance));
+        }
+    }
+    for (loss, growth, part, tolerance) in parts {
+        assert!((part - 1.0).abs() < tolerance, "{loss}, {growth:?}: {part}");
+    }
+}
+
+/// Segments that an MPTCP connection with two subflows gets for each of a TCP flow, through one bottleneck
+/// with CoDel.
+pub fn share(seed: u64, control: &str, rate: u64, rtt: u64) -> f64 {
+    let behind = |_| {
+        let mut cable = cable(rate, rtt, 100);
+        cable.behind = Some(0);
+        // Without noise, flows lock into phase.
+        cable.down.jitter = MS / 2;
+        cable.up.jitter = MS / 2;
+        cable
+    };
+    let mut network = links((0..3).map(behind));
+    network.bottlenecks = vec![BottleneckConfig {
+        name: "shared".into(),
+        up: Bitrate::from_mbps(1_000),
+        down: Bitrate::from_mbps(rate),
+        queue: QueueConfig::codel(false),
+    }];
+    let (coupled, rival) = (stock(control, true), stock("reno", false));
+    let mut pair = Pair::new(seed, network, coupled, coupled).unwrap();
+    pair.start(0, v4(0), [App::Sink, App::Bulk]);
+    let now = pair.now();
+    pair.act(0, |connection, out| connection.join(now, v4(1), false, out));
+    pair.client.configure(rival);
+    pair.server.configure(rival);
+    pair.start(1, v4(2), [App::Sink, App::Bulk]);
+    pair.run_until(Instant::from_secs(10));
+    let before = [pair.read(0), pair.read(1)];
+    pair.run_until(Instant::from_secs(70));
+    let segments = |conn: u32, payload: f64| (pair.read(conn) - before[conn as usize]) as f64 / payload;
+    segments(0, 1_420.0) / segments(1, MSS)
+}
+
+pub fn mean_share(control: &str, rate: u64, rtt: u64, seeds: u64) -> f64 {
+    let part = mean((0..seeds as u32).map(|seed| share(seed.into(), control, rate, rtt)));
+    println!("{control}, {rate} Mb/s, {rtt} ms: {part:.3} of a TCP");
+    part
+}
+
+/// A download over 3 × 30 Mb/s, one of which dies.
+pub struct Cut {
+    /// Mb/s in the 2 s before.
+    pub goodput: f64,
+    /// What the server has assigned and not sent at the cut.
+    pub backlog: Bytes,
+    /// Longest silence in the 3 s after it.
+    pub silence: Duration,
+}
+
+pub fn cut(receive_buffer: ReceiveBuffer, removed_after: Option<Duration>) -> Cut {
+    let config = Config {
+        receive_buffer,
+        ..stock("reno", true)
+    };
+    let cables = [20, 30, 50].map(|rtt| cable(30, rtt, 200));
+    let mut pair = Pair::new(1, links(cables), config, config).unwrap();
+    pair.start(0, v4(0), [App::Sink, App::Bulk]);
+    for link in [1, 2] {
+        pair.act(0, |connection, out| {
+            connection.join(Instant::ZERO, v4(link), false, out);
+        });
+    }
+    pair.run_until(Instant::from_secs(4));
+    let before = pair.read(0);
+    pair.run_until(Instant::from_secs(6));
+    let goodput = mbps(pair.read(0) - before, Duration::from_secs(2));
+    let server = pair.server.connection(0).unwrap();
+    let unsent = server.subflows(pair.now()).map(|subflow| subflow.sample.unsent);
+    let backlog = unsent.fold(Bytes::ZERO, |sum, bytes| sum + bytes);
+    pair.fault(LinkId(1), Fault::Blackhole(true));
+    let (cut, until) = (pair.now(), Instant::from_secs(9));
+    let (mut last, mut longest, mut read) = (cut, Duration::ZERO, pair.read(0));
+    let mut remove_at = removed_after.map(|after| cut + after);
+    while let Some(next) = pair.next().filter(|&next| next <= until) {
+        if let Some(at) = remove_at.take_if(|at| *at <= next) {
+            pair.run_until(at);
+            pair.act(0, |connection, _| connection.withdraw(v4(1)));
+        }
+        pair.step(next);
+        if pair.read(0) > read {
+            longest = longest.max(next - last);
+            (last, read) = (next, pair.read(0));
+        }
+    }
+    Cut {
+        goodput,
+        backlog,
+        silence: longest.max(until - last),
+    }
+}

@@ -16,7 +16,7 @@ use super::connection::{Connection, Phase, Role};
 use super::outbox::Outbox;
 use super::subflow::Subflow;
 use crate::tcp::packet::{Packet, Signal};
-use crate::tcp::{Counts, Metrics, Received};
+use crate::tcp::{Counts, Metrics, Received, Sender};
 use policy::{Ahead, ConnSample, Family, SubflowId, SubflowSample};
 use units::{Bytes, Duration, Instant};
 
@@ -209,14 +209,14 @@ impl Connection {
     /// What it leaves to the next connection over this path.
     pub fn metrics(&self, path: Path) -> Option<Metrics> {
         let over = self.subflows.iter().find(|subflow| subflow.path == path)?;
-        over.sender.metrics()
+        over.sender.get()?.metrics()
     }
 }
 
 impl Subflow {
     fn read(&self, now: Instant) -> SubflowView {
-        let board = self.sender.scoreboard();
-        let (sent, received) = (self.sender.counts(), self.receiver.counts());
+        let sent = self.sender.get().map(Sender::counts).unwrap_or_default();
+        let received = self.receiver.counts();
         SubflowView {
             id: self.id,
             path: self.path,
@@ -224,12 +224,12 @@ impl Subflow {
                 segs_in: received.segments,
                 bytes_received: Bytes::new(received.in_order),
                 bytes_acked: Bytes::new(sent.acknowledged),
-                unacked: (board.end() - board.first()) as u32,
+                unacked: self.sender.unacknowledged() as u32,
                 unsent: Bytes::new(self.unsent()),
                 retransmits: sent.retransmits,
                 last_ack: now - self.last_heard,
-                srtt: self.sender.round_trip().srtt().unwrap_or_default(),
-                min_rtt: self.sender.min_rtt().unwrap_or_default(),
+                srtt: self.sender.srtt(),
+                min_rtt: self.sender.min_rtt(),
                 data_rtt: self.receiver.round_trip(),
                 disordered: received.disordered,
                 cwnd: self.sender.cwnd(),
@@ -238,7 +238,7 @@ impl Subflow {
             sent,
             received,
             rto: self.sender.rto(),
-            ssthresh: self.sender.ssthresh(),
+            ssthresh: self.sender.get().and_then(Sender::ssthresh),
             stale: self.stale,
         }
     }

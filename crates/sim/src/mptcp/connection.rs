@@ -144,7 +144,10 @@ impl Connection {
         let others = self.subflows.iter().enumerate();
         for (_, subflow) in others.filter(|(at, subflow)| *at != own && subflow.is_open()) {
             if siblings.count + 1 < MOST_PATHS {
-                siblings.flows[siblings.count] = subflow.sender.flow();
+                let Some(sender) = subflow.sender.get() else {
+                    continue;
+                };
+                siblings.flows[siblings.count] = sender.flow();
                 siblings.count += 1;
             }
         }
@@ -197,8 +200,7 @@ impl Connection {
 
     /// What the packet acknowledges on its subflow.
     fn hear(&mut self, now: Instant, packet: &Packet, at: usize) {
-        let board = self.subflows[at].sender.scoreboard();
-        if board.first() == board.end() {
+        if self.subflows[at].sender.unacknowledged() == 0 {
             return;
         }
         let siblings = self.siblings(at);
@@ -208,7 +210,10 @@ impl Connection {
             echo: packet.echo,
             congested: packet.ece,
         };
-        let _ = self.subflows[at].sender.hear(now, &heard, siblings.flows());
+        let _ = self.subflows[at]
+            .sender
+            .made()
+            .hear(now, &heard, siblings.flows());
     }
 
     /// What the packet carries.

@@ -22,11 +22,13 @@
 //!
 //! # Checked by
 //! `tests` of its files, `tests/hosts.rs`: delivery once and in order under loss, dying subflows, joins and
-//! removals. `tests/hosts_study.rs`: throughput against loss, shares of bottlenecks, stalls.
+//! removals. `tests/hosts_study.rs`, `examples/hosts.rs`: throughput
+//! against loss, shares of bottlenecks, stalls.
 
 mod act;
 mod config;
 mod connection;
+mod half;
 mod handshake;
 mod incoming;
 mod outbox;

@@ -17,6 +17,7 @@
 //! `tests/hosts.rs`.
 
 use super::config::{Config, Path, Shared};
+use super::half::Half;
 use super::outbox::Outbox;
 use super::stamp::Stamp;
 use crate::tcp::packet::{Ecn, Kind, Packet, Sacks, Signal, full_segment};
@@ -36,8 +37,8 @@ const SYN_ACK_RETRIES: u8 = 5;
 const CAPABLE_RETRIES: u8 = 2;
 /// Memory that a segment takes in a send buffer (`tcp_sndbuf_expand`): a power of two, and the buffer's head.
 const SEGMENT_MEMORY: u64 = 4_096 + 256;
-/// RTT that stands for an unknown one in the pacing rate: one unit of `srtt_us`.
-const UNKNOWN_RTT: Duration = Duration::from_nanos(125);
+/// RTT that stands for an unknown one in the pacing rate.
+const UNKNOWN_RTT: Duration = Duration::from_micros(1);
 /// Limit of an autotuned send buffer (`tcp_wmem[2]`).
 const MOST_SEND_BUFFER: u64 = 4 << 20;
 
@@ -70,7 +71,7 @@ pub(super) struct Subflow {
     pub(super) state: State,
     /// Whether it is the connection's first.
     pub(super) initial: bool,
-    pub(super) sender: Sender,
+    pub(super) sender: Half,
     pub(super) receiver: Receiver,
     queue: VecDeque<Chunk>,
     unsent: u64,
@@ -103,7 +104,7 @@ impl Subflow {
             path,
             state: State::Opening { tries: 0, at: now },
             initial: false,
-            sender: Sender::checked(shared.sender.clone()),
+            sender: Half::new(shared.sender.clone()),
             receiver: Receiver::new(),
             queue: VecDeque::new(),
             unsent: 0,
@@ -142,19 +143,21 @@ impl Subflow {
 
     /// Bytes assigned and not acknowledged.
     pub(super) fn queued(&self) -> u64 {
-        self.sender.scoreboard().bytes() + self.unsent
+        self.sender.bytes() + self.unsent
     }
 
     pub(super) fn is_drained(&self) -> bool {
-        let board = self.sender.scoreboard();
-        board.first() == board.end() && self.queue.is_empty()
+        self.sender.unacknowledged() == 0 && self.queue.is_empty()
     }
 
     /// Limit of its queue: twice the window. In slow start it grows only if the queue leaves the window
     /// unused.
     pub(super) fn send_buffer(&mut self, config: &Config) -> u64 {
-        let cwnd = self.sender.settled_window();
-        let starts = self.sender.ssthresh().is_none_or(|ssthresh| cwnd < ssthresh);
+        let Some(sender) = self.sender.get() else {
+            return config.send_buffer.map_or(self.send_buffer, Bytes::get);
+        };
+        let cwnd = sender.settled_window();
+        let starts = sender.ssthresh().is_none_or(|ssthresh| cwnd < ssthresh);
         if !starts || self.unsent == 0 {
             let grown = 2 * u64::from(cwnd) * SEGMENT_MEMORY;
             self.send_buffer = self.send_buffer.max(grown.min(MOST_SEND_BUFFER));
@@ -162,39 +165,27 @@ impl Subflow {
         config.send_buffer.map_or(self.send_buffer, Bytes::get)
     }
 
-    /// Rate at which Linux would pace: twice the window per RTT in slow start, else 1.2 times.
-    fn pacing_rate(&self) -> Bitrate {
-        let srtt = self
-            .sender
-            .round_trip()
-            .srtt()
-            .unwrap_or_default()
-            .max(UNKNOWN_RTT);
-        let cwnd = self.sender.cwnd();
-        let starts = self.sender.ssthresh().is_none_or(|ssthresh| cwnd < ssthresh / 2);
-        let tenths = if starts { 20 } else { 12 };
-        let bits = u128::from(cwnd) * u128::from(self.mss) * 8 * tenths / 10;
-        Bitrate::from_bps((bits * 1_000_000_000 / srtt.as_nanos()) as u64)
-    }
-
     /// The subflow, as a scheduler sees it.
     pub(super) fn view(&mut self, config: &Config, unsent_limit: Option<Bytes>) -> View {
         let send_buffer = self.send_buffer(config);
         let full = unsent_limit.is_some_and(|limit| self.unsent >= limit.get());
-        let round_trip = self.sender.round_trip();
+        let (queued, unsent, mss) = (self.queued(), self.unsent, self.mss);
+        let (backup, usable) = (self.is_backup(), self.may_send());
+        let sender = self.sender.made();
+        let round_trip = sender.round_trip();
         View {
             id: self.id,
             srtt: round_trip.srtt().unwrap_or_default(),
             rttvar: round_trip.deviation(),
-            cwnd: self.sender.cwnd(),
-            in_flight: self.sender.scoreboard().in_flight(),
-            mss: Bytes::new(self.mss.into()),
-            queued: Bytes::new(if full { send_buffer } else { self.queued() }),
-            unsent: Bytes::new(self.unsent),
+            cwnd: sender.cwnd(),
+            in_flight: sender.scoreboard().in_flight(),
+            mss: Bytes::new(mss.into()),
+            queued: Bytes::new(if full { send_buffer } else { queued }),
+            unsent: Bytes::new(unsent),
             send_buffer: Bytes::new(send_buffer),
-            pacing_rate: self.pacing_rate(),
-            backup: self.is_backup(),
-            usable: self.may_send(),
+            pacing_rate: pacing_rate(sender, mss),
+            backup,
+            usable,
             stale_count: self.stale_count,
             stale: self.stale,
             holds_oldest: false,
@@ -234,7 +225,7 @@ impl Subflow {
 
     /// The next segment from the queue. `more`: further data has been written.
     fn cut(&mut self, more: bool) -> Option<Payload> {
-        let in_flight = self.sender.scoreboard().in_flight() > 0;
+        let in_flight = self.sender.made().scoreboard().in_flight() > 0;
         let count = self.queue.len();
         let Some(chunk) = self.queue.front_mut() else {
             return self.cut_fin();
@@ -285,15 +276,18 @@ impl Subflow {
     }
 
     fn send_data(&mut self, now: Instant, stamp: &Stamp, out: &mut Outbox) {
+        if self.sender.get().is_none() && self.queue.is_empty() && self.fin.is_none() {
+            return;
+        }
         if !self.queue.is_empty() {
-            self.sender.begin_burst(now);
+            self.sender.made().begin_burst(now);
         }
         let mut sent = false;
-        while self.sender.has_room() {
-            let (segment, payload) = match self.sender.send_again(now) {
+        while self.sender.made().has_room() {
+            let (segment, payload) = match self.sender.made().send_again(now) {
                 Some(again) => again,
                 None => match self.cut(stamp.more) {
-                    Some(payload) => (self.sender.send_new(now, payload), payload),
+                    Some(payload) => (self.sender.made().send_new(now, payload), payload),
                     None => break,
                 },
             };
@@ -301,8 +295,8 @@ impl Subflow {
             self.put(segment, payload, stamp, out);
         }
         if sent {
-            let limited = !self.sender.has_room();
-            self.sender.end_burst(now, limited);
+            let limited = !self.sender.made().has_room();
+            self.sender.made().end_burst(now, limited);
         }
     }
 
@@ -313,7 +307,7 @@ impl Subflow {
             self.path.link,
             Packet {
                 ecn: if ect { Ecn::Ect } else { Ecn::NotEct },
-                cwr: !segment.retransmission && self.sender.take_cwr(),
+                cwr: !segment.retransmission && self.sender.made().take_cwr(),
                 fin: payload.fin,
                 bytes: payload.bytes,
                 number: segment.number,
@@ -402,7 +396,7 @@ impl Subflow {
     /// The handshake is complete. It has measured the path if no SYN was repeated.
     pub(super) fn opened(&mut self, now: Instant, confirmed: bool) {
         if let State::Opening { tries: 1, .. } = self.state {
-            self.sender.measure_handshake(now - self.syn_sent);
+            self.sender.measure(now - self.syn_sent);
         }
         self.last_heard = now;
         self.state = if confirmed {
@@ -449,13 +443,13 @@ impl Subflow {
         if self.state != State::Open || self.sender.wake_at().is_none_or(|at| at > now) {
             return false;
         }
-        match self.sender.expire(now, siblings) {
+        match self.sender.made().expire(now, siblings) {
             Woken::Nothing => false,
             Woken::TimedOut => true,
             Woken::Probe => {
                 let probe = match self.cut(false) {
-                    Some(payload) => Some((self.sender.send_new(now, payload), payload)),
-                    None => self.sender.probe_again(now),
+                    Some(payload) => Some((self.sender.made().send_new(now, payload), payload)),
+                    None => self.sender.made().probe_again(now),
                 };
                 if let Some((segment, payload)) = probe {
                     self.put(segment, payload, stamp, out);
@@ -464,6 +458,17 @@ impl Subflow {
             }
         }
     }
+}
+
+/// Rate at which Linux would pace: twice the window per RTT in slow start, else 1.2 times.
+fn pacing_rate(sender: &Sender, mss: u16) -> Bitrate {
+    let srtt = sender.round_trip().srtt().unwrap_or_default().max(UNKNOWN_RTT);
+    let cwnd = sender.cwnd();
+    let starts = sender.ssthresh().is_none_or(|ssthresh| cwnd < ssthresh / 2);
+    let tenths = if starts { 20 } else { 12 };
+    let bits = u64::from(cwnd) * u64::from(mss) * 8 * tenths / 10;
+    let nanos = u64::try_from(srtt.as_nanos()).unwrap_or(u64::MAX);
+    Bitrate::from_bps(bits.saturating_mul(1_000_000) / (nanos / 1_000).max(1))
 }
 
 /// The earlier of two times, of those that there are.

@@ -1,0 +1,82 @@
+//! Sending half of a subflow, which exists once the subflow has something to send. Most subflows only receive
+//! or are idle, and a sender takes more memory than all the rest of a subflow.
+
+use crate::tcp::{Config, Sender};
+use std::sync::Arc;
+use units::{Duration, Instant};
+
+/// Minimum that a time-out adds to the RTT.
+const LEAST: Duration = Duration::from_millis(200);
+
+/// Sending half.
+#[derive(Debug)]
+pub(super) struct Half {
+    config: Arc<Config>,
+    /// RTT of the handshake. Zero if it was not measured.
+    handshake: Duration,
+    sender: Option<Box<Sender>>,
+}
+
+impl Half {
+    pub(super) const fn new(config: Arc<Config>) -> Self {
+        Self {
+            config,
+            handshake: Duration::ZERO,
+            sender: None,
+        }
+    }
+
+    /// The handshake has measured the path.
+    pub(super) const fn measure(&mut self, rtt: Duration) {
+        self.handshake = rtt;
+    }
+
+    /// The sender, if it exists.
+    pub(super) fn get(&self) -> Option<&Sender> {
+        self.sender.as_deref()
+    }
+
+    /// The sender, which exists from now on.
+    pub(super) fn made(&mut self) -> &mut Sender {
+        self.sender.get_or_insert_with(|| {
+            let mut sender = Sender::checked(self.config.clone());
+            if !self.handshake.is_zero() {
+                sender.measure_handshake(self.handshake);
+            }
+            Box::new(sender)
+        })
+    }
+
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        self.get()?.wake_at()
+    }
+
+    pub(super) fn srtt(&self) -> Duration {
+        let srtt = self.get().and_then(|sender| sender.round_trip().srtt());
+        srtt.unwrap_or(self.handshake)
+    }
+
+    pub(super) fn min_rtt(&self) -> Duration {
+        let min_rtt = self.get().and_then(Sender::min_rtt);
+        min_rtt.unwrap_or(self.handshake)
+    }
+
+    pub(super) fn rto(&self) -> Duration {
+        self.get().map_or(self.handshake + LEAST, Sender::rto)
+    }
+
+    pub(super) fn cwnd(&self) -> u32 {
+        self.get().map_or(self.config.initial_window, Sender::cwnd)
+    }
+
+    /// Bytes sent and not acknowledged in order.
+    pub(super) fn bytes(&self) -> u64 {
+        self.get().map_or(0, |sender| sender.scoreboard().bytes())
+    }
+
+    /// Segments sent and not acknowledged in order.
+    pub(super) fn unacknowledged(&self) -> u64 {
+        let count = |sender: &Sender| sender.scoreboard().end() - sender.scoreboard().first();
+        self.get().map_or(0, count)
+    }
+}

@@ -329,7 +329,7 @@ fn longest_silence(pair: &mut Pair, time: Duration) -> Duration {
     longest.max(until - last)
 }
 
-/// kernel-like: the stock backlog stalls a download for long after one of three links dies and its address is
+/// The stock backlog stalls a download for long after one of three links dies and its address is
 /// withdrawn. With a window of 1.2 MB the stall is much shorter.
 #[test]
 fn a_silent_cut_stalls_for_as_long_as_the_backlog_lasts() {
@@ -348,8 +348,9 @@ fn a_silent_cut_stalls_for_as_long_as_the_backlog_lasts() {
     };
     let backlogged = stall(ReceiveBuffer::Autotuned(Bytes::new(32 << 20)));
     let capped = stall(ReceiveBuffer::Autotuned(Bytes::new(2 << 20)));
-    assert!(capped < 200 * MS, "{capped:?}");
-    assert!(backlogged > 2 * capped, "{backlogged:?}, {capped:?}");
+    // Read on a kernel: 626 and 92 to 122 ms (docs/window.md).
+    assert!((60 * MS..150 * MS).contains(&capped), "{capped:?}");
+    assert!((400 * MS..900 * MS).contains(&backlogged), "{backlogged:?}");
 }
 
 #[test]

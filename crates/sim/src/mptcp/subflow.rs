@@ -8,8 +8,8 @@
 //! # Where we differ, and why
 //! 1. FIN has a number of its own, like a segment. It follows the last data in the subflow's queue.
 //! 2. Linux lets a send buffer grow at moments when the window is not filled (`tcp_should_expand_sndbuf`).
-//!    Those moments depend on when the socket is served. Here it follows the window outside slow start. On
-//!    three links of 30 Mb/s that gives the 6 MB of backlog that a stock server has.
+//!    Those moments depend on when the socket is served. Here it grows little in slow start, so that its peak
+//!    leaves no larger buffer behind than a stock server has (6 MB on three links of 30 Mb/s).
 //! 3. A segment shorter than the full size waits only if more data has been written and the subflow has
 //!    segments in flight: a stock application that cares turns Nagle off.
 //!
@@ -150,18 +150,21 @@ impl Subflow {
         self.sender.unacknowledged() == 0 && self.queue.is_empty()
     }
 
-    /// Limit of its queue: twice the window. In slow start it grows only if the queue leaves the window
-    /// unused.
+    /// Limit of its queue: the memory of two windows. In slow start, two windows of payload, and only if the
+    /// queue leaves the window unused.
     pub(super) fn send_buffer(&mut self, config: &Config) -> u64 {
         let Some(sender) = self.sender.get() else {
             return config.send_buffer.map_or(self.send_buffer, Bytes::get);
         };
         let cwnd = sender.settled_window();
-        let starts = sender.ssthresh().is_none_or(|ssthresh| cwnd < ssthresh);
-        if !starts || self.unsent == 0 {
-            let grown = 2 * u64::from(cwnd) * SEGMENT_MEMORY;
-            self.send_buffer = self.send_buffer.max(grown.min(MOST_SEND_BUFFER));
-        }
+        let mss = u64::from(self.mss);
+        let per_segment = match sender.ssthresh() {
+            Some(ssthresh) if cwnd >= ssthresh => SEGMENT_MEMORY,
+            _ if self.unsent < mss => mss,
+            _ => 0,
+        };
+        let grown = 2 * u64::from(cwnd) * per_segment;
+        self.send_buffer = self.send_buffer.max(grown.min(MOST_SEND_BUFFER));
         config.send_buffer.map_or(self.send_buffer, Bytes::get)
     }
 

@@ -21,7 +21,7 @@ use super::half::Half;
 use super::outbox::Outbox;
 use super::stamp::Stamp;
 use crate::tcp::packet::{Ecn, Kind, Packet, Sacks, Signal, full_segment};
-use crate::tcp::{Payload, Receiver, Segment, Sender, Woken};
+use crate::tcp::{Payload, Receiver, Segment, Sender, Woken, earlier};
 use policy::SubflowId;
 use policy::cc::Flow;
 use policy::sched::View;
@@ -472,12 +472,4 @@ fn pacing_rate(sender: &Sender, mss: u16) -> Bitrate {
     let bits = u64::from(cwnd) * u64::from(mss) * 8 * tenths / 10;
     let nanos = u64::try_from(srtt.as_nanos()).unwrap_or(u64::MAX);
     Bitrate::from_bps(bits.saturating_mul(1_000_000) / (nanos / 1_000).max(1))
-}
-
-/// The earlier of two times, of those that there are.
-pub(super) fn earlier(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    }
 }

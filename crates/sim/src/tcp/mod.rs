@@ -67,4 +67,5 @@ pub use config::{
 };
 pub use receiver::{Arrived, Received, Receiver};
 pub use scoreboard::{Acked, Arrival, Heard, Payload, Scoreboard, Segment};
+pub(crate) use sender::earlier;
 pub use sender::{Counts, Sender, Woken};

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use timeout::Deviation;
 use timers::Timer;
 pub use timers::Woken;
+pub(crate) use timers::earlier;
 use units::{Duration, Instant};
 use usage::Usage;
 

@@ -83,8 +83,11 @@ impl Sender {
     /// Current retransmission time-out, including back-off.
     pub fn rto(&self) -> Duration {
         let backed_off = |timeout: Duration| {
-            let factor = self.round_trip.back_offs();
-            timeout.saturating_mul(1 << factor).min(MOST)
+            let doubled = self.round_trip.back_offs();
+            if doubled == 0 {
+                return timeout.min(MOST);
+            }
+            timeout.saturating_mul(1 << doubled).min(MOST)
         };
         match (self.config.timeout, self.round_trip.srtt()) {
             (Timeout::Linux, Some(srtt)) if self.deviation.is_known() => {

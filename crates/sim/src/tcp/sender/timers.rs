@@ -33,6 +33,15 @@ pub enum Woken {
     TimedOut,
 }
 
+/// The earlier of two times, of those that there are.
+pub(crate) fn earlier(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, None) => a,
+        (None, b) => b,
+    }
+}
+
 /// Payload of a sender that always has data.
 const FULL: Payload = Payload {
     data: 0,
@@ -44,11 +53,11 @@ impl Sender {
     /// When to call [`wake`](Self::wake). `None` if no timer runs.
     pub fn wake_at(&self) -> Option<Instant> {
         let timer = self.timer.map(|(at, _)| at);
-        let duplicates_count_at = self.cla.as_ref().and_then(|cla| cla.duplicates_count_at);
-        [timer, self.check_late_at, duplicates_count_at]
-            .into_iter()
-            .flatten()
-            .min()
+        let mut first = earlier(timer, self.check_late_at);
+        if let Some(cla) = &self.cla {
+            first = earlier(first, cla.duplicates_count_at);
+        }
+        first
     }
 
     /// Handles the timers that are due, of a sender that always has data. Appends transmissions to `out`.

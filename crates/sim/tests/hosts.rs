@@ -384,7 +384,7 @@ fn everything_arrives_once_and_in_order_whatever_happens() {
         SchedulerKind::Blest,
         SchedulerKind::Ecf,
     ];
-    for seed in 0..60 {
+    for seed in 0..400 {
         let mut random = Rng::named(seed, "faults");
         let cables = (0..4).map(|_| {
             let mut cable = cable(1 + random.below(30), 1 + random.below(120), 20);

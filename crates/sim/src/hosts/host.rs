@@ -4,7 +4,7 @@ use super::app::App;
 use super::marks::Marks;
 use crate::mptcp::{Config, Connection, Event, Outbox, Path, Shared};
 use crate::queue::EventQueue;
-use crate::tcp::packet::{Ecn, Kind, Packet, Sacks, Signal};
+use crate::tcp::packet::{Kind, Packet};
 use links::LinkId;
 use policy::Family;
 use units::{Instant, Ratio};
@@ -217,27 +217,12 @@ impl Host {
     /// Sends a probe over this link.
     pub fn probe(&mut self, now: Instant, link: LinkId, family: Family, probe: u32, to_server: bool) {
         let packet = Packet {
-            conn: 0,
-            port: 0,
             to_server,
-            server: 0,
             family,
             kind: Kind::Probe,
-            ecn: Ecn::NotEct,
-            ece: false,
-            cwr: false,
-            fin: false,
-            mptcp: false,
-            bytes: 0,
             number: probe.into(),
-            ack: 0,
-            sacks: Sacks::default(),
-            window: 0,
             sent: now,
-            echo: now,
-            data: 0,
-            data_ack: 0,
-            signal: Signal::None,
+            ..Packet::EMPTY
         };
         self.out.put(link, packet);
     }

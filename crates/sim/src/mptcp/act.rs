@@ -243,11 +243,15 @@ impl Subflow {
         }
     }
 
-    /// MP_JOIN of this subflow, as this end sends it.
-    pub(super) const fn join_signal(&self) -> Signal {
-        Signal::Join {
-            address: self.path.client,
-            backup: self.backup[0],
+    /// Option of this subflow's handshake, as this end sends it. `mptcp`: whether a first subflow asks for it.
+    pub(super) const fn handshake_signal(&self, mptcp: bool) -> Signal {
+        match self.initial {
+            true if mptcp => Signal::Capable,
+            true => Signal::None,
+            false => Signal::Join {
+                address: self.path.client,
+                backup: self.backup[0],
+            },
         }
     }
 }

@@ -241,12 +241,12 @@ impl Connection {
 
     /// Lets time pass. Call it at [`Connection::wake_at`]. [`Connection::flush`] follows.
     pub fn tick(&mut self, now: Instant, out: &mut Outbox) {
-        let ports: [Option<u16>; MOST_PATHS] =
-            std::array::from_fn(|at| self.subflows.get(at).map(|subflow| subflow.port));
-        for port in ports.into_iter().flatten() {
-            if let Some(at) = self.subflows.iter().position(|subflow| subflow.port == port) {
-                self.tick_subflow(now, at, out);
-            }
+        let mut at = 0;
+        while let Some(port) = self.subflows.get(at).map(|subflow| subflow.port) {
+            self.tick_subflow(now, at, out);
+            // A handshake that has failed removes its subflow.
+            let stays = self.subflows.get(at).is_some_and(|subflow| subflow.port == port);
+            at += usize::from(stays);
         }
         if self.retransmit_at.is_some_and(|due| due <= now) {
             self.reinject_oldest(now);
@@ -273,9 +273,9 @@ impl Connection {
     pub fn flush(&mut self, now: Instant, out: &mut Outbox) {
         self.push(now, out);
         self.finish_subflows();
-        for at in 0..self.subflows.len() {
-            let stamp = self.stamp(now);
-            self.subflows[at].transmit(now, &stamp, out);
+        let stamp = self.stamp(now);
+        for subflow in &mut self.subflows {
+            subflow.transmit(now, &stamp, out);
         }
         self.sweep(now, out);
     }

@@ -34,33 +34,21 @@ impl Connection {
     fn send_syn(&mut self, now: Instant, at: usize, out: &mut Outbox) {
         let stamp = self.stamp(now);
         let subflow = &mut self.subflows[at];
-        let signal = match subflow.initial {
-            true if self.mptcp && subflow.asks_for_mptcp() => Signal::Capable,
-            true => Signal::None,
-            false => subflow.join_signal(),
-        };
+        let signal = subflow.handshake_signal(self.mptcp && subflow.asks_for_mptcp());
         subflow.send_handshake(Kind::Syn, signal, &stamp, out);
     }
 
     fn send_syn_ack(&mut self, now: Instant, at: usize, out: &mut Outbox) {
         let stamp = self.stamp(now);
         let subflow = &mut self.subflows[at];
-        let signal = match subflow.initial {
-            true if self.mptcp => Signal::Capable,
-            true => Signal::None,
-            false => subflow.join_signal(),
-        };
+        let signal = subflow.handshake_signal(self.mptcp);
         subflow.send_handshake(Kind::SynAck, signal, &stamp, out);
     }
 
     fn send_third(&mut self, now: Instant, at: usize, out: &mut Outbox) {
         let stamp = self.stamp(now);
         let subflow = &mut self.subflows[at];
-        let signal = match subflow.initial {
-            true if self.mptcp => Signal::Capable,
-            true => Signal::None,
-            false => subflow.join_signal(),
-        };
+        let signal = subflow.handshake_signal(self.mptcp);
         subflow.send_third(signal, &stamp, out);
     }
 

@@ -20,7 +20,7 @@ use super::config::{Config, Path, Shared};
 use super::half::Half;
 use super::outbox::Outbox;
 use super::stamp::Stamp;
-use crate::tcp::packet::{Ecn, Kind, Packet, Sacks, Signal, full_segment};
+use crate::tcp::packet::{Ecn, Kind, Packet, Signal, full_segment};
 use crate::tcp::{Payload, Receiver, Segment, Sender, Woken, earlier};
 use policy::SubflowId;
 use policy::cc::Flow;
@@ -265,9 +265,8 @@ impl Subflow {
         if !self.is_open() {
             return;
         }
-        for signal in std::mem::take(&mut self.signals) {
-            let packet = self.acknowledgement(stamp);
-            out.send(self.path.link, Packet { signal, ..packet });
+        if !self.signals.is_empty() {
+            self.send_signals(stamp, out);
         }
         if self.state == State::Open {
             self.send_data(now, stamp, out);
@@ -275,6 +274,13 @@ impl Subflow {
         if self.receiver.must_acknowledge(now) {
             let packet = self.acknowledgement(stamp);
             out.send(self.path.link, packet);
+        }
+    }
+
+    fn send_signals(&mut self, stamp: &Stamp, out: &mut Outbox) {
+        for signal in std::mem::take(&mut self.signals) {
+            let packet = self.acknowledgement(stamp);
+            out.send(self.path.link, Packet { signal, ..packet });
         }
     }
 
@@ -344,21 +350,12 @@ impl Subflow {
             server: self.path.server,
             family: self.path.family,
             kind,
-            ecn: Ecn::NotEct,
-            ece: false,
-            cwr: false,
-            fin: false,
             mptcp: stamp.mptcp,
-            bytes: 0,
-            number: 0,
-            ack: 0,
-            sacks: Sacks::default(),
             window: stamp.window,
             sent: stamp.now,
             echo: self.receiver.echo(),
-            data: 0,
             data_ack: stamp.data_ack,
-            signal: Signal::None,
+            ..Packet::EMPTY
         }
     }
 

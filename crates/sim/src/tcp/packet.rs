@@ -142,6 +142,13 @@ pub struct Sacks {
 }
 
 impl Sacks {
+    /// None.
+    pub const NONE: Self = Self {
+        blocks: [(0, 0); MOST_BLOCKS],
+        count: 0,
+        duplicate: false,
+    };
+
     /// Adds a block of segments `from..until` if there is room. `next`: the acknowledged number.
     pub fn push(&mut self, next: u64, (from, until): (u64, u64)) {
         if let Some(block) = self.blocks.get_mut(usize::from(self.count)) {
@@ -218,6 +225,31 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// An ACK of nothing, of connection 0.
+    pub const EMPTY: Self = Self {
+        conn: 0,
+        port: 0,
+        to_server: false,
+        server: 0,
+        family: Family::V4,
+        kind: Kind::Ack,
+        ecn: Ecn::NotEct,
+        ece: false,
+        cwr: false,
+        fin: false,
+        mptcp: false,
+        bytes: 0,
+        number: 0,
+        ack: 0,
+        sacks: Sacks::NONE,
+        window: 0,
+        sent: Instant::ZERO,
+        echo: Instant::ZERO,
+        data: 0,
+        data_ack: 0,
+        signal: Signal::None,
+    };
+
     /// Length of the IP packet.
     pub fn length(&self) -> u32 {
         let ip = ip_header(self.family);
@@ -257,33 +289,7 @@ impl Packet {
 mod tests {
     use super::*;
 
-    const ACK: Packet = Packet {
-        conn: 0,
-        port: 0,
-        to_server: true,
-        server: 0,
-        family: Family::V4,
-        kind: Kind::Ack,
-        ecn: Ecn::NotEct,
-        ece: false,
-        cwr: false,
-        fin: false,
-        mptcp: false,
-        bytes: 0,
-        number: 0,
-        ack: 0,
-        sacks: Sacks {
-            blocks: [(0, 0); MOST_BLOCKS],
-            count: 0,
-            duplicate: false,
-        },
-        window: 0,
-        sent: Instant::ZERO,
-        echo: Instant::ZERO,
-        data: 0,
-        data_ack: 0,
-        signal: Signal::None,
-    };
+    const ACK: Packet = Packet::EMPTY;
 
     #[test]
     fn full_segments_fill_the_mtu_in_both_families() {

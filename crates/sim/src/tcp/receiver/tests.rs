@@ -1,34 +1,17 @@
 use super::order::Order;
 use super::*;
-use crate::tcp::packet::{Kind, Signal};
-use policy::Family;
 use units::Rng;
 
 const MS: Duration = Duration::from_millis(1);
 
 fn packet(number: u64) -> Packet {
     Packet {
-        conn: 0,
-        port: 0,
-        to_server: false,
-        server: 0,
-        family: Family::V4,
-        kind: Kind::Ack,
         ecn: Ecn::Ect,
-        ece: false,
-        cwr: false,
-        fin: false,
-        mptcp: false,
         bytes: 1_448,
         number,
-        ack: 0,
-        sacks: Sacks::default(),
-        window: 0,
         sent: Instant::from_millis(number + 1),
-        echo: Instant::ZERO,
         data: number * 1_448,
-        data_ack: 0,
-        signal: Signal::None,
+        ..Packet::EMPTY
     }
 }
 

@@ -41,7 +41,7 @@ fn stalls() {
                 goodput,
                 backlog,
                 silence,
-            } = cut(autotuned(kib), after);
+            } = cut(autotuned(kib), Instant::from_secs(6), after);
             let silence = silence.as_millis();
             println!("{kib} KiB, RM_ADDR {removed:?}: {silence} ms, {backlog}, {goodput:.1} Mb/s before");
         }

@@ -7,7 +7,7 @@ use cables::{cable, links, mbps, stock, v4};
 use links::{CableConfig, Codel, Fault, LinkId, QueueConfig, QueueLimit};
 use policy::{Ahead, Family, JoinFailure, SubflowId};
 use sim::hosts::{App, Exchange, OnOff, Pair};
-use sim::mptcp::{Config, Event, Joins, Path, ReceiveBuffer, SchedulerKind};
+use sim::mptcp::{Config, Event, Joins, Path, SchedulerKind};
 use sim::tcp::Control;
 use units::{Bytes, Duration, Instant, Ratio, Rng};
 
@@ -313,44 +313,6 @@ fn an_unsent_cap_keeps_queues_short() {
     pair.run_for(4 * S);
     let after = pair.server.connection(0).unwrap().read();
     assert!(mbps(after - before, 4 * S) > 35.0);
-}
-
-/// Longest time without readable data in the `S` after `from`, and whether all came back.
-fn longest_silence(pair: &mut Pair, time: Duration) -> Duration {
-    let until = pair.now() + time;
-    let (mut last, mut longest, mut read) = (pair.now(), Duration::ZERO, pair.read(0));
-    while let Some(next) = pair.next().filter(|&next| next <= until) {
-        pair.step(next);
-        if pair.read(0) > read {
-            longest = longest.max(next - last);
-            (last, read) = (next, pair.read(0));
-        }
-    }
-    longest.max(until - last)
-}
-
-/// The stock backlog stalls a download for long after one of three links dies and its address is
-/// withdrawn. With a window of 1.2 MB the stall is much shorter.
-#[test]
-fn a_silent_cut_stalls_for_as_long_as_the_backlog_lasts() {
-    let stall = |receive_buffer| {
-        let config = Config {
-            receive_buffer,
-            ..stock("reno", true)
-        };
-        let cables = [20, 30, 50].map(|rtt| cable(30, rtt, 200));
-        let mut pair = download(cables.to_vec(), config);
-        pair.run_until(Instant::from_secs(6));
-        pair.fault(LinkId(1), Fault::Blackhole(true));
-        pair.run_for(50 * MS);
-        pair.act(0, |connection, _| connection.withdraw(v4(1)));
-        longest_silence(&mut pair, 3 * S)
-    };
-    let backlogged = stall(ReceiveBuffer::Autotuned(Bytes::new(32 << 20)));
-    let capped = stall(ReceiveBuffer::Autotuned(Bytes::new(2 << 20)));
-    // Read on a kernel: 626 and 92 to 122 ms (docs/window.md).
-    assert!((60 * MS..150 * MS).contains(&capped), "{capped:?}");
-    assert!((400 * MS..900 * MS).contains(&backlogged), "{backlogged:?}");
 }
 
 #[test]

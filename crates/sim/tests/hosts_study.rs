@@ -5,7 +5,9 @@ mod cables;
 #[path = "common/study.rs"]
 mod study;
 
-use study::{follows_pftk, mean_share};
+use sim::mptcp::ReceiveBuffer;
+use study::{cut, follows_pftk, mean_share};
+use units::{Bytes, Duration, Instant};
 
 #[test]
 fn throughput_follows_the_loss_rate() {
@@ -24,4 +26,23 @@ fn coupled_subflows_take_the_share_of_one_flow() {
         let part = mean_share(control, 25, 20, 4);
         assert!((least..most).contains(&part), "{control}: {part}");
     }
+}
+
+/// The stock backlog stalls a download for long after one of three links has died silently and its address is
+/// withdrawn. With a window of 1.2 MB the stall is short.
+#[test]
+fn a_silent_cut_stalls_for_as_long_as_the_backlog_lasts() {
+    let median = |mib: u64| {
+        let buffer = ReceiveBuffer::Autotuned(Bytes::from_kib(mib << 10));
+        let removed = Some(Duration::from_millis(50));
+        let cuts = [5_000, 5_400, 5_900, 6_300, 7_100].map(Instant::from_millis);
+        let mut stalls = cuts.map(|at| cut(buffer, at, removed).silence.as_millis());
+        stalls.sort_unstable();
+        stalls[2]
+    };
+    let (backlogged, capped) = (median(32), median(2));
+    println!("{backlogged} ms, {capped} ms");
+    // Medians of a kernel: 626 and 122 ms.
+    assert!((80..180).contains(&capped), "{capped} ms");
+    assert!((400..900).contains(&backlogged), "{backlogged} ms");
 }

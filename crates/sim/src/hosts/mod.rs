@@ -13,6 +13,19 @@
 //!    [`Host::poll_event`].
 //! 5. It carries out the engine's actions by [`Host::act`], and reads counters from [`Host::connection`].
 //!
+//! | action of the engine | call |
+//! |---|---|
+//! | `Join` | [`Connection::join`](crate::mptcp::Connection::join), in any family that both ends have |
+//! | `SetBackup`, `Destroy` | `set_backup`, `destroy` |
+//! | `Withdraw` | `withdraw`, with the subflow's path |
+//! | `Window`, `Unsent` | `cap_window`, `cap_unsent` |
+//! | `Mark` | [`Host::mark_arriving`] |
+//! | `Probe` | [`Host::probe`], answered by [`Event::ProbeAnswered`](crate::mptcp::Event) |
+//! | `CapPacing` | none: no controller here paces |
+//!
+//! `ConnSample` is [`Connection::sample`](crate::mptcp::Connection::sample), and each `SubflowSample` comes
+//! from [`Connection::subflows`](crate::mptcp::Connection::subflows).
+//!
 //! [`Pair`] is the smallest such world: two hosts and the links between them.
 //!
 //! ```

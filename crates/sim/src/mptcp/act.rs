@@ -243,7 +243,8 @@ impl Subflow {
         }
     }
 
-    /// Option of this subflow's handshake, as this end sends it. `mptcp`: whether a first subflow asks for it.
+    /// Option of this subflow's handshake, as this end sends it. `mptcp`: whether a first subflow asks for
+    /// MPTCP.
     pub(super) const fn handshake_signal(&self, mptcp: bool) -> Signal {
         match self.initial {
             true if mptcp => Signal::Capable,

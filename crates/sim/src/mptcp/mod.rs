@@ -18,7 +18,10 @@
 //! 1. Data has no content: segments carry numbers and lengths.
 //! 2. There is no DATA_FIN: once the peer has acknowledged all data, FIN follows on each subflow, and names
 //!    the byte where the data ends. The end comes up to one RTT later than Linux's.
-//! 3. A subflow never falls back alone, and there are no checksums: no middlebox changes segments here.
+//! 3. No zero-window probes: the application reads at once, so a closed window opens with the next ACK.
+//! 4. No opportunistic retransmission ([`policy::sched::Rescue`]), and no path manager of its own: whoever
+//!    drives the host decides on joins.
+//! 5. A subflow never falls back alone, and there are no checksums: no middlebox changes segments here.
 //!
 //! # Checked by
 //! `tests` of its files, `tests/hosts.rs`: delivery once and in order under loss, dying subflows, joins and

@@ -120,7 +120,8 @@ pub struct Cut {
     pub silence: Duration,
 }
 
-pub fn cut(receive_buffer: ReceiveBuffer, removed_after: Option<Duration>) -> Cut {
+/// Cuts the second link at `at`. RM_ADDR follows `removed_after` later, if at all.
+pub fn cut(receive_buffer: ReceiveBuffer, at: Instant, removed_after: Option<Duration>) -> Cut {
     let config = Config {
         receive_buffer,
         ..stock("reno", true)
@@ -133,15 +134,15 @@ pub fn cut(receive_buffer: ReceiveBuffer, removed_after: Option<Duration>) -> Cu
             connection.join(Instant::ZERO, v4(link), false, out);
         });
     }
-    pair.run_until(Instant::from_secs(4));
+    pair.run_until(at - Duration::from_secs(2));
     let before = pair.read(0);
-    pair.run_until(Instant::from_secs(6));
+    pair.run_until(at);
     let goodput = mbps(pair.read(0) - before, Duration::from_secs(2));
     let server = pair.server.connection(0).unwrap();
     let unsent = server.subflows(pair.now()).map(|subflow| subflow.sample.unsent);
     let backlog = unsent.fold(Bytes::ZERO, |sum, bytes| sum + bytes);
     pair.fault(LinkId(1), Fault::Blackhole(true));
-    let (cut, until) = (pair.now(), Instant::from_secs(9));
+    let (cut, until) = (at, at + Duration::from_secs(3));
     let (mut last, mut longest, mut read) = (cut, Duration::ZERO, pair.read(0));
     let mut remove_at = removed_after.map(|after| cut + after);
     while let Some(next) = pair.next().filter(|&next| next <= until) {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::tcp::packet::Sacks;
 use units::{Duration, Rng};
 
 const MS: Duration = Duration::from_millis(1);
@@ -40,6 +41,49 @@ fn duplicates_and_segments_never_sent_change_nothing() {
         assert_eq!(arrives(&mut board, never_sent), Arrival::NeverSent);
     }
     assert_eq!((board.first(), board.end(), board.in_flight()), (1, 10, 8));
+}
+
+#[test]
+fn an_ack_counts_what_arrived_in_order_and_what_its_blocks_name() {
+    let (mut board, sent) = ten();
+    let now = sent[5].sent + 20 * MS;
+    let mut heard = Heard {
+        next: 2,
+        sacks: Sacks::default(),
+        echo: sent[1].sent,
+        congested: false,
+    };
+    heard.sacks.push(2, (4, 6));
+    for again in [false, true] {
+        let acked = board.acknowledge(now, &heard, None).unwrap();
+        assert_eq!(acked.segments, if again { 0 } else { 4 });
+        assert_eq!(acked.advanced, !again);
+        // Times of the segments in order only.
+        assert_eq!(acked.once, (!again).then_some((sent[0].sent, sent[1].sent)));
+        assert_eq!((board.first(), board.end(), board.in_flight()), (2, 10, 6));
+    }
+    heard.next = 11;
+    assert!(board.acknowledge(now, &heard, None).is_none(), "never sent");
+}
+
+/// The echo tells which transmission of a repeated segment has arrived.
+#[test]
+fn an_ack_of_a_repeated_segment_measures_nothing_and_shows_a_late_first_transmission() {
+    for (late, reordered) in [(true, true), (false, false)] {
+        let (mut board, sent) = ten();
+        board.mark_all(sent[9].sent, false);
+        let again = sent[9].sent + 100 * MS;
+        let (repeated, _) = board.send_lost(again).unwrap();
+        let heard = Heard {
+            next: 1,
+            sacks: Sacks::default(),
+            echo: if late { sent[0].sent } else { repeated.sent },
+            congested: false,
+        };
+        let acked = board.acknowledge(again + 5 * MS, &heard, None).unwrap();
+        assert_eq!((acked.segments, acked.once), (1, None));
+        assert_eq!(board.seen_reordering(), reordered, "{late}");
+    }
 }
 
 /// RACK waits a quarter of the minimum RTT for a segment that may only be late, unless three segments

@@ -4,7 +4,7 @@
 //! - Linux 6.18, `net/ipv4/tcp_input.c` (`tcp_ack`, `tcp_ack_update_rtt`). RFC 3168 §6.1.2 (ECE).
 //!
 //! # Checked by
-//! `tcp::tests`, `tests/hosts.rs`.
+//! `tests/hosts.rs`, `tests/hosts_study.rs`.
 
 use super::Sender;
 use crate::tcp::config::Growth;

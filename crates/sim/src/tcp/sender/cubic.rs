@@ -5,7 +5,7 @@
 //!   the curve.
 //!
 //! # Checked by
-//! `tcp::tests`: the first slow start ends before a deep queue is full.
+//! `tests/hosts.rs`: CUBIC fills a link.
 
 use policy::cc::{Cubic, Increase};
 use units::{Duration, Instant};

@@ -5,7 +5,7 @@
 //!   `tcp_cwnd_restart`), `include/net/tcp.h` (`tcp_is_cwnd_limited`). RFC 7661.
 //!
 //! # Checked by
-//! `tcp::tests`: an idle sender restarts, an application-limited one does not grow.
+//! `tests/hosts.rs`: a source that pauses begins with the initial window again.
 
 use super::recovery::Phase;
 use super::{ENDLESS, Sender};

@@ -106,6 +106,15 @@ impl RateTrace {
         (OPPORTUNITY * self.times_ms.len() as u64).per(self.period())
     }
 
+    /// The most opportunities within one millisecond. The end of a period is the start of the next one.
+    pub fn largest_burst(&self) -> usize {
+        let (first, last) = (self.times_ms[0], self.times_ms[self.times_ms.len() - 1]);
+        let at = |ms| self.times_ms.iter().filter(|&&time| time == ms).count();
+        let seam = at(last) + if first == 0 { at(0) } else { 0 };
+        let same = self.times_ms.chunk_by(|one, next| one == next);
+        same.map(<[u32]>::len).fold(seam, usize::max)
+    }
+
     /// The longest time without an opportunity, the step from one period to the next included.
     pub fn longest_gap(&self) -> Duration {
         let steps = self.times_ms.windows(2).map(|pair| pair[1] - pair[0]);
@@ -177,6 +186,10 @@ mod tests {
         assert_eq!(trace.period(), Duration::from_millis(10));
         assert_eq!(trace.mean(), Bitrate::from_bps(6 * 12_000 * 100));
         assert_eq!(trace.longest_gap(), Duration::from_millis(4));
+        // Two at 1 ms, and two where the periods meet: at 10 ms and at 0.
+        assert_eq!(trace.largest_burst(), 2);
+        let seam = RateTrace::parse("t", "t", b"0\n1\n1\n10\n10\n").unwrap();
+        assert_eq!(seam.largest_burst(), 3);
         assert_eq!(trace.times().nth(3), Some(Duration::from_millis(4)));
         let marked = RateTrace::parse("t", "t", "\u{feff}0\n5".as_bytes()).unwrap();
         assert_eq!(marked.times_ms(), [0, 5]);

@@ -147,6 +147,10 @@ impl Task {
     /// Connects, retrying until the run is over; `None` when it is.
     pub(super) fn connect(&self) -> Result<Option<Connection>, TransferError> {
         while !self.is_over() {
+            if !self.has_link() {
+                std::thread::sleep(CONNECT_EVERY);
+                continue;
+            }
             let socket = self.transport().socket(self.server, &self.cc)?;
             if let Via::Tcp { device, .. } = &self.via {
                 bind(&socket, device, self.server).map_err(TransferError::Prepare)?;
@@ -173,7 +177,16 @@ impl Task {
 
     /// Whether to replace a silent connection: for plain TCP, once its link is usable again.
     pub(super) fn should_reconnect(&self) -> bool {
-        matches!(&self.via, Via::Tcp { usable, .. } if usable.load(Ordering::Relaxed))
+        matches!(self.via, Via::Tcp { .. }) && self.has_link()
+    }
+
+    /// Whether a first packet can leave: a lost SYN costs at least a second. Without a route, attempts of
+    /// MPTCP fail at once.
+    fn has_link(&self) -> bool {
+        match &self.via {
+            Via::Tcp { usable, .. } => usable.load(Ordering::Relaxed),
+            Via::Mptcp | Via::Udp { .. } => true,
+        }
     }
 }
 

@@ -72,7 +72,7 @@ fn desk(name: &str) -> Scratch {
 }
 
 #[test]
-fn what_the_page_says_works() {
+fn the_commands_of_the_readme_work() {
     if !nix::unistd::geteuid().is_root() {
         println!("skipped: {PAGE} needs root");
         return;

@@ -141,7 +141,7 @@ impl Results {
         let powers = powers()?;
         let low = powers
             .first()
-            .context("no power leads to a delivery probability between 0.3 and 1")?
+            .context("no transmit power gives a delivery probability between 0.3 and 1")?
             .0;
         let quiet = |power_dbm| samples(&Condition::quiet(power_dbm), PHASE);
         let saturated = Condition {
@@ -233,7 +233,7 @@ fn powers() -> anyhow::Result<Powers> {
     Ok(found)
 }
 
-/// In 802.11n, every power that leads to a delivery probability of 0.3 at least.
+/// In 802.11n, every power that gives a delivery probability of at least 0.3.
 fn powers_of_n(fades: Option<&'static str>) -> anyhow::Result<Powers> {
     let one = |power_dbm| {
         let condition = Condition {

@@ -251,7 +251,7 @@ fn a_listener_reports_received_and_forged_messages_at_its_end() {
     until("all are read", || datagrams_read(&netns) == 3);
     let ended = loaded.end(Signal::SIGTERM);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    let told = "heard 1 messages and set 0 windows; 1 forged, 0 stale and ";
+    let told = "received 1 reports and set 0 windows; dropped 1 forged, 0 stale and ";
     assert!(ended.err.contains(told), "{}", ended.err);
 }
 

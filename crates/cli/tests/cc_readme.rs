@@ -89,6 +89,6 @@ fn the_commands_of_the_readme_work() {
     command.current_dir(desk.path("")).stdin(Stdio::null());
     let ran: Ran = command.output().unwrap().into();
     assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
-    assert!(ran.out.contains(&format!("{name} is unloaded")), "{}", ran.out);
+    assert!(ran.out.contains(&format!("unloaded {name}")), "{}", ran.out);
     assert!(desk.path("out/olia.bpf.o").is_file());
 }

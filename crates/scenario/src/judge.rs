@@ -43,7 +43,7 @@ impl fmt::Display for Verdict {
             Outcome::Holds => write!(f, "holds: {policy} (seed {seed}): {wanted}: {measured}"),
             Outcome::Fails => write!(
                 f,
-                "DOES NOT HOLD: {policy} (seed {seed}): {wanted}, but it is {measured}"
+                "DOES NOT HOLD: {policy} (seed {seed}): {wanted}; result: {measured}"
             ),
             Outcome::NotRun => write!(f, "not run: {policy} (seed {seed}): {wanted}"),
         }
@@ -176,7 +176,7 @@ fn moved_nothing(flows: &[&Flow], condition: &Condition) -> Option<Finding> {
         .map(|flow| flow.name.as_str())
         .collect();
     let fails = !idle.is_empty() && (of_each || idle.len() == flows.len());
-    fails.then(|| (format!("void: {} moved no byte", idle.join(", ")), false))
+    fails.then(|| (format!("no byte moved by {}", idle.join(", ")), false))
 }
 
 fn total(flows: &[&Flow]) -> u64 {

@@ -81,7 +81,7 @@ fn no_condition_holds_for_a_flow_without_bytes() {
     }
     assert_eq!(
         judged("flow = \"second\"\nintact = true", [5, 0])[0].1,
-        "DOES NOT HOLD: slowhand (seed 1): second: data arrives intact, but it is void: second moved no byte"
+        "DOES NOT HOLD: slowhand (seed 1): second: data arrives intact; result: no byte moved by second"
     );
 }
 

@@ -33,7 +33,7 @@ fn invalid_datagram_flows_are_refused() {
         ),
         (
             "over = \"ap1\"\ndirection = \"everyone\"",
-            "bad.toml:24:8: flow \"probes\" has no `every_ms`; add `every_ms = 100`: how often a probe is sent",
+            "bad.toml:24:8: flow \"probes\" has no `every_ms`; add `every_ms = 100`: the interval between datagrams",
         ),
         (
             "over = \"ap1\"\ndirection = \"up\"\npayload_bytes = 1\nlimit_mbps = 1000",

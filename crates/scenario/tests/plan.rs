@@ -238,7 +238,7 @@ fn corrupted_data_and_a_missing_run_are_distinguished() {
     assert_eq!(verdicts[0].outcome, Outcome::Fails);
     assert_eq!(
         verdicts[0].to_string(),
-        "DOES NOT HOLD: slowhand (seed 1): data arrives intact, but it is corrupted in up"
+        "DOES NOT HOLD: slowhand (seed 1): data arrives intact; result: corrupted in up"
     );
     let absent = judge(&plan, &[run("mptcp", 1, 0.0)]);
     assert_eq!(absent[0].outcome, Outcome::NotRun);

@@ -459,7 +459,7 @@ fn walkers_and_flows() {
         (
             "direction = \"down\"",
             "requests = { every_s = 3 }",
-            "bad.toml:25:1: the requests has no `reply_kb`; add `every_s` and `reply_kb`: the interval and the size of a reply",
+            "bad.toml:25:1: table `requests` has no `reply_kb`; add `every_s` and `reply_kb`: the interval and the size of a reply",
         ),
     ]);
 }

@@ -77,7 +77,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let signals: SigSet = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP]
         .into_iter()
         .collect();
-    signals.thread_block().context("blocking signals")?;
+    signals.thread_block().context("cannot block signals")?;
     let controller = Controller::load(args.coupled, &name).map_err(refused)?;
     if args.pin {
         controller.pin(&args.place.pins()).map_err(refused)?;
@@ -87,7 +87,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let controller = Arc::new(controller);
     let listener = listener(args, &controller)?;
     exit::print(message(args, &name)?.as_bytes())?;
-    signals.wait().context("waiting for a signal")?;
+    signals.wait().context("cannot wait for a signal")?;
     if let Some(listener) = listener {
         tell!("{}", summary(&listener.heard()));
     }

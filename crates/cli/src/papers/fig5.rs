@@ -172,7 +172,7 @@ impl Results {
         let most = self.sparse[0]
             .iter()
             .max_by(|a, b| a.1.overestimate().total_cmp(&b.1.overestimate()))
-            .context("nothing was swept")?;
+            .context("the sweep has no results")?;
         let worst = |swept: &Powers| {
             let errors = swept.iter().map(|(_, summary)| summary.mean_error);
             errors.fold(0.0, f64::max)

@@ -162,7 +162,7 @@ fn tshark_reads_the_capture() {
         "_ws.malformed",
     ];
     let Some(read) = tshark("shown", &[data, beacon], &fields) else {
-        return println!("skipped: there is no tshark");
+        return println!("skipped: needs tshark");
     };
     let lines: Vec<&str> = read.lines().collect();
     let expected = [
@@ -264,7 +264,7 @@ fn tshark_finds_no_fault_with_a_client_that_joins() {
         "radiotap.antenna",
     ];
     let Some(read) = tshark("joins", &packets, &fields) else {
-        return println!("skipped: there is no tshark");
+        return println!("skipped: needs tshark");
     };
     let lines: Vec<Vec<&str>> = read.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(lines.len(), packets.len());

@@ -66,7 +66,7 @@ pub enum PlayError {
     #[error("cannot start the daemon in the client's namespace")]
     Brain(#[from] BrainError),
     /// The daemon ended.
-    #[error("the daemon in the client's namespace ended")]
+    #[error("the daemon in the client's namespace ended early")]
     Daemon(#[source] daemon::RunError),
     /// The daemon's inlet.
     #[error("cannot open a descriptor for the daemon; check the limit `ulimit -n`")]
@@ -75,7 +75,7 @@ pub enum PlayError {
     #[error(transparent)]
     Emulator(#[from] StartError),
     /// A flow.
-    #[error("flow `{flow}`")]
+    #[error("flow `{flow}` failed")]
     Flow {
         /// Its name.
         flow: String,

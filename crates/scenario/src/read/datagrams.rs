@@ -69,7 +69,7 @@ fn pace(section: &Section<'_>, way: Way, payload: Bytes) -> Pace {
     match interval {
         None => {
             if way == Way::Everyone && !section.has("every_ms") && !section.has("limit_mbps") {
-                section.missing("every_ms", "`every_ms = 100`: how often a probe is sent");
+                section.missing("every_ms", "`every_ms = 100`: the interval between datagrams");
             }
             Pace::Saturated
         }

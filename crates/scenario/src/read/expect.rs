@@ -15,7 +15,10 @@ pub(super) fn all(root: &Section<'_>, links: &[Link], flows: &[Flow]) -> Vec<Exp
 
 fn one(section: &Section<'_>, links: &[Link], flows: &[Flow]) -> Expectation {
     if !section.has("policy") {
-        section.missing("policy", "`policy`: whose run it is about, such as \"slowhand\"");
+        section.missing(
+            "policy",
+            "`policy`: the policy whose run is judged, such as \"slowhand\"",
+        );
     }
     let expectation = Expectation {
         policy: names::policy(section, "policy", links).unwrap_or(PolicyName::Slowhand),

@@ -113,7 +113,7 @@ fn transport(section: &Section<'_>, links: &[Link]) -> Transport {
 }
 
 fn work(section: &Section<'_>) -> Work {
-    if let Some(requests) = section.child("requests", "the requests") {
+    if let Some(requests) = section.child("requests", "table `requests`") {
         for key in ["direction", "size_mb", "size_kb", "limit_mbps"]
             .into_iter()
             .filter(|key| section.has(key))

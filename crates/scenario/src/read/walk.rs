@@ -119,7 +119,7 @@ fn timed(points: &[Section<'_>]) -> Vec<Waypoint> {
     let mut last = Duration::ZERO;
     let mut waypoint = |section: &Section<'_>| {
         if !section.has("t_s") {
-            section.missing("t_s", "`t_s`, or `speed_m_per_s` to the walker");
+            section.missing("t_s", "`t_s`, or give the walker a `speed_m_per_s`");
         }
         let at = section.amount("t_s", &Quantity::S).map_or(last, nanos);
         if at < last {

@@ -123,7 +123,7 @@ fn a_tunnel_may_come_and_go() {
 }
 
 #[test]
-fn names_may_change_hands() {
+fn interfaces_may_swap_names() {
     let replug = |site: &mut Site| site.replug(0, &ETH0);
     let steps = &[
         Step::Start,

@@ -111,7 +111,7 @@ fn invalid_values_are_refused_with_their_place() {
         (
             TOP,
             "air = { carrier_sense_dbm = -60 }",
-            "bad.toml:3:29: energy is sensed from -62.00 dBm on, and preambles from -60.00 dBm; raise `energy_detection_dbm`, or lower `carrier_sense_dbm`",
+            "bad.toml:3:29: energy is detected from -62.00 dBm, below the -60.00 dBm of preambles; raise `energy_detection_dbm`, or lower `carrier_sense_dbm`",
         ),
     ];
     for (place, keys, expected) in table {

@@ -360,6 +360,6 @@ mod tests {
             queue: 0,
             ..station("a", 1, 1)
         };
-        assert!(refused(&[full]).contains("at least one place"));
+        assert!(refused(&[full]).contains("hold at least one"));
     }
 }

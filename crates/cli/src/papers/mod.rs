@@ -206,6 +206,6 @@ mod tests {
     #[test]
     fn an_unknown_paper_is_refused_with_the_known_ones() {
         let error = chosen(&["nsdi15-fig55".to_owned()]).err().unwrap().to_string();
-        assert!(error.contains("there are nsdi15-fig5, nsdi15-users"), "{error}");
+        assert!(error.contains("use one of nsdi15-fig5, nsdi15-users"), "{error}");
     }
 }

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_run_is_refused() {
+    fn invalid_experiments_are_refused() {
         let file = include_str!("../../../../../papers/nsdi15-users/scenario.toml");
         assert!(Scenario::read(file).is_ok());
         for (from, to) in [

@@ -88,7 +88,7 @@ fn another_sentence_ends_with_1_until_it_is_accepted() {
     let ran = replay(&file, &[]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(
-        ran.out.contains(", other sentences 1 times, first: call "),
+        ran.out.contains(", 1 different sentences, first: call "),
         "{ran:?}"
     );
     assert_eq!(replay(&file, &["--accept-words"]).code, Some(0));

@@ -74,7 +74,7 @@ pub struct Findings {
 
 fn report(all: &[Findings]) -> anyhow::Result<ExitCode> {
     for findings in all {
-        println!("{}: {} wrong", findings.looked_at, findings.wrong.len());
+        println!("{}: {} problems", findings.looked_at, findings.wrong.len());
         findings.wrong.iter().for_each(|line| println!("  {line}"));
     }
     let clean = all.iter().all(|findings| findings.wrong.is_empty());

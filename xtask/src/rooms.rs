@@ -17,7 +17,7 @@ pub struct Room {
 }
 
 /// A program that must not link some crates, not even by way of others.
-pub struct Lean {
+pub struct LeanProgram {
     /// Its package.
     pub name: &'static str,
     /// What it must not link: packages, or how their names begin where a `*` follows.
@@ -27,7 +27,7 @@ pub struct Lean {
 }
 
 /// Every such program.
-pub const LEAN: &[Lean] = &[Lean {
+pub const LEAN: &[LeanProgram] = &[LeanProgram {
     name: "slowhandd",
     // Papers are a part of `slowhand`.
     without: &[
@@ -44,63 +44,63 @@ pub const ROOMS: &[Room] = &[
         rooms: &[],
         crates: &["libm"],
         no_std: true,
-        never: "anything: every room speaks in its numbers",
+        never: "everything else, as every room uses its units",
     },
     Room {
         name: "wire",
         rooms: &["units"],
         crates: &["hmac", "sha2"],
         no_std: true,
-        never: "sockets and policy: bytes to values and back is all it does, so that it can be fuzzed alone",
+        never: "sockets and policy: it only parses and writes bytes, so it can be fuzzed alone",
     },
     Room {
         name: "policy",
         rooms: &["units"],
         crates: &["libm"],
         no_std: true,
-        never: "clocks, threads, files, serde, logging, libc, random numbers, bytes on the wire: the same decision in every world",
+        never: "clocks, threads, files, serde, logging, libc, random numbers, bytes on the wire: it must decide the same in every world",
     },
     Room {
         name: "record",
         rooms: &["units", "policy"],
         crates: &["thiserror"],
         no_std: false,
-        never: "worlds, wall clocks, serde: a recording holds what the engine was told and nothing of who told it",
+        never: "worlds, wall clocks, serde: a recording holds the inputs of an engine, not where they come from",
     },
     Room {
         name: "links",
         rooms: &["units", "wire"],
         crates: &["libm", "thiserror"],
         no_std: true,
-        never: "policy, hosts, clocks, threads, the OS: a medium that knew who uses it could favour somebody",
+        never: "policy, hosts, clocks, threads, the OS: a medium must not know who uses it, or it could favour one of them",
     },
     Room {
         name: "trace",
         rooms: &["units", "policy"],
         crates: &["annotate-snippets", "serde", "serde_json", "thiserror"],
         no_std: false,
-        never: "how anything is decided: it records, and every face is drawn from its records",
+        never: "how anything is decided: it only records, and all output is drawn from its records",
     },
     Room {
         name: "scenario",
         rooms: &["units", "links", "trace"],
         crates: &["serde", "strsim", "thiserror", "toml"],
         no_std: false,
-        never: "sim, lab, linux: the same file plays in every world",
+        never: "sim, lab, linux: the same file runs in every world",
     },
     Room {
         name: "sim",
         rooms: &["units", "wire", "links", "policy", "record", "scenario", "trace"],
         crates: &["thiserror"],
         no_std: false,
-        never: "the OS, a wall clock, threads inside one world: one seed, one run, byte for byte",
+        never: "the OS, a wall clock, threads inside one world: one seed must give one run, byte for byte",
     },
     Room {
         name: "linux",
         rooms: &["units", "wire", "policy", "record", "trace"],
         crates: &["libbpf-rs", "libbpf-sys", "libc", "nix", "socket2", "thiserror"],
         no_std: false,
-        never: "scenario, sim, lab, links: it runs on hosts that have never heard of them",
+        never: "scenario, sim, lab, links: it runs on real hosts, without models",
     },
     Room {
         name: "lab",
@@ -109,28 +109,28 @@ pub const ROOMS: &[Room] = &[
         ],
         crates: &["hdrhistogram", "libc", "nix", "sha2", "socket2", "thiserror"],
         no_std: false,
-        never: "sim: two worlds that lean on each other are one",
+        never: "sim: worlds must not depend on each other",
     },
     Room {
         name: "dash",
         rooms: &["units", "trace"],
         crates: &["thiserror"],
         no_std: false,
-        never: "linux, sim, policy: it draws a recorded run as well as a live one",
+        never: "linux, sim, policy: it draws recorded and live runs alike",
     },
     Room {
         name: "show",
         rooms: &["trace"],
         crates: &["anyhow", "serde", "serde_json", "terminal_size"],
         no_std: false,
-        never: "what is shown: the daemon and every command print by it",
+        never: "what it prints: the daemon and all commands use it",
     },
     Room {
         name: "host",
         rooms: &["units", "wire", "policy", "trace", "linux", "show"],
         crates: &["clap", "libc", "nix", "serde", "serde_json", "thiserror", "toml"],
         no_std: false,
-        never: "scenario, sim, lab, dash: the daemon is built from it",
+        never: "scenario, sim, lab, dash: the daemon links it",
     },
     Room {
         name: "slowhandd",
@@ -146,7 +146,7 @@ pub const ROOMS: &[Room] = &[
         ],
         crates: &["anyhow", "clap", "libc", "nix"],
         no_std: false,
-        never: "what is asked for: `play` and the benches run by it",
+        never: "what the runs are for: `play` and the benches use it",
     },
     Room {
         name: "bench",
@@ -155,14 +155,14 @@ pub const ROOMS: &[Room] = &[
         ],
         crates: &["anyhow", "clap", "libc", "serde_json"],
         no_std: false,
-        never: "the program that asks for it",
+        never: "the program that calls it",
     },
     Room {
         name: "columns",
         rooms: &[],
         crates: &["parquet", "serde_json", "thiserror"],
         no_std: false,
-        never: "runs, and whoever makes them: only the command writes tables, and the daemon must not carry a Parquet writer",
+        never: "runs, and what makes them: only the command writes tables, and the daemon must not link a Parquet writer",
     },
     Room {
         name: "slowhand",
@@ -184,13 +184,13 @@ pub const ROOMS: &[Room] = &[
             "toml",
         ],
         no_std: false,
-        never: "nothing is barred to it, and nothing imports it",
+        never: "nothing: it may import everything, and nothing imports it",
     },
     Room {
         name: "xtask",
         rooms: &[],
         crates: &["anyhow", "proc-macro2", "serde", "serde_json", "syn", "toml"],
         no_std: false,
-        never: "the rooms: the rules must run while a room does not compile",
+        never: "the rooms: the rules must run even if a room does not compile",
     },
 ];

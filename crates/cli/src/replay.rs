@@ -14,20 +14,20 @@ use show::output::Output;
 /// More than a day of a busy engine.
 const LARGEST: u64 = 1 << 30;
 
-/// Tell an engine what recordings hold, and compare what it asks for with what it asked for then.
+/// Feed recorded inputs to the engine, and compare its actions with the recorded actions.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Ends with 1 if anything differs, and shows the first difference of each file.
+Shows the first difference of each file. The exit code is 1 if anything differs.
 
 Examples:
   slowhand play scenarios/shared-air.toml --world sim --record recordings
   slowhand replay recordings/shared-air-slowhand-1.record")]
 pub struct Args {
-    /// Recordings that `slowhand play --record` wrote.
+    /// Files written by `slowhand play --record`.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// Where all actions are identical and only sentences differ, put the new sentences into the file.
+    /// If all actions are identical and only sentences differ, store the new sentences in the file.
     #[arg(long)]
     accept_words: bool,
 }
@@ -61,7 +61,7 @@ fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     read.map_err(|error| refused(&format!("{error}; name a file that `--record` wrote")))?;
     if bytes.len() as u64 > LARGEST {
         return Err(refused(
-            &"larger than 1 GiB: no recording; name a file that `--record` wrote",
+            &"larger than 1 GiB, so not a recording; name a file that `--record` wrote",
         ));
     }
     Ok(bytes)
@@ -71,9 +71,9 @@ fn verdict(replayed: &Replayed) -> String {
     let Replayed { calls, actions, .. } = replayed;
     match (&replayed.acts, &replayed.sentences) {
         (None, None) => format!("identical: {calls} calls, {actions} actions\n"),
-        (Some(difference), _) => format!("other actions: {difference}"),
+        (Some(difference), _) => format!("different actions: {difference}"),
         (None, Some(difference)) => format!(
-            "identical actions ({calls} calls, {actions} actions), other sentences {} times, first: {difference}",
+            "identical actions ({calls} calls, {actions} actions), {} different sentences, first: {difference}",
             replayed.reworded
         ),
     }

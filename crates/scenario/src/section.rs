@@ -159,7 +159,7 @@ impl<'d> Section<'d> {
     pub fn before_the_end(&self, key: &'static str, begin: Duration, run: Duration) {
         if begin >= run {
             let what = format!(
-                "this would begin after {} s, and the run ends then or before",
+                "this would begin after {} s, when the run has ended",
                 begin.as_secs_f64()
             );
             self.note(

@@ -94,7 +94,7 @@ const PRINTED: usize = 10;
 impl Problems {
     /// At least one.
     pub(crate) fn of(problems: Vec<Problem>) -> Self {
-        debug_assert!(!problems.is_empty(), "no problem is no error");
+        debug_assert!(!problems.is_empty(), "an error has at least one problem");
         Self(problems)
     }
 

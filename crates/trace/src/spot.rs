@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_would_obey_is_escaped() {
+    fn control_characters_in_a_spot_are_escaped() {
         let spot = Spot::new("a\x1b[1m\n.toml", "k = \"\x1b[2J\" # \u{202e}", 4..10);
         assert_eq!(
             spot.report("no \x07", Some(&"\u{9b}1m")),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_line_or_a_remedy_the_rest_is_said() {
+    fn a_spot_without_line_or_remedy_shows_the_rest() {
         let spot = Spot::at_line("walk.down", 7);
         assert_eq!(spot.report("no time", None), "walk.down:7:1: no time");
         assert_eq!(

@@ -26,7 +26,7 @@ pub fn judge(root: &Path, words: &[String]) -> Result<(), String> {
         "cargo" => cargo(root, rest),
         path if path.contains('/') => script(root, path),
         other if OTHERS.contains(&other) => Ok(()),
-        _ => Err("neither ours nor in the list of others' programs".to_owned()),
+        _ => Err("not one of our commands, nor in the list of other programs".to_owned()),
     }
 }
 
@@ -125,7 +125,7 @@ fn cargo(root: &Path, arguments: &[String]) -> Result<(), String> {
             .filter(|pair| matches!(pair[0], "-p" | "--package"))
             .try_for_each(|pair| package(root, pair[1])),
         ["build" | "fmt" | "fuzz" | "install" | "check", ..] => Ok(()),
-        _ => Err("not a command of cargo that we use".to_owned()),
+        _ => Err("no known cargo command".to_owned()),
     }
 }
 
@@ -143,7 +143,7 @@ fn script(root: &Path, path: &str) -> Result<(), String> {
 }
 
 #[test]
-fn what_does_not_exist_is_wrong() {
+fn commands_with_unknown_parts_are_wrong() {
     let root = super::root();
     let judged = |line: &str| {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();

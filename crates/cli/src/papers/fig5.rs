@@ -141,7 +141,7 @@ impl Results {
         let powers = powers()?;
         let low = powers
             .first()
-            .context("no power leads to a delivery probability between 0.3 and 1")?
+            .context("no transmit power gives a delivery probability between 0.3 and 1")?
             .0;
         let quiet = |power_dbm| samples(&Condition::quiet(power_dbm), PHASE);
         let saturated = Condition {
@@ -172,7 +172,7 @@ impl Results {
         let most = self.sparse[0]
             .iter()
             .max_by(|a, b| a.1.overestimate().total_cmp(&b.1.overestimate()))
-            .context("nothing was swept")?;
+            .context("the sweep has no results")?;
         let worst = |swept: &Powers| {
             let errors = swept.iter().map(|(_, summary)| summary.mean_error);
             errors.fold(0.0, f64::max)
@@ -233,7 +233,7 @@ fn powers() -> anyhow::Result<Powers> {
     Ok(found)
 }
 
-/// In 802.11n, every power that leads to a delivery probability of 0.3 at least.
+/// In 802.11n, every power that gives a delivery probability of at least 0.3.
 fn powers_of_n(fades: Option<&'static str>) -> anyhow::Result<Powers> {
     let one = |power_dbm| {
         let condition = Condition {

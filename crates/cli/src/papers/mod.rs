@@ -18,20 +18,20 @@ use show::output::Output;
 use show::tell;
 use show::terminal;
 
-/// Repeat the papers' figures and tables, and say which of their claims hold.
+/// Repeat figures and tables of research papers, and check which of their claims hold.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Papers:
   nsdi15-fig5     how well a client estimates its access point's delivery probability
   nsdi15-users    several clients that switch between three channels
 
-What each must show, and where it stands in the paper, is in papers/. Exit code 1: a claim does not hold.
+The claims, and where each is in its paper, are in papers/. Exit code 1: a claim does not hold.
 
 Examples:
   slowhand papers
   slowhand papers nsdi15-users --html out")]
 pub struct Args {
-    /// Which ones; all of them if none is named.
+    /// Papers to repeat [default: all].
     ids: Vec<String>,
 
     /// Print one JSON document (schema slowhand.papers/1).
@@ -39,8 +39,7 @@ pub struct Args {
     json: bool,
 
     /// Write a page with all figures into this directory (papers.html), and each figure as a picture (SVG).
-    /// Each file is there once it is
-    /// complete.
+    /// Each file appears when it is complete.
     #[arg(long, value_name = "DIR")]
     html: Option<PathBuf>,
 }
@@ -81,7 +80,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         std::fs::create_dir_all(directory).map_err(|error| {
             let shown = directory.display();
             Refused::because(format!(
-                "{shown}: {error}; name a directory that you may write to"
+                "{shown}: {error}; choose a directory that you may write to"
             ))
         })?;
     }
@@ -112,7 +111,7 @@ fn chosen(ids: &[String]) -> anyhow::Result<Vec<&'static Paper>> {
             PAPERS.iter().find(|paper| paper.id == id).ok_or_else(|| {
                 let known: Vec<&str> = PAPERS.iter().map(|paper| paper.id).collect();
                 Refused::because(format!(
-                    "there is no paper `{id}`; there are {}",
+                    "there is no paper `{id}`; use one of {}",
                     known.join(", ")
                 ))
             })
@@ -182,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_folder_is_here_and_every_claim_says_why() {
+    fn every_paper_folder_is_registered_and_every_claim_has_a_reason() {
         let folders = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers")).unwrap();
         let mut names: Vec<String> = folders
             .map(|entry| entry.unwrap().path())
@@ -199,14 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn a_paper_that_is_named_twice_is_repeated_once() {
+    fn a_paper_named_twice_runs_once() {
         let ids = ["nsdi15-users", "nsdi15-users"].map(str::to_owned);
         assert_eq!(chosen(&ids).unwrap().len(), 1);
     }
 
     #[test]
-    fn a_paper_that_is_not_there_is_refused_with_those_that_are() {
+    fn an_unknown_paper_is_refused_with_the_known_ones() {
         let error = chosen(&["nsdi15-fig55".to_owned()]).err().unwrap().to_string();
-        assert!(error.contains("there are nsdi15-fig5, nsdi15-users"), "{error}");
+        assert!(error.contains("use one of nsdi15-fig5, nsdi15-users"), "{error}");
     }
 }

@@ -31,9 +31,9 @@ pub(super) fn run(folder: &Folder) -> anyhow::Result<Experiment> {
         .zip(&mean)
         .map(|(users, point)| (format!("users_{users}"), point[1]))
         .collect();
-    let at_three = measured
-        .get("users_3")
-        .context("papers/nsdi15-users/scenario.toml: claims are about three users, so `users` has 3")?;
+    let at_three = measured.get("users_3").context(
+        "papers/nsdi15-users/scenario.toml: the claims are about three users, so `users` must contain 3",
+    )?;
     measured.insert("lost_at_three".to_owned(), 1.0 - at_three / 100.0);
     let mut series = vec![ours("ours, mean over C".to_owned(), mean)];
     let cycles = scenario.cycles_ms.iter().zip(swept);
@@ -52,7 +52,7 @@ pub(super) fn run(folder: &Folder) -> anyhow::Result<Experiment> {
         id: "nsdi15-users".to_owned(),
         title: scenario.sentence.trim_end_matches('.').to_owned(),
         x: "users".to_owned(),
-        y: "throughput of all, % of the optimum".to_owned(),
+        y: "total throughput, % of the optimum".to_owned(),
         series,
     };
     Ok(Experiment {

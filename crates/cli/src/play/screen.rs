@@ -17,13 +17,13 @@ const REDRAW_EVERY: Wall = Wall::from_millis(250);
 
 /// Follows runs, each known by its number in the order in which they were announced.
 pub struct Screen {
-    face: Face,
+    face: ProgressStyle,
     state: Mutex<State>,
 }
 
 /// Where the progress goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Face {
+enum ProgressStyle {
     Terminal,
     Log,
 }
@@ -50,9 +50,9 @@ impl Screen {
         let can_draw =
             error.is_terminal() && !terminal::is_dumb() && policies.len() < terminal::height(&error);
         let face = if alone && can_draw {
-            Face::Terminal
+            ProgressStyle::Terminal
         } else {
-            Face::Log
+            ProgressStyle::Log
         };
         Self {
             face,
@@ -75,8 +75,8 @@ impl Screen {
         }
         state.runs[run].observe(event);
         match self.face {
-            Face::Terminal => state.redraw(matches!(event.what, What::RunEnd { .. })),
-            Face::Log => state.log(run, event),
+            ProgressStyle::Terminal => state.redraw(matches!(event.what, What::RunEnd { .. })),
+            ProgressStyle::Log => state.log(run, event),
         }
     }
 
@@ -87,7 +87,7 @@ impl Screen {
     /// Draws the last state.
     pub fn close(&self) {
         let mut state = self.state();
-        if self.face == Face::Terminal {
+        if self.face == ProgressStyle::Terminal {
             state.redraw(true);
         }
     }

@@ -13,7 +13,7 @@ use trace::{PlayDocument, PlaySchema, PolicyName, RunRecord, Shown, World};
 
 use super::files::{self, Files};
 use super::recordings::{Of, Recordings};
-use super::results::{Results, Wishes};
+use super::results::{Outputs, Results};
 use super::table::Swept;
 use super::{Args, report, selection, world};
 use runs::interrupt;
@@ -51,7 +51,7 @@ impl Job {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.shell.is_some() {
         return Err(Refused::because(
-            "--shell: programs run on the kernel, and virtual time has none; use --world lab",
+            "--shell: virtual time cannot run programs; use --world lab",
         ));
     }
     let begun = Wall::now();
@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let single = jobs.len() == 1;
     if args.capture.is_some() && !single {
         return Err(Refused::because(format!(
-            "--capture: {} runs would be {0} captures; give one seed, one policy and one value for each key",
+            "--capture: there would be {} runs, and a capture is of one; give one seed, one policy and one value for each key",
             jobs.len()
         )));
     }
@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let files = Files::create(&args.wanted)?;
     let capture = files::whole(args.capture.as_deref())?;
     let recordings = Recordings::open(args.record.as_deref())?;
-    let wishes = Wishes {
+    let wishes = Outputs {
         trace: args.wanted.trace.as_deref(),
         table: args.table.as_deref(),
         keeps_records: args.wanted.html.is_some() || args.wanted.svg.is_some(),
@@ -195,7 +195,7 @@ fn refused(plan: &Plan, error: &CastError) -> anyhow::Error {
 fn jobs(args: &Args) -> anyhow::Result<Vec<Job>> {
     if let Some(cc) = &args.cc {
         return Err(Refused::because(format!(
-            "--cc {}: no scenario has a congestion controller in virtual time, as all flows are UDP; leave it out, or play in the lab",
+            "--cc {}: virtual time has no congestion control, as all flows are UDP; remove --cc, or use --world lab",
             Shown(cc)
         )));
     }
@@ -233,7 +233,7 @@ fn refuse_too_many(before: u64, factors: &[u64]) -> anyhow::Result<()> {
     let all = more.and_then(|more| more.checked_add(before));
     if all.is_none_or(|all| all > MOST_RUNS) {
         return Err(Refused::because(format!(
-            "this would be more than {MOST_RUNS} runs; give fewer seeds, or fewer values at a time"
+            "more than {MOST_RUNS} runs; give fewer seeds or fewer values"
         )));
     }
     Ok(())
@@ -291,14 +291,14 @@ fn refuse_contradictions(args: &Args, given: &[Vec<Setting>]) -> anyhow::Result<
         };
         if let Some(option) = option.filter(|_| key == "seed") {
             return Err(Refused::because(format!(
-                "--set seed=… beside {option}: both say which seeds to run; keep one of them"
+                "--set seed=… and {option} both set the seeds; remove one of them"
             )));
         }
         let same = |other: &&Vec<Setting>| other.first().map_or("", Setting::key) == key;
         let other = given[..place].iter().find(same);
         if other.is_some_and(|other| other.len() > 1 || values.len() > 1) {
             return Err(Refused::because(format!(
-                "--set {}=…: several values, and given twice; give all of its values in one --set",
+                "--set {}=…: given twice, once with several values; give all values in one --set",
                 Shown(&key)
             )));
         }
@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_value_meets_every_other() {
+    fn every_combination_of_values_is_a_job() {
         let given = ["a.b=1,2", "c=7", "d=x,y,z"].map(|text| Setting::alternatives(text).unwrap());
         let all = multiplied(&given);
         assert_eq!(all.len(), 6);
@@ -320,14 +320,11 @@ mod tests {
         assert!(all.iter().all(|values| values.all.len() == 3));
     }
     #[test]
-    fn more_runs_than_anybody_waits_for_are_refused_before_they_are_made() {
+    fn too_many_runs_are_refused_before_they_are_created() {
         assert!(refuse_too_many(0, &[1_000, 1_000]).is_ok());
         for (before, factors) in [(1, [1_000, 1_000]), (0, [u64::MAX, 2]), (u64::MAX, [1, 1])] {
             let error = refuse_too_many(before, &factors).unwrap_err().to_string();
-            assert_eq!(
-                error,
-                "this would be more than 1000000 runs; give fewer seeds, or fewer values at a time"
-            );
+            assert_eq!(error, "more than 1000000 runs; give fewer seeds or fewer values");
         }
     }
 }

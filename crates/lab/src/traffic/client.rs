@@ -120,7 +120,7 @@ pub enum TransferError {
     #[error(transparent)]
     Socket(#[from] SocketError),
     /// An option of a connection was refused.
-    #[error("preparing a connection")]
+    #[error("cannot set up a connection")]
     Prepare(#[source] io::Error),
 }
 
@@ -203,12 +203,12 @@ fn bind(socket: &Socket, device: &str, server: SocketAddr) -> io::Result<()> {
 }
 
 /// Reports progress at intervals, and stalls as they end.
-pub(super) struct Teller<'a> {
+pub(super) struct Reporter<'a> {
     tell: Tell<'a>,
     last: Option<Instant>,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> Reporter<'a> {
     pub(super) const fn new(tell: Tell<'a>) -> Self {
         Self { tell, last: None }
     }

@@ -129,7 +129,7 @@ fn cut(place: &Place) {
 }
 
 #[test]
-fn plain_tcp_goes_on_where_it_was_when_nothing_has_come_for_a_second() {
+fn plain_tcp_resumes_after_a_second_of_silence() {
     let moves = [
         Work::Upload {
             size: None,
@@ -332,7 +332,7 @@ fn a_controller_that_the_kernel_does_not_have_is_an_error() {
 }
 
 #[test]
-fn both_ends_of_a_connection_can_be_looked_at() {
+fn both_ends_of_a_connection_can_be_polled() {
     let place = place();
     let work = Work::Download {
         size: Some(Bytes::new(1_000_000)),
@@ -341,7 +341,7 @@ fn both_ends_of_a_connection_can_be_looked_at() {
     let task = task(&place, work, Duration::from_secs(20));
     let (outcome, _) = play(&place, &task);
     assert!(outcome.intact);
-    let received: Vec<Look> = task.watchlist.look();
+    let received: Vec<ConnectionSample> = task.watchlist.look();
     let [look] = &received[..] else {
         panic!("one connection, ended: {received:?}")
     };
@@ -357,7 +357,7 @@ fn both_ends_of_a_connection_can_be_looked_at() {
 }
 
 #[test]
-fn plain_tcp_is_told_from_mptcp_at_the_server() {
+fn the_server_distinguishes_plain_tcp_from_mptcp() {
     let place = place();
     let work = Work::Download {
         size: None,
@@ -397,7 +397,7 @@ fn plain_tcp_is_told_from_mptcp_at_the_server() {
 }
 
 #[test]
-fn datagrams_keep_their_pace_both_ways() {
+fn datagrams_keep_their_interval_in_both_directions() {
     let place = place();
     for way in [Way::Down, Way::Up] {
         let work = Work::Datagrams {

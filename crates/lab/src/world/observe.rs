@@ -101,7 +101,7 @@ impl Observer {
             Action::Window(conn, None) => Some(What::Window {
                 conn: conn.0,
                 bytes: None,
-                why: "the window is left to the kernel again".to_owned(),
+                why: "the kernel sets the window again".to_owned(),
             }),
             _ => None,
         }
@@ -217,7 +217,7 @@ mod tests {
 
     /// The limit of an upload is reported in a sentence, as a window is.
     #[test]
-    fn why_little_may_wait_unsent_is_in_the_trace() {
+    fn the_reason_of_an_unsent_limit_is_in_the_trace() {
         let mut observer = Observer::new(vec!["wifi".to_owned()]);
         let why = "64 KiB on each path: 1.2 MB waited unsent".to_owned();
         let note = Action::Note(Note {

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_scenario_leaves_open_is_the_models_own() {
+    fn unset_values_are_the_defaults_of_the_models() {
         assert_eq!(rules(&plan::Rules::default()), Rules::default());
         assert_eq!(thresholds(plan::Thresholds::default()), Thresholds::default());
     }

@@ -445,7 +445,7 @@ fn a_plan_that_cannot_be_is_refused_with_a_remedy() {
     };
     assert!(refused(|config| config.clients[0].interfaces = 0).contains("client client has no interface"));
     assert!(refused(|config| config.access_points.clear()).contains("add one"));
-    assert!(refused(|config| config.access_points[1].station = CLIENT).contains("one role at most"));
+    assert!(refused(|config| config.access_points[1].station = CLIENT).contains("at most one role"));
     assert!(refused(|config| config.clients[0].station = StationId(9)).contains("not in the plan"));
     assert!(refused(|config| config.access_points[0].beacon = Duration::ZERO).contains("interval"));
 }

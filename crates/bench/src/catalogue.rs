@@ -1,10 +1,11 @@
 //! Every benchmark, declared once.
 
+use crate::coupled::{self, cla_steps};
 use crate::declaration::{Bench, Figure, Trials};
-use crate::{
-    air, both_worlds, cla_steps, coupled, dead_idle, emulator, engine, estimator, fade, lab_tcp, links,
-    removals, resume, stall, up_down, walk, window,
-};
+use crate::emulator::{self, both_worlds, lab_tcp};
+use crate::host::{dead_idle, fade, removals, resume, stall, up_down, walk};
+use crate::speed::{engine, estimator, links};
+use crate::{air, window};
 
 const WITH_RENO_AND_BBR: &str = "with each of reno and bbr";
 const OF_EACH: &str = "of each sender";

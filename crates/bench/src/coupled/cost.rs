@@ -10,7 +10,7 @@ use trace::BenchRow;
 
 use super::{chosen, sent_as_asked, went_over_all};
 use crate::declaration::Setup;
-use crate::plans;
+use crate::trial::plans;
 use crate::trial::{self, Doubts};
 
 /// Fewest runs of the program at which a measurement counts. There are usually some ten thousand.

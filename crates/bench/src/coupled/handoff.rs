@@ -34,7 +34,7 @@ use units::{Duration, Instant};
 
 use super::{CONTROL, OURS, read, sent_as_asked, sent_with, went_over_all};
 use crate::declaration::Setup;
-use crate::plans;
+use crate::trial::plans;
 use crate::trial::{self, Doubts, Observed, Trial};
 
 /// The controller whose figure is quoted, unless the user chooses another.

@@ -1,8 +1,10 @@
 //! `cc-…`: what share the coupled congestion controllers take beside others, how fast they respond, and what
 //! they cost.
 //!
-//! All but the last have uncoupled Reno as control in the same run. The last has an empty controller.
+//! All of `cc-…` but the cost have uncoupled Reno as control in the same run. The cost has an empty controller.
+//! [`cla_steps`] measures CLA's hand-off stage step by step, in virtual time.
 
+pub mod cla_steps;
 mod cost;
 mod disjoint;
 mod handoff;

@@ -7,7 +7,7 @@ use units::{Duration, Instant};
 
 use super::{CONTROL, OURS, chosen, figures, read, run_all};
 use crate::declaration::Setup;
-use crate::plans;
+use crate::trial::plans;
 use crate::trial::{Doubts, Observed};
 
 /// Time left out at the start of a run.

@@ -16,7 +16,7 @@ use super::lever::{self, Lever, Levered};
 use super::rows;
 use super::together::{Nth, Results, Sets};
 use crate::declaration::Setup;
-use crate::gap;
+use crate::trial::gap;
 use crate::trial::{self, Observed, Trial};
 
 /// Start of the measured connection.

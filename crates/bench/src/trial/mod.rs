@@ -4,6 +4,10 @@
 //! `tests`: the row states every doubt about its figures; `batch::tests`: a failed trial costs no other its
 //! result.
 
+pub mod beside;
+pub mod gap;
+pub mod plans;
+
 use anyhow::Context as _;
 use lab::world::{Advised, FlowDetail, PlayError, ReadBack};
 use linux::bpf::{RunTime, WindowKind};
@@ -409,7 +413,7 @@ fn observed(done: Done) -> Observed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plans;
+    use crate::trial::plans;
 
     fn failed() -> Failed {
         Failed {

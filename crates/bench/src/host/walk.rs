@@ -4,7 +4,7 @@ use scenario::Plan;
 use trace::{BenchRow, PolicyName, Run, tcp_best, versus_best};
 
 use crate::declaration::Setup;
-use crate::plans;
+use crate::trial::plans;
 use crate::trial::{self, Trial};
 
 /// Result of one seed.
@@ -18,7 +18,7 @@ struct Walk {
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let plan = plans::embedded(
         "building-walk",
-        include_str!("../../../scenarios/building-walk.toml"),
+        include_str!("../../../../scenarios/building-walk.toml"),
     )?;
     let seeds = (0..u64::from(setup.trials())).map(|index| setup.seed + index);
     let walks: Vec<Walk> = seeds.map(|seed| walk(&plan, seed)).collect::<Result<_, _>>()?;

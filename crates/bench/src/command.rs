@@ -132,7 +132,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         };
         let rows: Vec<BenchRow> = rows.map(|row| shortened(row, &setup)).collect();
         if !args.json {
-            exit::print(terminal::fitted(&table::text(&rows)).as_bytes())?;
+            exit::print(terminal::fitted(&table::text(&rows, terminal::columns())).as_bytes())?;
         }
         document.benches.extend(rows.into_iter().map(defined));
     }

@@ -59,7 +59,7 @@ fn run(setup: &Setup, subflows: usize, text: &str) -> anyhow::Result<Vec<BenchRo
 fn nanos_a_run(time: RunTime) -> anyhow::Result<f64> {
     anyhow::ensure!(
         time.runs >= LEAST_RUNS,
-        "the controller ran {} times in all; this run measured nothing, please report this",
+        "the controller ran {} times in all; this run has no result, please report this",
         time.runs
     );
     Ok(time.time.as_nanos() as f64 / time.runs as f64)

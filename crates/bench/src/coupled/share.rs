@@ -50,7 +50,10 @@ fn share(plan: &Plan, observed: &Observed) -> anyhow::Result<f64> {
     let (from, to) = (Instant::ZERO + WARM_UP, Instant::ZERO + plan.duration);
     let read = |flow| read::read_between(&observed.record, flow, from, to);
     match (read(OURS), read("rival")) {
-        (_, 0) => anyhow::bail!("seed {}: the TCP beside it moved nothing", observed.run.seed),
+        (_, 0) => anyhow::bail!(
+            "seed {}: the competing TCP connection transferred nothing",
+            observed.run.seed
+        ),
         (ours, rival) => Ok(ours as f64 / rival as f64),
     }
 }

@@ -48,7 +48,7 @@ fn furthest_apart(lab: &Run, sim: &Run) -> anyhow::Result<f64> {
         let theirs = theirs.filter(|flow| flow.bytes > 0);
         let theirs = theirs.with_context(|| {
             format!(
-                "virtual time moved nothing of flow `{}`; please report this",
+                "flow `{}` transferred nothing in virtual time; please report this",
                 ours.name
             )
         })?;

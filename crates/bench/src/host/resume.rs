@@ -24,8 +24,8 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
 }
 
 fn resumed_ms(observed: &Observed) -> anyhow::Result<f64> {
-    let mended = gap::last_change(&observed.record)?;
-    let waited = gap::until_new_byte(&observed.record, &mended.link, mended.at);
+    let restored = gap::last_change(&observed.record)?;
+    let waited = gap::until_new_byte(&observed.record, &restored.link, restored.at);
     let waited = waited.ok_or_else(|| {
         anyhow::anyhow!(
             "resume: seed {}: no new byte after the link was back",

@@ -38,6 +38,14 @@ pub struct Job {
 }
 
 impl Job {
+    /// The scenario with its seed.
+    fn seeded(&self) -> Plan {
+        Plan {
+            seed: self.seed,
+            ..Plan::clone(&self.plan)
+        }
+    }
+
     /// The parts of its recording's name, if it is the job with this index.
     fn called(&self, index: usize) -> Of<'_> {
         Of {
@@ -93,10 +101,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let done = sim::sweep(&numbered, cores, |&(index, job)| {
         (!stop.is_stopped()).then(|| {
             progress.begin(index, job);
-            let plan = Plan {
-                seed: job.seed,
-                ..Plan::clone(&job.plan)
-            };
+            let plan = job.seeded();
             let buffer = recordings.as_ref().map(|_| Buffer::default());
             let played = sim::play(&Play {
                 most,

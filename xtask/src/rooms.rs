@@ -31,8 +31,18 @@ pub const LEAN: &[LeanProgram] = &[LeanProgram {
     name: "slowhandd",
     // Papers are a part of `slowhand`.
     without: &[
-        "lab", "links", "sim", "scenario", "dash", "runs", "bench", "columns", "slowhand", "parquet*",
+        "lab",
+        "links",
+        "sim",
+        "scenario",
+        "dash",
+        "runs",
+        "bench",
+        "columns",
+        "slowhand",
+        "parquet*",
         "arrow*",
+        "indicatif",
     ],
     because: "it runs as root for weeks",
 }];
@@ -77,7 +87,13 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "trace",
         rooms: &["units", "policy"],
-        crates: &["annotate-snippets", "serde", "serde_json", "thiserror"],
+        crates: &[
+            "annotate-snippets",
+            "serde",
+            "serde_json",
+            "thiserror",
+            "unicode-width",
+        ],
         no_std: false,
         never: "how anything is decided: it only records, and all output is drawn from its records",
     },
@@ -113,7 +129,7 @@ pub const ROOMS: &[Room] = &[
     },
     Room {
         name: "dash",
-        rooms: &["units", "trace"],
+        rooms: &["units", "trace", "show"],
         crates: &["thiserror"],
         no_std: false,
         never: "linux, sim, policy: it draws recorded and live runs alike",
@@ -121,7 +137,7 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "show",
         rooms: &["trace"],
-        crates: &["anyhow", "serde", "serde_json", "terminal_size"],
+        crates: &["anyhow", "serde", "serde_json", "terminal_size", "unicode-width"],
         no_std: false,
         never: "what it prints: the daemon and all commands use it",
     },
@@ -144,7 +160,7 @@ pub const ROOMS: &[Room] = &[
         rooms: &[
             "units", "policy", "record", "trace", "scenario", "linux", "lab", "show",
         ],
-        crates: &["anyhow", "clap", "libc", "nix"],
+        crates: &["anyhow", "clap", "indicatif", "libc", "nix"],
         no_std: false,
         never: "what the runs are for: `play` and the benches use it",
     },

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use record::Replayed;
 use trace::Shown;
 
+use runs::progress::Progress;
 use show::exit::{self, Refused};
 use show::output::Output;
 
@@ -35,7 +36,9 @@ pub struct Args {
 /// Replays all of them.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut all_same = true;
-    for path in &args.files {
+    let progress = Progress::new("replay", args.files.len());
+    for (index, path) in args.files.iter().enumerate() {
+        progress.begin(index, Shown(path.display()));
         let bytes = read(path)?;
         let refused = |error| Refused::because(format!("{}: {error}", Shown(path.display())));
         let replayed = record::replay(&bytes).map_err(refused)?;
@@ -46,6 +49,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         all_same &= accepted || replayed.is_identical();
         exit::print_text(&format!("{}: {}", Shown(path.display()), verdict(&replayed)))?;
+        progress.end(index);
     }
     Ok(if all_same {
         ExitCode::SUCCESS

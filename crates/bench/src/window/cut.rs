@@ -11,8 +11,8 @@ use super::figures::{self, FIRST, against, mean_mbps, median, most, rounded, sin
 use super::rows::{self, Row};
 use super::together::Pairs;
 use crate::declaration::Setup;
-use crate::gap;
 use crate::trial::Observed;
+use crate::trial::gap;
 
 /// Three equal links with ordinary queues.
 pub fn equal(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {

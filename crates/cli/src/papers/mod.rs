@@ -13,9 +13,9 @@ use std::time::Instant as Wall;
 use trace::{PaperFigure, PapersDocument};
 
 use folder::{Figures, Folder};
+use runs::progress::{self, Progress};
 use show::exit::{self, Refused};
 use show::output::Output;
-use show::tell;
 use show::terminal;
 
 /// Repeat figures and tables of research papers, and check which of their claims hold.
@@ -50,12 +50,15 @@ struct Experiment {
     figures: Vec<PaperFigure>,
 }
 
+/// Gets the share of an experiment that is complete, from 0 to 1.
+type Report<'r> = &'r dyn Fn(f64);
+
 /// One folder of `papers/`, and the experiment for it.
 struct Paper {
     id: &'static str,
     published: &'static str,
     claims: &'static str,
-    run: fn(&Folder) -> anyhow::Result<Experiment>,
+    run: fn(&Folder, Report<'_>) -> anyhow::Result<Experiment>,
 }
 
 const PAPERS: [Paper; 2] = [
@@ -76,6 +79,9 @@ const PAPERS: [Paper; 2] = [
 /// Runs, judges, draws.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let chosen = chosen(&args.ids)?;
+    if args.json {
+        progress::lines_only();
+    }
     if let Some(directory) = &args.html {
         std::fs::create_dir_all(directory).map_err(|error| {
             let shown = directory.display();
@@ -122,12 +128,17 @@ fn chosen(ids: &[String]) -> anyhow::Result<Vec<&'static Paper>> {
 fn document(papers: &[&Paper]) -> anyhow::Result<PapersDocument> {
     let begun = Wall::now();
     let mut document = PapersDocument::default();
-    for paper in papers {
-        tell!("{} …", paper.id);
+    let progress = Progress::new("papers", papers.len());
+    for (index, paper) in papers.iter().enumerate() {
+        progress.begin(index, paper.id);
         let folder = Folder::read(paper.id, paper.published, paper.claims)?;
-        let experiment = (paper.run)(&folder)?;
+        let experiment = (paper.run)(&folder, &|share| progress.part(index, share))?;
         document.claims.extend(folder.judge(&experiment.measured)?);
         document.figures.extend(experiment.figures);
+        progress.end_with(
+            index,
+            format_args!("{}: paper {} of {}", paper.id, index + 1, papers.len()),
+        );
     }
     document.wall_s = begun.elapsed().as_secs_f64();
     Ok(document)

@@ -6,8 +6,8 @@ mod scenario_file;
 use anyhow::Context as _;
 use trace::{PaperFigure, PaperSeries};
 
-use super::Experiment;
 use super::folder::{Figures, Folder};
+use super::{Experiment, Report};
 use fluid::{Setting, share};
 use scenario_file::{Scenario, Variant};
 
@@ -17,13 +17,14 @@ const SCENARIO: &str = include_str!("../../../../papers/nsdi15-users/scenario.to
 type Curve = Vec<[f64; 2]>;
 
 /// Runs all of it.
-pub(super) fn run(folder: &Folder) -> anyhow::Result<Experiment> {
+pub(super) fn run(folder: &Folder, report: Report<'_>) -> anyhow::Result<Experiment> {
     let scenario = Scenario::read(SCENARIO)?;
-    let swept: Vec<Curve> = scenario
-        .cycles_ms
-        .iter()
-        .map(|&ms| curve(&scenario, |users| Setting::new(&scenario, users, ms)))
-        .collect::<Result<_, _>>()?;
+    let curves = (scenario.cycles_ms.len() + scenario.variants.len()) as f64;
+    let mut swept: Vec<Curve> = Vec::new();
+    for &ms in &scenario.cycles_ms {
+        swept.push(curve(&scenario, |users| Setting::new(&scenario, users, ms))?);
+        report(swept.len() as f64 / curves);
+    }
     let mean = mean(&swept);
     let mut measured: Figures = scenario
         .users
@@ -41,6 +42,8 @@ pub(super) fn run(folder: &Folder) -> anyhow::Result<Experiment> {
     for variant in &scenario.variants {
         let points = curve(&scenario, |users| varied(&scenario, variant, users))?;
         series.push(ours(variant.name.clone(), points));
+        // The mean is one of the series, and no curve of its own.
+        report((series.len() - 1) as f64 / curves);
     }
     series.push(PaperSeries {
         name: "published".to_owned(),

@@ -22,7 +22,7 @@ use trace::PolicyName;
 
 use files::Files;
 use recordings::Recordings;
-use runs::{interrupt, seed};
+use runs::{interrupt, progress, seed};
 use show::exit::{self, Refused};
 use show::tell;
 use world::Order;
@@ -150,6 +150,9 @@ enum World {
 
 /// Plays, shows, judges.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if args.wanted.json {
+        progress::lines_only();
+    }
     if args.world == World::Sim {
         return virtual_world::run(&args);
     }

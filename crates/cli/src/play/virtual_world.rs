@@ -1,6 +1,7 @@
 //! Scenarios in virtual time: one run, or every combination of values, seeds and policies on all cores.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use super::results::{Outputs, Results};
 use super::table::Swept;
 use super::{Args, report, selection, world};
 use runs::interrupt;
+use runs::progress::Progress;
 use runs::seed::MOST_RUNS;
 use show::exit::{self, Refused};
 use show::tell;
@@ -36,6 +38,14 @@ pub struct Job {
 }
 
 impl Job {
+    /// The scenario with its seed.
+    fn seeded(&self) -> Plan {
+        Plan {
+            seed: self.seed,
+            ..Plan::clone(&self.plan)
+        }
+    }
+
     /// The parts of its recording's name, if it is the job with this index.
     fn called(&self, index: usize) -> Of<'_> {
         Of {
@@ -44,6 +54,15 @@ impl Job {
             seed: self.seed,
             number: (!self.settings.is_empty()).then_some(index + 1),
         }
+    }
+}
+
+impl fmt::Display for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, seed {}", self.policy, self.seed)?;
+        self.settings
+            .iter()
+            .try_for_each(|setting| write!(f, ", {}", Shown(&setting.to_string())))
     }
 }
 
@@ -78,12 +97,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let numbered: Vec<(usize, &Job)> = jobs.iter().enumerate().collect();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let (most, flag) = (args.most.unwrap_or(Play::MOST), stop.flag());
+    let progress = Progress::new("runs", jobs.len());
     let done = sim::sweep(&numbered, cores, |&(index, job)| {
         (!stop.is_stopped()).then(|| {
-            let plan = Plan {
-                seed: job.seed,
-                ..Plan::clone(&job.plan)
-            };
+            progress.begin(index, job);
+            let plan = job.seeded();
             let buffer = recordings.as_ref().map(|_| Buffer::default());
             let played = sim::play(&Play {
                 most,
@@ -95,9 +113,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             if let (Some(recordings), Some(buffer)) = (&recordings, buffer) {
                 recordings.keep(job.called(index), Some(&buffer.take()));
             }
+            progress.end(index);
             played.map(|played| results.take(index, job, with_values(played, job)))
         })
     });
+    drop(progress);
     let done: Vec<Option<Played>> = std::iter::zip(&jobs, done)
         .map(|(job, played)| played.transpose().map_err(|error| refused(&job.plan, &error)))
         .collect::<Result<_, _>>()?;

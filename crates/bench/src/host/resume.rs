@@ -2,14 +2,14 @@
 
 use trace::BenchRow;
 
-use crate::beside::{self, Question};
 use crate::declaration::Setup;
 use crate::trial::Observed;
-use crate::{gap, plans};
+use crate::trial::beside::{self, Question};
+use crate::trial::{gap, plans};
 
 /// Runs the benchmark. The figure is the worst trial.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
-    let plan = plans::embedded("resume", include_str!("scenarios/resume.toml"))?;
+    let plan = plans::embedded("resume", include_str!("../scenarios/resume.toml"))?;
     let row = setup.only_row();
     let prepare = |_| plan.clone();
     let row = beside::measure(
@@ -24,8 +24,8 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
 }
 
 fn resumed_ms(observed: &Observed) -> anyhow::Result<f64> {
-    let mended = gap::last_change(&observed.record)?;
-    let waited = gap::until_new_byte(&observed.record, &mended.link, mended.at);
+    let restored = gap::last_change(&observed.record)?;
+    let waited = gap::until_new_byte(&observed.record, &restored.link, restored.at);
     let waited = waited.ok_or_else(|| {
         anyhow::anyhow!(
             "resume: seed {}: no new byte after the link was back",

@@ -75,7 +75,7 @@ impl Home {
         })??;
         anyhow::ensure!(
             set == value,
-            "the router of line {line} does not do as it is told"
+            "net.ipv4.ip_forward of the router of line {line} cannot be set"
         );
         Ok(())
     }
@@ -105,7 +105,8 @@ impl Home {
         };
         lines
             .map(|line| {
-                packets(line).with_context(|| format!("/proc/net/dev has a line that says nothing: {line}"))
+                packets(line)
+                    .with_context(|| format!("/proc/net/dev: cannot read the counters of this line: {line}"))
             })
             .sum()
     }

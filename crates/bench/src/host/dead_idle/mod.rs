@@ -14,6 +14,7 @@ mod watched;
 use crate::declaration::Setup;
 use anyhow::Context as _;
 use home::{Home, SERVER};
+use runs::progress::Progress;
 use show::exit::Refused;
 use show::tell;
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -42,7 +43,8 @@ pub fn dead(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let seeds: Vec<u64> = (0..u64::from(setup.trials()))
         .map(|trial| setup.seed + trial)
         .collect();
-    let next = Mutex::new(seeds.iter().copied());
+    let next = Mutex::new(seeds.iter().copied().enumerate());
+    let progress = Progress::new("dead-idle", seeds.len());
     let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..SIDE_BY_SIDE.min(seeds.len()) {
@@ -50,8 +52,10 @@ pub fn dead(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
                 loop {
                     // The lock is released before the trial runs.
                     let next = lock(&next).next();
-                    let Some(seed) = next else { return };
+                    let Some((index, seed)) = next else { return };
+                    progress.begin(index, format_args!("seed {seed}"));
                     let trial = trial(seed).with_context(|| format!("dead-idle: seed {seed}"));
+                    progress.end(index);
                     lock(&results).push(trial);
                 }
             });
@@ -103,7 +107,7 @@ fn trial(seed: u64) -> anyhow::Result<f64> {
     let watched = Watched::start(&home, seed.is_multiple_of(2), seed)?;
     let mut within = |time: Duration| rng.duration_up_to(time);
     std::thread::sleep(SETTLE + within(SETTLE));
-    connected(&home, ATTEMPT_EVERY).context("the server is not reached before anything is cut")?;
+    connected(&home, ATTEMPT_EVERY).context("the server is unreachable before any line is cut")?;
     let route = home.route()?;
     // Waits until nothing is left of that.
     std::thread::sleep(SETTLE);
@@ -113,7 +117,7 @@ fn trial(seed: u64) -> anyhow::Result<f64> {
     let moved = home.route()?;
     watched.stop()?;
     server.stop();
-    anyhow::ensure!(moved != route, "a connection came through a line that was cut");
+    anyhow::ensure!(moved != route, "a connection used a line that was cut");
     tell!("dead-idle: seed {seed}: {:.2} s", took.as_secs_f64());
     Ok(took.as_secs_f64())
 }

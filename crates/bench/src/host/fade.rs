@@ -2,14 +2,14 @@
 
 use trace::BenchRow;
 
-use crate::beside::{self, Question};
 use crate::declaration::Setup;
 use crate::trial::Observed;
-use crate::{gap, plans};
+use crate::trial::beside::{self, Question};
+use crate::trial::{gap, plans};
 
 /// Runs the benchmark. The figure is the worst trial: no stall if it is at most 100 ms.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
-    let plan = plans::embedded("fading", include_str!("../../../scenarios/fading.toml"))?;
+    let plan = plans::embedded("fading", include_str!("../../../../scenarios/fading.toml"))?;
     let row = setup.only_row();
     let prepare = |_| plan.clone();
     let row = beside::measure(

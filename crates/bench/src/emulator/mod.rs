@@ -1,14 +1,17 @@
 //! `emulator`, `emulator-late`, `emulator-cpu`: throughput, lateness and processor time of the lab's links.
 
+pub mod both_worlds;
+pub mod lab_tcp;
+
 use trace::{BenchRow, Better, PolicyName};
 
 use crate::declaration::Setup;
-use crate::plans;
+use crate::trial::plans;
 use crate::trial::{self, Observed, Trial};
 
 /// Runs the trials one after another: nothing else may use the processors.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
-    let plan = plans::embedded("emulator", include_str!("scenarios/emulator.toml"))?;
+    let plan = plans::embedded("emulator", include_str!("../scenarios/emulator.toml"))?;
     let trial = |seed| Trial {
         plan: plan.clone(),
         policy: PolicyName::Mptcp,

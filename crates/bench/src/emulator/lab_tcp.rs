@@ -9,7 +9,7 @@ use scenario::Plan;
 use trace::{BenchRow, Better, LinkMarks, PolicyName, Run, TheirsFrom};
 
 use crate::declaration::Setup;
-use crate::plans;
+use crate::trial::plans;
 use crate::trial::{self, Trial};
 
 /// Policies: `slowhand` is quoted, the stock kernel's MPTCP is its peer.
@@ -86,8 +86,8 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
 /// The download, and the datagrams that it is compared with.
 fn scenarios() -> anyhow::Result<(Plan, Plan)> {
     Ok((
-        plans::embedded("lab-tcp", include_str!("scenarios/lab-tcp.toml"))?,
-        plans::embedded("lab-udp", include_str!("scenarios/lab-udp.toml"))?,
+        plans::embedded("lab-tcp", include_str!("../scenarios/lab-tcp.toml"))?,
+        plans::embedded("lab-udp", include_str!("../scenarios/lab-udp.toml"))?,
     ))
 }
 
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_run_is_held_against_its_own_datagrams_and_its_marks_are_added_up() {
-        let plan = plans::embedded("lab-udp", include_str!("scenarios/lab-udp.toml")).unwrap();
+        let plan = plans::embedded("lab-udp", include_str!("../scenarios/lab-udp.toml")).unwrap();
         let plan = Plan {
             duration: units::Duration::from_secs(6),
             ..plan

@@ -28,7 +28,7 @@ pub fn last_change(record: &RunRecord) -> anyhow::Result<Applied> {
     };
     let found = record.events.iter().rev().find_map(applied);
     found.ok_or_else(|| {
-        anyhow::anyhow!("the fault was not applied, so that this trial measured nothing; please report this")
+        anyhow::anyhow!("the fault was not applied, so this trial has no result; please report this")
     })
 }
 
@@ -40,7 +40,7 @@ pub fn first_told(record: &RunRecord) -> anyhow::Result<Instant> {
         .iter()
         .find(|event| matches!(event.what, What::Fault { .. }));
     told.map(Event::at).ok_or_else(|| {
-        anyhow::anyhow!("no fault was made, so that this trial measured nothing; please report this")
+        anyhow::anyhow!("no fault was applied, so this trial has no result; please report this")
     })
 }
 

@@ -5,23 +5,23 @@ use scenario::Plan;
 use trace::BenchRow;
 use units::Duration;
 
-use crate::beside::{self, Question};
 use crate::declaration::Setup;
 use crate::trial::Observed;
-use crate::{gap, plans};
+use crate::trial::beside::{self, Question};
+use crate::trial::{gap, plans};
 
 /// Length of a run after its fault: the gap may begin up to 3 s after it.
 const AFTER_FAULT: Duration = Duration::from_secs(5);
 
 /// The busiest of three links drops everything.
 pub fn drop(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
-    let plan = plans::embedded("stall-drop", include_str!("scenarios/stall-drop.toml"))?;
+    let plan = plans::embedded("stall-drop", include_str!("../scenarios/stall-drop.toml"))?;
     Ok(vec![measure(setup, plan)?])
 }
 
 /// The only good link drops everything, and a backup remains.
 pub fn backup(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
-    let plan = plans::embedded("stall-backup", include_str!("scenarios/stall-backup.toml"))?;
+    let plan = plans::embedded("stall-backup", include_str!("../scenarios/stall-backup.toml"))?;
     Ok(vec![measure(setup, plan)?])
 }
 
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_trial_ends_five_seconds_after_its_fault_and_draws_it_as_before() {
-        let plan = plans::embedded("stall-drop", include_str!("scenarios/stall-drop.toml")).unwrap();
+        let plan = plans::embedded("stall-drop", include_str!("../scenarios/stall-drop.toml")).unwrap();
         for seed in 0..50 {
             let cut = ending_soon_after_its_fault(&plan, seed);
             let at = plan.timeline(seed)[0].at;

@@ -27,6 +27,7 @@ use lab::stop::Stop;
 use load::Counts;
 use round::{Host, Played, Round};
 use runs::interrupt;
+use runs::progress::Progress;
 use serde_json::{Value, json};
 use show::exit::Refused;
 use show::tell;
@@ -36,9 +37,8 @@ use trace::{BenchRow, Better};
 
 /// Configurations of the hosts, which play rounds side by side: most of a round is waiting.
 const CONFIGS: [&str; 6] = ["", "cc = \"olia\"\n", "", "", "", ""];
-/// Rounds between two lines of progress.
+/// Rounds between two lines of progress, where there is no bar.
 const TELL_EVERY: usize = 50;
-
 /// Counts the rounds that left anything behind.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     lab::prerequisites::check().map_err(Refused::because)?;
@@ -47,6 +47,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
         waiting: Mutex::new(rounds.clone().into_iter()),
         played: Mutex::default(),
         rounds: rounds.len(),
+        progress: Progress::new("up-down", rounds.len()),
         stop: interrupt::stop()?,
         counts: Arc::default(),
     };
@@ -83,6 +84,7 @@ struct Hall<'a> {
     waiting: Mutex<std::vec::IntoIter<Round>>,
     played: Mutex<Vec<(Round, Result<Played, String>)>>,
     rounds: usize,
+    progress: Progress,
     stop: &'a Stop,
     counts: Arc<Counts>,
 }
@@ -93,6 +95,7 @@ impl Hall<'_> {
     fn play(&self, config: &str, seed: u64) -> anyhow::Result<()> {
         let mut host = None;
         while let Some(round) = self.next() {
+            self.progress.begin(round.index(), round.number);
             let mut playing = match host.take() {
                 Some(host) => host,
                 None => Host::new(config, seed, &self.counts)?,
@@ -122,7 +125,10 @@ impl Hall<'_> {
         let mut all = self.played.lock().unwrap_or_else(PoisonError::into_inner);
         all.push((round, played));
         if all.len().is_multiple_of(TELL_EVERY) {
-            tell!("up-down: {} of {} rounds", all.len(), self.rounds);
+            let line = format_args!("up-down: {} of {} rounds", all.len(), self.rounds);
+            self.progress.end_with(round.index(), line);
+        } else {
+            self.progress.end(round.index());
         }
     }
 

@@ -38,6 +38,13 @@ pub struct Round {
     pub seed: u64,
 }
 
+impl Round {
+    /// Its number, from 0.
+    pub const fn index(self) -> usize {
+        self.number as usize - 1
+    }
+}
+
 /// State of a daemon when it is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {

@@ -74,7 +74,7 @@ impl Watched {
             thread
                 .join()
                 .map_err(|_| anyhow::anyhow!("the daemon panicked"))??;
-            anyhow::bail!("the daemon ended before it began");
+            anyhow::bail!("the daemon exited before the measurement began");
         };
         let watched = Self {
             inlet,

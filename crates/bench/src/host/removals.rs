@@ -6,7 +6,7 @@ use units::Duration;
 
 use crate::declaration::Setup;
 use crate::trial::{self, Trial};
-use crate::{gap, plans};
+use crate::trial::{gap, plans};
 
 /// Length of each run.
 const TEN_MINUTES: Duration = Duration::from_secs(600);
@@ -14,8 +14,11 @@ const TEN_MINUTES: Duration = Duration::from_secs(600);
 /// Measures an LTE trace with gaps, and applications that ask for little.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let plans = [
-        plans::embedded("lte-gaps", include_str!("../../../scenarios/lte-gaps.toml"))?,
-        plans::embedded("app-limited", include_str!("../../../scenarios/app-limited.toml"))?,
+        plans::embedded("lte-gaps", include_str!("../../../../scenarios/lte-gaps.toml"))?,
+        plans::embedded(
+            "app-limited",
+            include_str!("../../../../scenarios/app-limited.toml"),
+        )?,
     ];
     let trial = |plan: Plan| Trial {
         plan: Plan {

@@ -117,10 +117,7 @@ impl Site {
             }
             last = next;
         }
-        anyhow::bail!(
-            "a host on which nothing happens still changes after {} s",
-            PATIENCE.as_secs()
-        )
+        anyhow::bail!("the idle host still changes after {} s", PATIENCE.as_secs())
     }
 
     /// Whether slowhand has joined the other link to a connection. No other program does.

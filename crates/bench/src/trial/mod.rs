@@ -4,17 +4,22 @@
 //! `tests`: the row states every doubt about its figures; `batch::tests`: a failed trial costs no other its
 //! result.
 
+pub mod beside;
+pub mod gap;
+pub mod plans;
+
 use anyhow::Context as _;
 use lab::world::{Advised, FlowDetail, PlayError, ReadBack};
 use linux::bpf::{RunTime, WindowKind};
 use linux::daemon;
 use scenario::{Flow, Plan, Work};
 use serde_json::{Value, json};
-use trace::{BenchRow, LatenessUs, PolicyName, Run, RunRecord};
+use trace::{BenchRow, LatenessUs, PolicyName, Run, RunRecord, What};
 use units::Duration;
 
 use runs::batch::{self, Done, Job, Rules};
 use runs::interrupt;
+use runs::progress::Progress;
 use show::exit::Refused;
 use show::tell;
 
@@ -57,7 +62,7 @@ impl Observed {
     pub fn only_flow(&self) -> anyhow::Result<&FlowDetail> {
         let seed = self.run.seed;
         self.flows.first().with_context(|| {
-            format!("seed {seed}: the flow came to no end, so that this trial measured nothing; please report this")
+            format!("seed {seed}: the flow never ended, so this trial has no result; please report this")
         })
     }
 
@@ -66,14 +71,14 @@ impl Observed {
     pub fn ensure_sent_as_asked<'n>(&self, flows: impl IntoIterator<Item = &'n str>) -> anyhow::Result<()> {
         let (seed, controllers) = (self.run.seed, &self.controllers);
         if let Some(stranger) = controllers.strangers.first() {
-            anyhow::bail!("seed {seed}: {stranger}; this run measured nothing, please report this");
+            anyhow::bail!("seed {seed}: {stranger}; this run has no result, please report this");
         }
         let unread = flows
             .into_iter()
             .find(|name| !controllers.confirmed.contains_key(*name));
         if let Some(name) = unread {
             anyhow::bail!(
-                "seed {seed}: no socket that sends {name} could be read back; this run measured nothing, please report this"
+                "seed {seed}: no socket that sends {name} could be read back; this run has no result, please report this"
             );
         }
         Ok(())
@@ -188,10 +193,11 @@ fn bounded((trial, window): Bounded) -> Job {
 fn outcomes(jobs: &[Job], punctual: Duration) -> anyhow::Result<Vec<Result<Done, PlayError>>> {
     let stop = interrupt::stop()?;
     lab::prerequisites::check().map_err(Refused::because)?;
+    let progress = Progress::new("trials", jobs.len());
     let rules = Rules {
         punctual,
         stop,
-        watch: &|run, event| tell(jobs, run, event),
+        watch: &|run, event| follow(&progress, jobs, run, event),
     };
     batch::run_each(jobs, &rules)
 }
@@ -220,7 +226,7 @@ impl Doubts {
             .and_then(|seen| {
                 anyhow::ensure!(
                     seen.flows.len() == job.plan.flows.len(),
-                    "a flow came to no end, so that this trial measured nothing; please report this"
+                    "a flow never ended, so this trial has no result; please report this"
                 );
                 seen.ensure_sent_as_asked(lasting(job))?;
                 holds(&seen)?;
@@ -354,10 +360,11 @@ fn only(job: Job) -> anyhow::Result<Observed> {
 fn run(jobs: Vec<Job>, punctual: Duration) -> anyhow::Result<Vec<Observed>> {
     let stop = interrupt::stop()?;
     lab::prerequisites::check().map_err(Refused::because)?;
+    let progress = Progress::new("trials", jobs.len());
     let rules = Rules {
         punctual,
         stop,
-        watch: &|run, event| tell(&jobs, run, event),
+        watch: &|run, event| follow(&progress, &jobs, run, event),
     };
     let done = batch::run(&jobs, &rules)?.into_iter();
     done.map(|done| observed(done).intact()).collect()
@@ -376,18 +383,23 @@ fn job(trial: Trial) -> Job {
     }
 }
 
-/// Prints one line per trial on standard error.
-fn tell(jobs: &[Job], run: usize, event: &trace::Event) {
-    if matches!(event.what, trace::What::RunEnd { .. }) {
-        let job = &jobs[run];
-        tell!(
-            "{}: trial {} of {}, {}, seed {}",
-            job.plan.name,
-            run + 1,
-            jobs.len(),
-            job.policy,
-            job.seed
-        );
+/// Shows the progress of trials: a bar on a terminal, elsewhere one line for each.
+fn follow(progress: &Progress, jobs: &[Job], run: usize, event: &trace::Event) {
+    let Job {
+        plan, policy, seed, ..
+    } = &jobs[run];
+    let name = &plan.name;
+    match event.what {
+        What::RunStart(_) => progress.begin(run, format_args!("{name}, {policy}, seed {seed}")),
+        What::RunEnd { .. } => progress.end_with(
+            run,
+            format_args!(
+                "{name}: trial {} of {}, {policy}, seed {seed}",
+                run + 1,
+                jobs.len()
+            ),
+        ),
+        _ => progress.part(run, event.at().as_secs_f64() / plan.duration.as_secs_f64()),
     }
 }
 
@@ -409,7 +421,7 @@ fn observed(done: Done) -> Observed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plans;
+    use crate::trial::plans;
 
     fn failed() -> Failed {
         Failed {

@@ -4,12 +4,12 @@ use anyhow::Context as _;
 use trace::{BenchRow, Better, Flow, PolicyName, Run, TheirsFrom};
 
 use crate::declaration::Setup;
-use crate::plans;
+use crate::trial::plans;
 use crate::trial::{self, Observed, Trial};
 
 /// Goodput of datagrams over two access points in the lab, beside virtual time's with the same seed.
 pub fn udp(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
-    let plan = plans::embedded("lab-udp", include_str!("scenarios/lab-udp.toml"))?;
+    let plan = plans::embedded("lab-udp", include_str!("../scenarios/lab-udp.toml"))?;
     let (mut lab, mut sim, mut furthest) = (Vec::new(), Vec::new(), 0.0_f64);
     for trial in 0..setup.trials() {
         let seed = setup.seed + u64::from(trial);
@@ -48,7 +48,7 @@ fn furthest_apart(lab: &Run, sim: &Run) -> anyhow::Result<f64> {
         let theirs = theirs.filter(|flow| flow.bytes > 0);
         let theirs = theirs.with_context(|| {
             format!(
-                "virtual time moved nothing of flow `{}`; please report this",
+                "flow `{}` transferred nothing in virtual time; please report this",
                 ours.name
             )
         })?;
@@ -61,7 +61,7 @@ fn furthest_apart(lab: &Run, sim: &Run) -> anyhow::Result<f64> {
 /// Lateness of packets while more than 100 Mb/s are on the air and every frame appears on a monitor interface
 /// with a listener.
 pub fn late(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
-    let plan = plans::embedded("lab-late", include_str!("scenarios/lab-late.toml"))?;
+    let plan = plans::embedded("lab-late", include_str!("../scenarios/lab-late.toml"))?;
     let seeds = (0..u64::from(setup.trials())).map(|index| setup.seed + index);
     let trial = |seed| Trial {
         plan: plan.clone(),
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn the_flow_that_is_furthest_off_counts() {
-        let plan = plans::embedded("lab-udp", include_str!("scenarios/lab-udp.toml")).unwrap();
+        let plan = plans::embedded("lab-udp", include_str!("../scenarios/lab-udp.toml")).unwrap();
         let plan = scenario::Plan {
             duration: units::Duration::from_secs(6),
             ..plan

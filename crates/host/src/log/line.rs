@@ -1,7 +1,7 @@
 //! The lines of the log: a level, the link and the connection, and what happened.
 //!
-//! `info: wlan0: connection 0000002a: demote: slower than needed`. The fields `link`, `conn`, `verb` and `why`
-//! of an event have their place in the sentence. Other fields follow as `name=value`.
+//! `info: wlan0: connection 0000002a: demote: slower than needed`. The fields `link`, `conn`, `verb` and
+//! `why` of an event have their place in the sentence. Other fields follow as `name=value`.
 //!
 //! # Sources
 //! - sd-daemon(3): `SD_INFO`, `SD_WARNING`, `SD_ERR`; systemd.exec(5): `JOURNAL_STREAM`.

@@ -50,7 +50,7 @@ fn a_connection_over_plain_tcp_is_bounded_where_the_configuration_asks_for_it() 
     let (code, text) = words(&host.ask("status", &[]));
     assert!(code == Some(0) && text.contains("\nFELL BACK"), "{text}");
     let (_, text) = words(&host.ask("why", &[]));
-    let sentence = "to 10.255.0.1:5001: it fell back to plain TCP: the server or a middlebox does not support MPTCP; its server may have 65.5 kB in flight, because the configuration asks";
+    let sentence = "to 10.255.0.1:5001: it fell back to plain TCP: the server or a middlebox does not support MPTCP; its server may have 65.5 kB in flight, as configured";
     assert!(text.contains(sentence), "{text}");
     let (code, text) = words(&host.ask("down", &[]));
     assert_eq!(code, Some(0), "{text}");

@@ -81,7 +81,7 @@ fn work(args: &Args) -> anyhow::Result<ExitCode> {
         links,
         epoch_ns: daemon::monotonic_ns(),
         inlet,
-        sender: cc.and_then(|name| sender(name)),
+        sender: cc.and_then(sender),
         reports,
         associate: Box::new(|_| {}),
         observe: Box::new(move |_, observation| chronicle.log(&observation)),

@@ -50,7 +50,7 @@ fn a_fallback_connection_gets_a_window_limit_if_configured() {
     let (code, text) = words(&host.ask("status", &[]));
     assert!(code == Some(0) && text.contains("\nFELL BACK"), "{text}");
     let (_, text) = words(&host.ask("why", &[]));
-    let sentence = "to 10.255.0.1:5001: it fell back to plain TCP: the server or something on the way does not speak MPTCP; its server may have 65.5 kB in flight, because the configuration asks";
+    let sentence = "to 10.255.0.1:5001: it fell back to plain TCP: the server or a middlebox does not support MPTCP; its server may have 65.5 kB in flight, as configured";
     assert!(text.contains(sentence), "{text}");
     let (code, text) = words(&host.ask("down", &[]));
     assert_eq!(code, Some(0), "{text}");
@@ -80,7 +80,7 @@ fn the_reason_why_a_fallback_has_no_window_limit_is_shown() {
     assert!(host.json("status")["fallbacks"][0]["window_bytes"].is_null());
     let (_, text) = words(&host.ask("status", &[]));
     assert!(
-        text.contains("its server is not held to 65.5 kB in flight"),
+        text.contains("its server is not limited to the configured 65.5 kB in flight"),
         "{text}"
     );
     let (code, text) = words(&host.ask("down", &[]));
@@ -106,9 +106,9 @@ fn without_window_limits_new_connections_get_a_small_buffer_until_down() {
     assert!(most(buffer()) < most(before.clone()), "{} of {before}", buffer());
     let (code, text) = words(&host.ask("why", &[]));
     for sentence in [
-        "windows of running connections are not bounded: this kernel has no BTF",
-        "instead, connections that begin from now on get a receive buffer of",
-        "what waits unsent is not bounded: this kernel has no BTF",
+        "windows of running connections are not limited: this kernel has no BTF",
+        "instead, new connections get a receive buffer of",
+        "unsent bytes are not limited: this kernel has no BTF",
     ] {
         assert!(code == Some(0) && text.contains(sentence), "{text}");
     }
@@ -260,7 +260,7 @@ fn a_wrong_configuration_changes_nothing() {
     let (code, text) = words(&host.ask("up", &["--config", config.to_str().unwrap()]));
     assert_eq!(code, Some(2), "{text}");
     assert!(
-        text.contains("slowhand.toml:4:8: unknown kind of link `cabel`; valid: wifi, cell, cable"),
+        text.contains("slowhand.toml:4:8: `kind` is \"cabel\"\n") && text.contains("did you mean \"cable\"?"),
         "{text}"
     );
     assert_eq!(host.state(), before);

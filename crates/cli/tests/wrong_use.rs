@@ -8,9 +8,14 @@ const SHARED_AIR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/s
 
 #[test]
 fn wrong_arguments_are_refused() {
-    let table: [(&[&str], &str); 13] = [
+    let table: [(&[&str], &str); 15] = [
         (&["demo", "--seed", "one"], "invalid digit"),
         (&["fly"], "unrecognized subcommand 'fly'"),
+        (
+            &["status", "--log", "inof"],
+            "`inof` is no level; did you mean `info`?",
+        ),
+        (&["--log", "info", "-v", "status"], "cannot be used with"),
         (&["bench", "stall"], "unknown benchmark `stall`; valid: "),
         (&["bench", "links", "--trials", "0"], "0 is not in 1..=1000"),
         (

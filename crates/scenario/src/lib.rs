@@ -28,9 +28,10 @@ mod section;
 mod setting;
 mod source;
 mod spot;
-mod suggest;
 mod synthetic;
 mod timeline;
+
+use trace::suggest;
 
 pub use judge::{Outcome, Verdict, judge};
 pub use load::{LoadError, ScenarioFile, load, parse};

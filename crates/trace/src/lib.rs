@@ -15,6 +15,7 @@
 //! - `recorder`: writing and reading trace files (JSON Lines).
 //! - `shown`: text from outside, made safe for a terminal.
 //! - `spot`: a place in a file, and a message about it.
+//! - `suggest`: "did you mean", for a word in a file.
 
 mod bench;
 mod best;
@@ -31,6 +32,7 @@ mod run;
 mod shown;
 mod spot;
 mod stall;
+pub mod suggest;
 mod view;
 mod words;
 mod wrapped;

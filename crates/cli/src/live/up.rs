@@ -2,6 +2,7 @@
 //!
 //! The process stays the same one, so that signals, the service manager and the exit code are the daemon's.
 
+use host::log::{Options, VARIABLE};
 use show::exit::Refused;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
@@ -13,12 +14,16 @@ const NAME: &str = "slowhandd";
 const INSTALLED: [&str; 2] = ["/usr/libexec/slowhandd", "/usr/bin/slowhandd"];
 
 /// Becomes the daemon. It takes the arguments of `up`, which have been checked.
-pub fn run() -> anyhow::Result<ExitCode> {
+pub fn run(log: &Options) -> anyhow::Result<ExitCode> {
     let own = std::env::current_exe();
     let beside = own.ok().and_then(|own| Some(own.parent()?.join(NAME)));
     let places = Vec::from_iter(beside.into_iter().chain(INSTALLED.map(PathBuf::from)));
     let daemon = first_file(&places)?;
-    let error = Command::new(daemon).args(arguments(std::env::args_os())).exec();
+    tracing::debug!("starting {}", daemon.display());
+    let mut command = Command::new(daemon);
+    // Options of the log may come before the verb, too.
+    command.envs(log.filter().map(|filter| (VARIABLE, filter.to_string())));
+    let error = command.args(arguments(std::env::args_os())).exec();
     let daemon = daemon.display();
     Err(Refused::because(format!(
         "{daemon}: cannot start the daemon ({error}); check that you may execute this file"

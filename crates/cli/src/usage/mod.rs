@@ -5,7 +5,7 @@ pub mod man;
 
 use clap::{Parser, Subcommand};
 
-use host::up;
+use host::{log, up};
 
 use crate::{cc, demo, live, papers, play, replay};
 
@@ -26,6 +26,10 @@ pub struct Usage {
     /// Command to run.
     #[command(subcommand)]
     pub verb: Verb,
+
+    /// What it logs.
+    #[command(flatten)]
+    pub log: log::Options,
 }
 
 /// What can be done.

@@ -73,7 +73,7 @@ impl Home {
         });
     }
 
-    fn mend(&self) {
+    fn repair(&self) {
         self.net.in_server(|| nft("flush chain inet far in"));
     }
 
@@ -191,7 +191,7 @@ fn new_connections_find_a_way_past_an_uplink_that_died_with_nothing_open() {
     );
     home.net.until_new_connections_leave_by(1);
     // Probed again without any connection, and put back in use.
-    home.mend();
+    home.repair();
     daemon.until("it answers again", |seen| verbs(seen, Verb::Clear).len() == 1);
 }
 

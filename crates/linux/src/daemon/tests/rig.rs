@@ -195,7 +195,7 @@ impl Manual {
     pub(super) fn until(&mut self, what: &str, mut done: impl FnMut(&Daemon, &Seen) -> bool) {
         let mut until = Patience::of(PATIENCE);
         while !done(&self.daemon, &self.seen.lock().unwrap()) {
-            assert!(until.lasts(), "waited in vain until {what}; {:?}", self.facts());
+            assert!(until.lasts(), "waited too long until {what}; {:?}", self.facts());
             self.daemon.turn(Some(Duration::from_millis(10))).unwrap();
         }
     }
@@ -473,7 +473,7 @@ impl Running {
                 .into_iter()
                 .filter(|input| !is_number(input))
                 .collect();
-            assert!(until.lasts(), "waited in vain until {what}; {facts:?}");
+            assert!(until.lasts(), "waited too long until {what}; {facts:?}");
             std::thread::sleep(Duration::from_millis(5));
         }
     }

@@ -200,7 +200,7 @@ fn after_a_link_has_died_among_listed_subflows_every_download_continues() {
         lose_the_second(&net, &mut daemon);
         let read = || downloads.iter().map(Download::read);
         let before = Vec::from_iter(read());
-        daemon.until("every download goes on", |_, _| {
+        daemon.until("every download continues", |_, _| {
             read().zip(&before).all(|(now, before)| now > *before)
         });
         assert_that_the_first_was_kept(&net, &daemon);

@@ -2,7 +2,7 @@
 
 /// The known word that `word` most likely stands for. Either the same word without its unit, or one within
 /// one edit and a quarter of its length (insert, delete, replace, swap neighbours).
-pub(crate) fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
+pub fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
     let allowed = 1 + word.chars().count() / 4;
     let cost = |candidate: &str| match candidate.strip_prefix(word) {
         Some(rest) if rest.starts_with('_') && !word.is_empty() => 1,
@@ -17,7 +17,7 @@ pub(crate) fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) 
 }
 
 /// A list for people: `"a", "b" or "c"`.
-pub(crate) fn one_of<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
+pub fn one_of<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
     let quoted: Vec<String> = words.into_iter().map(|word| format!("\"{word}\"")).collect();
     match quoted.split_last() {
         None => "nothing".to_owned(),

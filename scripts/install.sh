@@ -95,9 +95,16 @@ take_away() {
     done
 }
 
+# The service manager of this host learns of the unit.
+reload() {
+    if [ -z "$DESTDIR" ] && [ -d /run/systemd/system ]; then
+        systemctl daemon-reload
+    fi
+}
+
 case ${1:-} in
-install) lay_out && put ;;
-uninstall) lay_out && take_away ;;
+install) lay_out && put && reload ;;
+uninstall) lay_out && take_away && reload ;;
 *)
     say "usage: scripts/install.sh install|uninstall"
     exit 2

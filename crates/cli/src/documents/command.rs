@@ -13,7 +13,19 @@ use crate::usage::{Usage, Verb};
 /// Programs of others that documents may tell a reader to run. `scripts/setup.sh` or the reader installs
 /// them.
 const OTHERS: [&str; 14] = [
-    "git", "cd", "man", "curl", "mptcpize", "ip", "sysctl", "ss", "clang", "bpftool", "openssl", "install", "apt",
+    "git",
+    "cd",
+    "man",
+    "curl",
+    "mptcpize",
+    "ip",
+    "sysctl",
+    "ss",
+    "clang",
+    "bpftool",
+    "openssl",
+    "install",
+    "apt",
     "systemctl",
 ];
 

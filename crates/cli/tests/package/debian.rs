@@ -79,6 +79,7 @@ for device in null zero full random urandom tty; do
     touch $2/root/dev/$device
     mount --bind /dev/$device $2/root/dev/$device
 done
+ln -s pts/ptmx $2/root/dev/ptmx
 for target in sysinit sockets local-fs; do
     mount --bind $2/nothing $2/root/usr/lib/systemd/system/$target.target.wants
 done

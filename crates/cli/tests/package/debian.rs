@@ -67,25 +67,26 @@ pub(crate) enum First {
     Systemd,
 }
 
-/// Mounts the root `$1` with the layer in `$2`, changes to it, says so, and becomes what the other words name.
+/// Mounts the root `$1` with the layer in `$2`, changes to it, says so, and becomes what the other words
+/// name.
 const BOOT: &str = "set -e
-mkdir $2/upper $2/work $2/root $2/nothing
-mount -t overlay overlay -o lowerdir=$1,upperdir=$2/upper,workdir=$2/work $2/root
-mount -t proc proc $2/root/proc
-mount -t sysfs -o ro sysfs $2/root/sys
-mount -t cgroup2 cgroup2 $2/root/sys/fs/cgroup
-mount -t tmpfs -o mode=755 tmpfs $2/root/dev
+system=$2/system
+mkdir $2/upper $2/work $system $2/nothing
+mount -t overlay overlay -o lowerdir=$1,upperdir=$2/upper,workdir=$2/work $system
+mount -t proc proc $system/proc
+mount -t sysfs -o ro sysfs $system/sys
+mount -t cgroup2 cgroup2 $system/sys/fs/cgroup
+mount -t tmpfs -o mode=755 tmpfs $system/dev
 for device in null zero full random urandom tty; do
-    touch $2/root/dev/$device
-    mount --bind /dev/$device $2/root/dev/$device
+    touch $system/dev/$device
+    mount --bind /dev/$device $system/dev/$device
 done
-ln -s pts/ptmx $2/root/dev/ptmx
+ln -s pts/ptmx $system/dev/ptmx
 for target in sysinit sockets local-fs; do
-    mount --bind $2/nothing $2/root/usr/lib/systemd/system/$target.target.wants
+    mount --bind $2/nothing $system/usr/lib/systemd/system/$target.target.wants
 done
-root=$2/root
 shift 2
-exec chroot $root env -i container=test sh -c 'echo ready; exec \"$@\" >/dev/null 2>&1' sh \"$@\"";
+exec chroot $system env -i container=test sh -c 'echo ready; exec \"$@\" >/dev/null 2>&1' sh \"$@\"";
 
 impl Debian {
     /// Starts it in the client's network. `None` where there is no root.
@@ -96,6 +97,8 @@ impl Debian {
         };
         let cgroup = Cgroup::new(&host.root);
         let mut command = cgroup.command();
+        // The system ends with the test, however that ends.
+        command.args(["setpriv", "--pdeathsig", "KILL"]);
         command.args(["unshare", "--mount", "--propagation", "private"]);
         command.args(["--pid", "--fork", "--kill-child", "--cgroup", "--uts", "--ipc"]);
         command.args(["sh", "-c", BOOT, "sh"]).arg(&lower).arg(&host.root);
@@ -158,9 +161,9 @@ impl Debian {
 
     /// Installs a package, or upgrades to it.
     pub(crate) fn install(&self, package: &Path) -> String {
-        let copy = self.path("/tmp/slowhand.deb");
+        let copy = self.path("/var/cache/slowhand.deb");
         std::fs::copy(package, &copy).unwrap();
-        let told = self.run(&["dpkg", "--install", "/tmp/slowhand.deb"]);
+        let told = self.run(&["dpkg", "--install", "/var/cache/slowhand.deb"]);
         std::fs::remove_file(copy).unwrap();
         told
     }
@@ -248,8 +251,8 @@ impl Cgroup {
     }
 }
 
-/// Whether a path of the layer is what is below it: its kind, owner, mode and content. A file that was removed
-/// is a device there.
+/// Whether a path of the layer is what is below it: its kind, owner, mode and content. A file that was
+/// removed is a device there.
 fn same(above: &Path, below: &Path) -> bool {
     let (Ok(new), Ok(old)) = (above.symlink_metadata(), below.symlink_metadata()) else {
         return false;

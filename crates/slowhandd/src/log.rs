@@ -148,7 +148,8 @@ impl Chronicle {
             [] => "all links".to_owned(),
             subject => subject.join(": "),
         };
-        format!("{subject}: {}: {}", note.verb.id(), note.why)
+        let why = note.reason.sentence(&self.links);
+        format!("{subject}: {}: {why}", note.verb.id())
     }
 
     /// The link that new connections of one family use.
@@ -225,6 +226,7 @@ fn connection(conn: ConnId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use policy::reason::Choice;
     use policy::{LinkKind, LinkSpec, Role};
 
     const CONN: ConnId = ConnId(0x2a);
@@ -264,28 +266,27 @@ mod tests {
     fn a_decision_is_told_with_the_names_of_what_it_is_about() {
         let mut chronicle = chronicle();
         let mut said = |link, conn, verb| {
-            let why = "because".to_owned();
+            let better = LinkId(0);
             let note = Action::Note(Note {
                 link,
                 conn,
                 verb,
-                why,
+                reason: Choice::WorseOnChannel { better }.into(),
             });
             chronicle.line(&Observation::Done(&note))
         };
-        assert_eq!(
-            said(Some(LinkId(9)), None, Verb::Use),
-            info("wlan7: use: because")
-        );
+        let because = "desk is better, and both would share the airtime of one channel";
+        let line = |subject: &str| info(&format!("{subject}: {because}"));
+        assert_eq!(said(Some(LinkId(9)), None, Verb::Use), line("wlan7: use"));
         assert_eq!(
             said(Some(LinkId(0)), Some(CONN), Verb::Demote),
-            info("desk: connection 0000002a: demote: because")
+            line("desk: connection 0000002a: demote")
         );
         assert_eq!(
             said(None, Some(CONN), Verb::Window),
-            info("connection 0000002a: window: because")
+            line("connection 0000002a: window")
         );
-        assert_eq!(said(None, None, Verb::Refuse), info("all links: refuse: because"));
+        assert_eq!(said(None, None, Verb::Refuse), line("all links: refuse"));
         assert_eq!(said(Some(LinkId(9)), None, Verb::Suspect), None);
     }
 

@@ -33,20 +33,20 @@ use units::{Duration, Instant};
 /// What this connection wants while its traffic is low: one link in use, the others as backups.
 pub(crate) fn on_quickest(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) -> Option<Vec<Want>> {
     let conn = state.conns.get(&id)?;
-    let mut thin = conn.thin;
+    let mut traffic = conn.traffic;
     let held = conn.sample.held;
     let moved = conn.sample.bytes_received + conn.sample.bytes_acked + held;
-    let chosen = thin.look(now, moved, held).then(|| {
+    let chosen = traffic.look(now, moved, held).then(|| {
         let delays: Vec<(LinkId, Duration)> = conn
             .subflows
             .iter()
             .filter(|subflow| subflow.draining.is_none() && is_active(wants, subflow.link))
             .filter_map(|subflow| Some((subflow.link, state.paths.get(&subflow.link)?.delay())))
             .collect();
-        thin.choose(&delays)
+        traffic.choose(&delays)
     });
-    let before = conn.thin.over;
-    state.conns.get_mut(&id)?.thin = thin;
+    let before = conn.traffic.over;
+    state.conns.get_mut(&id)?.traffic = traffic;
     let over = chosen.flatten()?;
     let latency = state.paths.get(&over).map(Path::delay);
     if let Some(latency) = latency.filter(|_| before != Some(over)) {
@@ -85,7 +85,7 @@ fn verb(link: LinkId, over: LinkId) -> Verb {
 pub(crate) fn role(state: &State, link: LinkId) -> Option<(Verb, Choice)> {
     let mut over = None;
     for conn in state.conns.values().filter(|conn| conn.has(link)) {
-        let chosen = conn.thin.over?;
+        let chosen = conn.traffic.over?;
         if over != Some(link) {
             over = Some(chosen);
         }

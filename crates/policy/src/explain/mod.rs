@@ -15,7 +15,7 @@
 //!    has no carrier.
 //!
 //! # Checked by
-//! `tests`: the exact sentence of every reason. `tests/engine_explains.rs`: every word is used and
+//! `tests`: the exact sentence of every reason and state. `tests/engine_explains.rs`: every word is used and
 //! documented; `tests/engine_air.rs`, `tests/engine_cost.rs`: the numbers behind them.
 
 mod sentence;

@@ -1,5 +1,7 @@
 //! The exact sentence of every reason, as users read it.
 
+mod states;
+
 use crate::io::radios::{Occupant, Refused as NoCycle};
 use crate::io::reason::*;
 use crate::io::{FlowId, JoinFailure, LinkId, RadioId, Role, Trust};

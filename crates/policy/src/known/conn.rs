@@ -10,7 +10,7 @@ use crate::io::reason::Queue;
 use crate::io::{ConnSample, JoinFailure, LinkId, SubflowId, SubflowSample};
 use crate::known::path::Path;
 use crate::known::renewals::Renewals;
-use crate::known::traffic::Thin;
+use crate::known::traffic::Traffic;
 use crate::slow::Slow;
 use crate::window::Window;
 use alloc::vec::Vec;
@@ -47,7 +47,7 @@ pub(crate) struct Conn {
     /// The reason for the cap on unsent bytes, while there is one.
     pub(crate) unsent_reason: Option<Queue>,
     pub(crate) slow: Slow,
-    pub(crate) thin: Thin,
+    pub(crate) traffic: Traffic,
     pub(crate) renewals: Renewals,
     /// When data last arrived in order.
     pub(crate) advanced: Instant,
@@ -137,7 +137,7 @@ impl Conn {
             window_reason: None,
             unsent_reason: None,
             slow: Slow::default(),
-            thin: Thin::default(),
+            traffic: Traffic::default(),
             renewals: Renewals::default(),
             advanced: Instant::ZERO,
         }

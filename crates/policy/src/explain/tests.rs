@@ -40,6 +40,10 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
+const fn share(of: u64, whole: u64) -> Ratio {
+    Ratio::from_fraction(of, whole)
+}
+
 const LAN: LinkId = LinkId(0);
 const UNKNOWN: LinkId = LinkId(9);
 const WEAK: Dbm = Dbm::from_dbm(-81);
@@ -193,7 +197,7 @@ fn baselines() -> Vec<Row> {
 }
 
 fn steering() -> Vec<Row> {
-    let (rate, busy) = (Ratio::from_ppm(20_000), Ratio::from_ppm(450_000));
+    let (rate, busy) = (share(1, 64), share(1, 2));
     let (packet_time, best) = (FULL, BEST);
     let [with, before, without] = [20, 21, 18].map(mbps);
     let steer = |steer, sentence| row(Choice::Steer(steer), sentence);
@@ -215,7 +219,7 @@ fn steering() -> Vec<Row> {
         ),
         steer(
             Steer::IdleAir { busy },
-            "the channel is busy only 45.00 % of the time",
+            "the channel is busy only 50.00 % of the time",
         ),
         steer(
             Steer::NoGain { before, with },
@@ -232,15 +236,15 @@ fn steering() -> Vec<Row> {
         steer(
             Steer::Marked {
                 rate,
-                target: Ratio::from_ppm(40_000),
+                target: share(1, 32),
                 packet_time,
                 best,
             },
-            "2.00 % of its packets are marked, towards 4.00 %: a packet takes 3.00 ms of airtime, and 0.50 ms at the best",
+            "1.56 % of its packets are marked, towards 3.12 %: a packet takes 3.00 ms of airtime, and 0.50 ms at the best",
         ),
         steer(
             Steer::Held { rate, busy },
-            "2.00 % of its packets are marked, so that it uses only idle airtime; the channel is busy 45.00 % of the time",
+            "1.56 % of its packets are marked, so that it uses only idle airtime; the channel is busy 50.00 % of the time",
         ),
         steer(
             Steer::OnlyOne { chosen: best },
@@ -382,7 +386,7 @@ fn queues() -> Vec<Row> {
         )
     };
     let marked = |target, sent, sentence| {
-        let (queue, rate) = (ms(83), Ratio::from_ppm(2_100));
+        let (queue, rate) = (ms(83), share(1, 512));
         row(
             Queue::Marked {
                 queue,
@@ -447,12 +451,12 @@ fn queues() -> Vec<Row> {
         marked(
             Some(ms(45)),
             false,
-            "83 ms of queueing delay, 45 ms allowed: 0.21 % of arriving packets are marked",
+            "83 ms of queueing delay, 45 ms allowed: 0.19 % of arriving packets are marked",
         ),
         marked(
             None,
             true,
-            "83 ms of queueing delay by a slow start: 0.21 % of sent packets are marked",
+            "83 ms of queueing delay by a slow start: 0.19 % of sent packets are marked",
         ),
     ])
 }
@@ -468,7 +472,7 @@ fn radios() -> Vec<Row> {
         row(
             Trend::Falling {
                 mobility_ppm: -120_000,
-                quality: Ratio::from_ppm(500_000),
+                quality: share(1, 2),
                 handoff_in: ms(900),
             },
             "its signal is falling (mobility index -0.12, quality 50.00 %): a hand-off is due in 900 ms",

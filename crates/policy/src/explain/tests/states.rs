@@ -125,11 +125,11 @@ fn every_measurement_is_this_sentence() {
         rate: Bitrate::from_mbps(54),
         packet_time: None,
         limit,
-        taken: Some(Ratio::from_ppm(450_000)),
+        taken: Some(Ratio::from_fraction(1, 4)),
         room: Bitrate::from_mbps(12),
     };
     let known = |frames| Estimate::Known {
-        delivered: Ratio::from_ppm(950_000),
+        delivered: Ratio::from_fraction(3, 4),
         frames,
     };
     let unattributable = Estimate::Unattributable {
@@ -141,15 +141,15 @@ fn every_measurement_is_this_sentence() {
         packet_time: Some(Duration::from_micros(310)),
         ..view(Estimate::Silent, None)
     };
-    let rest = "45.00 % of the airtime is taken, and 12.0 Mb/s more would fit";
+    let rest = "25.00 % of the airtime is taken, and 12.0 Mb/s more would fit";
     let expected = [
         (
             view(known(1_000), None),
-            "95.00 % of 1000 frames got through at the first attempt at 54.0 Mb/s",
+            "75.00 % of 1000 frames got through at the first attempt at 54.0 Mb/s",
         ),
         (
             view(known(2), None),
-            "95.00 % of 2 frames got through at the first attempt at 54.0 Mb/s (too few to decide)",
+            "75.00 % of 2 frames got through at the first attempt at 54.0 Mb/s (too few to decide)",
         ),
         (
             view(unattributable, None),

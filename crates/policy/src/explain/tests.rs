@@ -370,8 +370,7 @@ fn subflows() -> Vec<Row> {
     ])
 }
 
-fn queues() -> Vec<Row> {
-    let (limit, unsent) = (Bytes::from_kib(64), Bytes::new(1_200_000));
+fn windows() -> Vec<Row> {
     let window = |window, loses, ms, sentence| {
         let (rate, rtt) = (mbps(90), Duration::from_millis(ms));
         let window = Bytes::new(window);
@@ -381,18 +380,6 @@ fn queues() -> Vec<Row> {
                 loses,
                 rate,
                 rtt,
-            },
-            sentence,
-        )
-    };
-    let marked = |target, sent, sentence| {
-        let (queue, rate) = (ms(83), share(1, 512));
-        row(
-            Queue::Marked {
-                queue,
-                target,
-                rate,
-                sent,
             },
             sentence,
         )
@@ -417,6 +404,24 @@ fn queues() -> Vec<Row> {
             "98.3 kB, the minimum (90.0 Mb/s, RTT under 1 ms)",
         ),
         window(98_304, false, 2, "98.3 kB, the minimum (90.0 Mb/s, RTT 2 ms)"),
+    ])
+}
+
+fn queues() -> Vec<Row> {
+    let (limit, unsent) = (Bytes::from_kib(64), Bytes::new(1_200_000));
+    let marked = |target, sent, sentence| {
+        let (queue, rate) = (ms(83), share(1, 512));
+        row(
+            Queue::Marked {
+                queue,
+                target,
+                rate,
+                sent,
+            },
+            sentence,
+        )
+    };
+    Vec::from([
         row(
             Queue::Narrowed {
                 window: Bytes::new(98_304),
@@ -544,6 +549,7 @@ fn rows() -> Vec<Row> {
         evidence(),
         access(),
         subflows(),
+        windows(),
         queues(),
         radios(),
         flows(),

@@ -70,7 +70,7 @@ impl Chronicle {
             (link, _) => link.map(|link| self.link(link)),
         };
         let (link, conn) = (link.map(display), note.conn.map(|conn| display(Conn(conn))));
-        let (verb, why) = (note.verb.id(), &note.why);
+        let (verb, why) = (note.verb.id(), note.reason.sentence(&self.links));
         match note.verb {
             // Probed, and mostly answered within milliseconds. `slowhand status` shows suspect links.
             Verb::Suspect => debug!(target: DECISION, link, conn, verb, %why),

@@ -266,6 +266,24 @@ fn a_run_without_a_controller_has_null_and_older_documents_parse() {
 }
 
 #[test]
+fn a_decision_has_the_identifier_of_its_reason_and_older_ones_are_read() {
+    let what = |reason: &str| What::Decision {
+        link: Some("far".to_owned()),
+        conn: None,
+        verb: "demote".to_owned(),
+        reason: reason.to_owned(),
+        why: "its signal is fading".to_owned(),
+    };
+    let older = r#"{"t_ns":1,"what":"decision","link":"far","verb":"demote","why":"its signal is fading"}"#;
+    let event = |reason| Event::new(Instant::from_nanos(1), what(reason));
+    assert_eq!(serde_json::from_str::<Event>(older).unwrap(), event(""));
+    assert_eq!(serde_json::to_string(&event("")).unwrap(), older);
+    let json = serde_json::to_value(event("fading")).unwrap();
+    assert_eq!(json["reason"], "fading");
+    assert_eq!(serde_json::from_value::<Event>(json).unwrap(), event("fading"));
+}
+
+#[test]
 fn a_document_of_another_version_is_refused() {
     let json = r#"{"schema":"slowhand.play/2","scenario":"x","world":"lab","seed":1,"runs":[],"wall_s":0}"#;
     let error = serde_json::from_str::<PlayDocument>(json)
@@ -377,12 +395,14 @@ fn something() -> impl Strategy<Value = What> {
             prop::option::of(text()),
             prop::option::of(any::<u32>()),
             text(),
+            text(),
             text()
         )
-            .prop_map(|(link, conn, verb, why)| What::Decision {
+            .prop_map(|(link, conn, verb, reason, why)| What::Decision {
                 link,
                 conn,
                 verb,
+                reason,
                 why
             }),
     ];

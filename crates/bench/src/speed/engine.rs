@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(said.len(), usize::from(FEW));
         for link in said {
             assert!(
-                link.why.contains("frames got through at their first attempt"),
+                link.why.contains("frames got through at the first attempt"),
                 "{}",
                 link.why
             );

@@ -169,6 +169,7 @@ mod tests {
             link: Some("a".to_owned()),
             conn: None,
             verb: verb.to_owned(),
+            reason: String::new(),
             why: "three questions".to_owned(),
         };
         let record = record(&[

@@ -223,6 +223,7 @@ mod tests {
                 link: Some("a".to_owned()),
                 conn: None,
                 verb: verb.to_owned(),
+                reason: String::new(),
                 why: String::new(),
             };
             Event::new(ms(at), what)

@@ -147,7 +147,9 @@ fn marked_link() -> LinkReport {
         sent_marks: None,
         marks_blocked: None,
         sent_marks_blocked: Some("what leaves by eth0 does not arrive".to_owned()),
-        marks_why: Some("100 ms of queue stand before it: 2.00 % of what arrives is marked".to_owned()),
+        marks_why: Some(
+            "100 ms of queueing delay, 45 ms allowed: 2.00 % of arriving packets are marked".to_owned(),
+        ),
     }
 }
 
@@ -170,7 +172,7 @@ fn marks_that_do_not_happen_are_not_claimed() {
     );
     assert_eq!(
         why,
-        "100 ms of queue stand before it: 2.00 % of what arrives is marked"
+        "100 ms of queueing delay, 45 ms allowed: 2.00 % of arriving packets are marked"
     );
     let cause = "what arrives by eth0 does not reach slowhand's tcx program: BPF program 42, ahead of it, ends the chain";
     let (arriving, _, why) = said(LinkReport {

@@ -1,11 +1,14 @@
 use super::*;
 use host::log::Form;
+use policy::reason::Choice;
 use policy::{LinkKind, LinkSpec, Role};
 use std::cell::Cell;
 use std::io::{Read as _, pipe};
 use tracing::subscriber::with_default;
 
 const CONN: ConnId = ConnId(0x2a);
+/// The sentence of the decisions below.
+const BECAUSE: &str = "desk is better, and both would share the airtime of one channel";
 
 fn chronicle() -> Chronicle {
     let mut chronicle = Chronicle::of([(LinkId(0), "desk".to_owned())]);
@@ -52,7 +55,7 @@ fn decision(level: Level, link: Option<u16>, conn: Option<ConnId>, verb: Verb) -
         link: link.map(LinkId),
         conn,
         verb,
-        why: "because".to_owned(),
+        reason: Choice::WorseOnChannel { better: LinkId(0) }.into(),
     });
     said(level, &Observation::Done(&note))
 }
@@ -60,27 +63,33 @@ fn decision(level: Level, link: Option<u16>, conn: Option<ConnId>, verb: Verb) -
 #[test]
 fn a_decision_names_its_link_and_its_connection() {
     let said = |link, conn, verb| decision(Level::INFO, link, conn, verb);
-    assert_eq!(said(Some(9), None, Verb::Use), "info: wlan7: use: because\n");
+    assert_eq!(
+        said(Some(9), None, Verb::Use),
+        format!("info: wlan7: use: {BECAUSE}\n")
+    );
     assert_eq!(
         said(Some(0), Some(CONN), Verb::Demote),
-        "info: desk: connection 0000002a: demote: because\n"
+        format!("info: desk: connection 0000002a: demote: {BECAUSE}\n")
     );
     assert_eq!(
         said(None, Some(CONN), Verb::Window),
-        "info: connection 0000002a: window: because\n"
+        format!("info: connection 0000002a: window: {BECAUSE}\n")
     );
     assert_eq!(
         said(None, None, Verb::Refuse),
-        "info: all links: refuse: because\n"
+        format!("info: all links: refuse: {BECAUSE}\n")
     );
-    assert_eq!(said(Some(4), None, Verb::Use), "info: link 4: use: because\n");
+    assert_eq!(
+        said(Some(4), None, Verb::Use),
+        format!("info: link 4: use: {BECAUSE}\n")
+    );
 }
 
 #[test]
 fn suspect_links_and_actions_are_logged_at_debug_only() {
     let suspect = |level| decision(level, Some(9), None, Verb::Suspect);
     assert_eq!(suspect(Level::INFO), "");
-    assert!(suspect(Level::DEBUG).ends_with("debug: wlan7: suspect: because\n"));
+    assert!(suspect(Level::DEBUG).ends_with(&format!("debug: wlan7: suspect: {BECAUSE}\n")));
     let closes = Action::Destroy(SubflowId(3));
     let closed = Observation::Done(&closes);
     assert_eq!(said(Level::INFO, &closed), "");

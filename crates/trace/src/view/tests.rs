@@ -153,6 +153,7 @@ fn decided(millis: u64, link: Option<&str>, why: &str) -> Event {
             link,
             conn: None,
             verb,
+            reason: String::new(),
             why,
         },
     )

@@ -1,7 +1,10 @@
-//! Explains why each link is used, idle or refused: a sentence for users, and a word for machines.
+//! Explains decisions and the state of each link: a sentence for users, and a word for machines.
 //!
-//! Decisions are reported as [`crate::Note`]s, with a [`crate::Verb`] for machines. This module gives the
-//! present state. The words are stable, and listed in ARCHITECTURE.md ("The words of decisions").
+//! Decisions are reported as [`crate::Note`]s, with a [`crate::Verb`] and a [`Reason`] for machines.
+//! `sentence` renders a reason. This file gives the present state. The words are stable, and listed in
+//! ARCHITECTURE.md ("The words of decisions").
+//!
+//! No other room of this crate builds sentences for users.
 //!
 //! # Sources
 //! - None: no paper says how to explain a decision. The order of the checks is that of what would have to
@@ -12,13 +15,20 @@
 //!    has no carrier.
 //!
 //! # Checked by
-//! `tests/engine_explains.rs`: every word is used and documented; `tests/engine_air.rs`,
-//! `tests/engine_cost.rs`: the numbers behind them.
+//! `tests`: the exact sentence of every reason and state. `tests/engine_explains.rs`: every word is used and
+//! documented; `tests/engine_air.rs`, `tests/engine_cost.rs`: the numbers behind them.
+
+mod sentence;
+#[cfg(test)]
+mod tests;
+
+pub use sentence::Names;
 
 use crate::choose::{low_traffic, slow_links};
 use crate::estimate::bandwidth::Limit;
 use crate::estimate::delivery::Estimate;
-use crate::io::{ConnId, LinkId, Role, Uplink, Verb};
+use crate::io::reason::Access;
+use crate::io::{ConnId, LinkId, Reason, Role, Uplink, Verb};
 use crate::known::air::{LEAST_FRAMES, View};
 use crate::known::conn::Conn;
 use crate::known::path::{Health, Path};
@@ -82,13 +92,15 @@ pub struct RoleExplanation {
 }
 
 pub(crate) fn connections(state: &State) -> Vec<ConnExplanation> {
-    let told = state.conns.iter().map(|(&conn, known)| ConnExplanation {
+    let sentence = |queue| Reason::Queue(queue).sentence(&state.paths);
+    let explained = state.conns.iter().map(|(&conn, known)| ConnExplanation {
         conn,
-        window: known.why.clone(),
-        unsent: known.unsent_why.clone(),
+        window: known.window_reason.map(sentence),
+        unsent: known.unsent_reason.map(sentence),
         roles: roles(state, known),
     });
-    told.filter(|told| told.window.is_some() || told.unsent.is_some() || !told.roles.is_empty())
+    explained
+        .filter(|about| about.window.is_some() || about.unsent.is_some() || !about.roles.is_empty())
         .collect()
 }
 
@@ -96,7 +108,8 @@ fn roles(state: &State, conn: &Conn) -> Vec<RoleExplanation> {
     let links = state.paths.keys();
     links
         .filter_map(|&link| {
-            let (verb, why) = conn.slow.word(link)?;
+            let (verb, because) = conn.slow.role(link)?;
+            let why = Reason::from(because).sentence(&state.paths);
             Some(RoleExplanation { link, verb, why })
         })
         .collect()
@@ -124,105 +137,108 @@ fn explain(now: Instant, state: &State, link: LinkId, path: &Path) -> Explanatio
 }
 
 fn condition(now: Instant, state: &State, link: LinkId, path: &Path) -> (&'static str, String) {
+    let sentence = |reason: Reason| reason.sentence(&state.paths);
     if path.spec.role == Role::Never {
         return ("never", "its role is never".to_string());
     }
     if let Some(refused) = path.cost.refused {
-        return ("refused", refused.why());
+        return ("refused", sentence(Reason::Access(Access::Refused(refused))));
     }
     if let Some(held) = path.held {
-        return ("held-out", held.why(&state.paths));
+        return ("held-out", sentence(Reason::Access(Access::Held(held))));
     }
     if !path.carrier {
-        return ("down", absent(path));
+        return ("down", no_carrier(path));
     }
     if path.usable_since.is_none() && path.uplinks == [Uplink::None; 2] {
-        let why =
-            "no default route leads over it: only its own networks are reached there, as without slowhand";
+        let why = "no default route uses it, so it reaches only its own networks, as without slowhand";
         return ("no-uplink", why.to_string());
     }
     if path.usable_since.is_none() {
-        return ("no-address", "it has a carrier, but no address yet".to_string());
+        return ("no-address", "it has a carrier but no address".to_string());
     }
     match path.health {
         Health::Doubted(doubt) => (
             "in-doubt",
-            format!("it fell silent; {} probes are out", doubt.probes),
+            format!("it is silent, and {} probes had no reply yet", doubt.probes),
         ),
-        Health::Dead { tries, .. } => ("dead", given_up(path, tries)),
+        Health::Dead { tries, .. } => ("dead", dead(state, path, tries)),
         Health::Alive => state
             .liveness
-            .word(now, link)
-            .map(|why| ("in-doubt", why))
+            .suspicion(link)
+            .map(|suspicion| ("in-doubt", sentence(suspicion.reason(now).into())))
             .or_else(|| of_connections(state, link, path))
-            .unwrap_or_else(|| decided(path)),
+            .unwrap_or_else(|| decided(state, path)),
     }
 }
 
 /// The state if the connections over a link do not follow the decision about it.
 fn of_connections(state: &State, link: LinkId, path: &Path) -> Option<(&'static str, String)> {
     path.decided().filter(|note| note.verb == Verb::Use)?;
-    low_traffic::word(state, link).or_else(|| slow_links::word(state, link))
+    let role = low_traffic::role(state, link).or_else(|| slow_links::role(state, link));
+    let (verb, because) = role?;
+    Some((verb.id(), Reason::from(because).sentence(&state.paths)))
 }
 
-fn absent(path: &Path) -> String {
+fn no_carrier(path: &Path) -> String {
     match path.signal.mean().filter(|_| path.is_wifi()) {
         Some(signal) if path.asked.is_some() => {
-            format!("association was asked for; its last beacons had {signal}")
+            format!("association was requested; last beacons at {signal}")
         }
-        Some(signal) => format!("not associated; its last beacons had {signal}"),
+        Some(signal) => format!("not associated; last beacons at {signal}"),
         None => "it has no carrier".to_string(),
     }
 }
 
-fn given_up(path: &Path, tries: u32) -> String {
-    let cause = path
-        .note
-        .as_ref()
-        .map_or("it was found dead", |note| note.why.as_str());
-    format!("{cause}; asked {tries} times since whether it is back")
+fn dead(state: &State, path: &Path, tries: u32) -> String {
+    let cause = path.note.as_ref().map_or_else(
+        || "it was found dead".to_string(),
+        |note| note.reason.sentence(&state.paths),
+    );
+    let plural = if tries == 1 { "" } else { "s" };
+    format!("{cause}; {tries} probe{plural} since had no reply")
 }
 
-fn decided(path: &Path) -> (&'static str, String) {
+fn decided(state: &State, path: &Path) -> (&'static str, String) {
     match path.decided() {
-        Some(note) => (note.verb.id(), note.why.clone()),
-        None => ("idle", "it is up; no connection needs it".to_string()),
+        Some(note) => (note.verb.id(), note.reason.sentence(&state.paths)),
+        None => ("idle", "it is up, and no connection needs it".to_string()),
     }
 }
 
 /// A caveat for an estimate from few samples.
 const fn doubt(delivery: Estimate) -> &'static str {
     if delivery.confidence() < LEAST_FRAMES {
-        " (too few to decide by)"
+        " (too few to decide)"
     } else {
         ""
     }
 }
 
-/// What its frames and its channel have shown.
+/// The measurements of its frames and its channel.
 fn measured(view: &View) -> Option<String> {
     let frames = match view.delivery {
         Estimate::Silent => None,
         Estimate::Known { delivered, frames } => Some(format!(
-            "{delivered} of {frames} frames got through at their first attempt, at {}{}",
+            "{delivered} of {frames} frames got through at the first attempt at {}{}",
             view.rate,
             doubt(view.delivery)
         )),
         Estimate::Unattributable { missing, .. } => Some(format!(
-            "{missing} frames are missing that may have been to other stations"
+            "{missing} frames are missing, perhaps because they were for other stations"
         )),
     };
     let packet = view
         .packet_time
-        .map(|time| format!("a packet takes {} µs of air", time.as_micros()));
+        .map(|time| format!("a packet takes {} µs of airtime", time.as_micros()));
     let limit = view.limit.zip(view.taken).map(|(limit, taken)| {
-        let held = match limit {
-            Limit::Idle => "hardly anything is asked of it",
-            Limit::Air => "its air is full",
-            Limit::Backhaul => "what lies behind it is the limit, or the sender",
+        let cause = match limit {
+            Limit::Idle => "it has little traffic",
+            Limit::Air => "its channel is full",
+            Limit::Backhaul => "the limit is behind the access point, or the sender",
         };
         format!(
-            "{held}: {taken} of the air is taken, {} would still fit",
+            "{cause}: {taken} of the airtime is taken, and {} more would fit",
             view.room
         )
     });

@@ -29,4 +29,3 @@ mod trial;
 mod window;
 
 pub use command::{Args, names, run};
-use trial::gap;

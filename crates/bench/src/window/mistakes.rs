@@ -12,7 +12,7 @@ use super::figures::{self, object};
 use super::rows::{self, Row};
 use super::together::{self, Sets};
 use crate::declaration::Setup;
-use crate::gap;
+use crate::trial::gap;
 use crate::trial::{Observed, Trial};
 
 /// The senders' controller, unless the user chooses another.

@@ -8,6 +8,8 @@
 //! - IEEE 802.11-2020 §10.3.4.3: backoff after every frame, also after a successful one. The window doubles
 //!   with failures.
 //! - IEEE 802.11-2020 §10.3.2.6: RTS and CTS.
+//! - Beacons are sent without backoff: Linux `drivers/net/wireless/ath/ath9k/main.c`,
+//!   `ath9k_beaconq_config` (contention window 0, AIFSN 1), and ns-3 3.37 `ap-wifi-mac.cc` (the same).
 //!
 //! # Where we differ, and why
 //! 1. An unanswered RTS counts as an attempt of the frames behind it. The standard has a separate counter for
@@ -16,6 +18,8 @@
 //!    receivers cancel it (§10.3.2.4).
 //! 3. The window of an 802.11n station doubles if no block acknowledgement comes. It does not double if the
 //!    block acknowledgement reports missing frames.
+//! 4. A beacon waits for DIFS, not PIFS. Then it can collide with the winner of the last exchange, if that
+//!    draws 0. The countdown that it interrupts begins anew after it.
 
 use super::Air;
 use super::moves::AWAY;
@@ -48,9 +52,27 @@ impl<S: Schedule> Air<S> {
                 fate: Fate::QueueFull,
             });
         }
-        let ready = self.radios[place].channel != AWAY && !self.radios[place].wants;
-        if ready && self.stations[place].has_work() {
+        let radio = &self.radios[place];
+        if radio.channel == AWAY || !self.stations[place].has_work() {
+            return;
+        }
+        if !radio.wants {
             self.take_up(place);
+        } else if self.stations[place].queue.has_beacon() {
+            self.skip_backoff(place);
+        }
+    }
+
+    /// Ends the backoff of a station that counts down for another frame.
+    fn skip_backoff(&mut self, place: usize) {
+        self.part(place);
+        let (now, radio) = (self.now, &mut self.radios[place]);
+        radio.slots = 0;
+        if radio.counting && radio.phase == Phase::Listening {
+            radio.from = radio.from.max(now);
+            self.schedule
+                .set(place, crate::air::sense::ears::starting(radio.from));
+            self.join(place);
         }
     }
 

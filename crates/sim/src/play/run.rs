@@ -56,6 +56,9 @@ pub struct Play<'p> {
     pub most: u64,
     /// Whether to keep what the client's radios hear.
     pub capture: bool,
+    /// Whether to keep everything that happens. If not, [`Played::record`] is empty, and the memory that a run
+    /// takes does not grow with its events.
+    pub events: bool,
     /// Where the inputs and actions of the engine are recorded; complete once the run is over. `None`:
     /// nowhere.
     pub record: Option<Buffer>,
@@ -75,6 +78,7 @@ impl<'p> Play<'p> {
             seed: plan.seed,
             most: Self::MOST,
             capture: false,
+            events: true,
             record: None,
             stop: None,
         }
@@ -100,7 +104,7 @@ impl<'p> Play<'p> {
 pub struct Played {
     /// Its row of the result.
     pub run: Run,
-    /// Everything that happened.
+    /// Everything that happened, if requested.
     pub record: RunRecord,
     /// When it was stopped, if it was too long or interrupted.
     pub stopped: Option<Instant>,
@@ -208,7 +212,7 @@ impl<'p> Runner<'p> {
         self.brain.set_state(at, link, state);
         let link = self.what.plan.links[link].name.clone();
         let state = trace_state(state);
-        self.events.push(Event::new(at, What::LinkState { link, state }));
+        self.record_at(at, What::LinkState { link, state });
     }
 
     fn steps(&self) -> u64 {
@@ -263,9 +267,12 @@ impl<'p> Runner<'p> {
     }
 
     fn run_engine(&mut self) {
-        let events = &mut self.events;
-        self.brain
-            .tick(self.now, |at, what| events.push(Event::new(at, what)));
+        let (events, kept) = (&mut self.events, self.what.events);
+        self.brain.tick(self.now, |at, what| {
+            if kept {
+                events.push(Event::new(at, what));
+            }
+        });
     }
 
     fn poll_applications(&mut self) {
@@ -281,6 +288,9 @@ impl<'p> Runner<'p> {
     fn sample(&mut self) {
         self.brain.survey(self.now);
         self.spending.carried(self.now, self.world.tallies());
+        if !self.what.events {
+            return;
+        }
         for flow in 0..self.seen.len() {
             let bytes = self.seen[flow];
             let (flow, link) = (self.flow_name(flow), self.link_of(flow));
@@ -301,7 +311,13 @@ impl<'p> Runner<'p> {
     }
 
     fn record(&mut self, what: What) {
-        self.events.push(Event::new(self.now, what));
+        self.record_at(self.now, what);
+    }
+
+    fn record_at(&mut self, at: Instant, what: What) {
+        if self.what.events {
+            self.events.push(Event::new(at, what));
+        }
     }
 
     fn flow_name(&self, flow: usize) -> String {

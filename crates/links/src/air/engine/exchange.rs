@@ -28,7 +28,7 @@ use crate::air::mac::session::{EVERYONE, Session};
 use crate::air::mac::station::Answer;
 use crate::air::phy::mode::Mode;
 use crate::air::schedule::{NEVER, Schedule};
-use crate::air::sense::ears::ending;
+use crate::air::sense::ears::{Heard, ending};
 use crate::air::sense::radio::Phase;
 use crate::air::transmission::flight::{Flight, NONE};
 use crate::config::Countdown;
@@ -192,8 +192,12 @@ impl<S: Schedule> Air<S> {
         let sender = &mut self.stations[place];
         sender.counters.attempts += u64::from(frame.count);
         sender.counters.aggregates += u64::from(frame.count > 1);
-        if let Some(session) = sender.current_mut() {
-            session.sent(no_retry);
+        let repeats = sender.current_mut().map_or(0, |session| session.sent(no_retry));
+        sender.counters.own.repeats += repeats;
+        if let Some(to) = frame.to {
+            let counters = &mut self.stations[to as usize].counters;
+            counters.inbound += u64::from(frame.count);
+            counters.others.repeats += repeats;
         }
         let id = self.launch(place, frame);
         if frame.count > 1
@@ -257,6 +261,10 @@ impl<S: Schedule> Air<S> {
         });
         station.flight = id;
         station.counters.airtime += Duration::from_nanos(frame.time);
+        station.occupy(now, end);
+        if let Some(to) = frame.to {
+            self.stations[to as usize].occupy(now, end);
+        }
         self.transmissions += 1;
         let radio = &mut self.radios[place];
         radio.phase = Phase::Transmitting;
@@ -285,6 +293,7 @@ impl<S: Schedule> Air<S> {
         let (mut ears, audiences) = self.ears();
         ears.end(id, &audiences[place], now);
         self.capture(&flight);
+        self.count_collision(&flight, id);
         self.flights.end(id);
         self.stations[place].flight = NONE;
         match (flight.kind, flight.to) {
@@ -303,6 +312,23 @@ impl<S: Schedule> Air<S> {
                 self.count_down(place);
                 self.react(&flight);
             }
+        }
+    }
+
+    /// Counts a data frame that its receiver has not decoded, if another station was on the air.
+    fn count_collision(&mut self, flight: &Flight, id: u16) {
+        let Some(to) = flight.to.filter(|_| flight.kind == Kind::Data) else {
+            return;
+        };
+        let decoded = |&(station, heard): &(u32, Heard)| station == to && matches!(heard, Heard::Frame(_));
+        if self.heard.iter().any(decoded) {
+            return;
+        }
+        let stations = self.first_noise as u32;
+        if self.ether.has_rival(&self.flights, id, to, stations) {
+            let count = u64::from(flight.count);
+            self.stations[flight.from as usize].counters.own.collisions += count;
+            self.stations[to as usize].counters.others.collisions += count;
         }
     }
 

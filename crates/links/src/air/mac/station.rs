@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::vec::Vec;
 use units::wifi::ht::{BLOCK_ACK_BYTES, subframe_bytes};
 use units::wifi::{ACK_BYTES, Standard};
-use units::{Bitrate, Rng, SeqNum};
+use units::{Bitrate, Duration, Rng, SeqNum};
 
 use super::queue::Queue;
 use super::rate::Rate;
@@ -50,6 +50,8 @@ pub(in crate::air) struct Station {
     /// End of its wait for a response.
     pub(in crate::air) patience: u64,
     pub(in crate::air) counters: Counters,
+    /// End of the last frame of its own or for it.
+    occupied_until: u64,
     backoff: Rng,
     airtime: Airtime,
     seldom: Box<Seldom>,
@@ -124,6 +126,7 @@ impl Station {
             flight: NONE,
             patience: 0,
             counters: Counters::default(),
+            occupied_until: 0,
             backoff: Rng::named(seed, &format!("{}/backoff", config.name)),
             airtime: Airtime {
                 mode,
@@ -140,6 +143,13 @@ impl Station {
                 control: config.control,
             }),
         }
+    }
+
+    /// Counts a frame of its own or for it as time in which it occupies the medium.
+    pub(in crate::air) fn occupy(&mut self, start: u64, end: u64) {
+        let from = start.max(self.occupied_until);
+        self.counters.occupied += Duration::from_nanos(end.saturating_sub(from));
+        self.occupied_until = self.occupied_until.max(end);
     }
 
     /// Number of waiting packets, including those being tried.

@@ -76,6 +76,8 @@ pub(in crate::air) struct Ether {
     pub(in crate::air) got: u64,
     /// Noise in 20 MHz, as the decoder sees it: the implementation loss is part of it.
     pub(in crate::air) noise: f64,
+    /// The part of it that is the implementation loss.
+    pub(super) implementation: f64,
     /// Power that is left out of sums.
     pub(in crate::air) negligible: f64,
     /// Distance up to which any station is received above the negligible power, in mm.
@@ -145,6 +147,7 @@ impl Ether {
             pairs: Vec::new(),
             got: 0,
             noise: floor * propagation.implementation_loss.linear(),
+            implementation: floor * (propagation.implementation_loss.linear() - 1.0),
             negligible: floor / rules.negligible.linear(),
             reach_mm: 0,
             limits: None,
@@ -380,7 +383,8 @@ impl Ether {
         if self.stands_out(ratios.worst(), flight.mode) {
             return (Outcome::Decoded, u64::MAX);
         }
-        let header = self.header_hazard(flight, ratios.worst_in(flight.start, flight.payload));
+        let worst = ratios.worst_in(flight.start, flight.payload);
+        let header = self.header_hazard(flight, case.signal, worst);
         if header.is_infinite() {
             return (Outcome::Missed, 0);
         }

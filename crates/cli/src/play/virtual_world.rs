@@ -74,7 +74,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         table: args.table.as_deref(),
         keeps_records: args.wanted.html.is_some() || args.wanted.svg.is_some(),
     };
-    let events = wishes.trace.is_some() || wishes.keeps_records;
     let results = Results::new(&wishes, Swept::of(&jobs), jobs.len(), stop)?;
     let numbered: Vec<(usize, &Job)> = jobs.iter().enumerate().collect();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -89,7 +88,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let played = sim::play(&Play {
                 most,
                 capture: capture.is_some(),
-                events,
+                events: wishes.trace.is_some() || wishes.keeps_records,
                 record: buffer.clone(),
                 stop: Some(&flag),
                 ..Play::new(&plan, job.policy.clone())

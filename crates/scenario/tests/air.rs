@@ -2,7 +2,7 @@
 
 mod sound;
 
-use scenario::{Plan, Rules, Thresholds};
+use scenario::{ErrorModel, Plan, Rules, Thresholds};
 use sound::{edited, messages};
 use units::{Bytes, Db, Dbm};
 
@@ -31,6 +31,28 @@ fn without_an_air_table_values_are_the_standards() {
     );
     assert_eq!(said.rules, Rules::default());
     assert_eq!(said.client().thresholds, Thresholds::default());
+}
+
+#[test]
+fn receiver_parameters_come_from_the_place_or_the_access_point() {
+    let receiver = |plan: &Plan| {
+        let of = plan.access_points().next().unwrap().1.propagation;
+        (of.noise_figure, of.implementation_loss, of.error_model)
+    };
+    let keys = "noise_figure_db = 4.5, implementation_loss_db = 0, error_model";
+    let place = plan(TOP, &format!("place = {{ {keys} = \"table\" }}"));
+    let (figure, none) = (Db::from_centi(450), Db::from_db(0));
+    assert_eq!(receiver(&place), (figure, none, ErrorModel::Table));
+    let own = plan(AP, "error_model = \"yans\"\nnoise_figure_db = 10");
+    assert_eq!(
+        receiver(&own),
+        (Db::from_db(10), Db::from_db(5), ErrorModel::Yans)
+    );
+    let refused = messages(edited(AP, &format!("{AP}\nerror_model = \"Nist\"")));
+    assert_eq!(
+        refused,
+        ["bad.toml:6:15: `error_model` is \"Nist\"; give \"nist\", \"yans\" or \"table\""]
+    );
 }
 
 #[test]

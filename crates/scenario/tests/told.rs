@@ -21,6 +21,18 @@ fn the_valid_file_is_valid() {
     assert_eq!(plan.name, "bad");
 }
 
+/// Each place is found in a text with many: 9,500 flows over a link that does not exist.
+#[test]
+fn thousands_of_problems_have_their_own_lines() {
+    let flows = (0..9_500).map(|number| format!("[flows.f{number}]\ndirection = \"up\"\nover = \"x\"\n"));
+    let text = SOUND.to_owned() + &flows.collect::<String>();
+    let problems = read(&text, &[]).unwrap_err();
+    let lines: Vec<usize> = problems.iter().map(|problem| problem.spot.line).collect();
+    let before = SOUND.lines().count();
+    let expected: Vec<usize> = (0..9_500).map(|number| before + 3 * number + 3).collect();
+    assert_eq!(lines, expected);
+}
+
 #[test]
 fn a_scenario_without_links_is_refused() {
     let text = "sentence = \"x\"\nduration_s = 5\n[flows.a]\ndirection = \"up\"\n";

@@ -125,6 +125,7 @@ fn defaults_are_those_of_the_models() {
         );
         assert_eq!(ours.reference, theirs.reference);
         assert_eq!(ours.exponent_centi, theirs.exponent_centi);
+        assert_eq!(ours.noise_figure, theirs.noise_figure);
         assert_eq!(ours.implementation_loss, theirs.implementation_loss);
     }
     let (ours, theirs) = (scenario::Join::default(), Join::default());

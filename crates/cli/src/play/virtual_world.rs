@@ -106,6 +106,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let played = sim::play(&Play {
                 most,
                 capture: capture.is_some(),
+                events: wishes.trace.is_some() || wishes.keeps_records,
                 record: buffer.clone(),
                 stop: Some(&flag),
                 ..Play::new(&plan, job.policy.clone())

@@ -3,7 +3,7 @@
 use super::{NoController, StockSender, others};
 use links::air;
 use links::{Medium, NetworkConfig};
-use scenario::{AccessPoint, Plan, Rules, Thing, Thresholds, models};
+use scenario::{AccessPoint, ErrorModel, Plan, Rules, Thing, Thresholds, models};
 use std::collections::BTreeSet;
 use thiserror::Error;
 
@@ -89,6 +89,7 @@ fn medium(plan: &Plan) -> Medium {
         ap.ht.is_some()
             || models::control(ap.rate) != air::RateControl::Fixed
             || ap.thresholds != usual
+            || ap.propagation.error_model != ErrorModel::Nist
             || ap.fq_codel
     };
     let asked = plan.medium == scenario::Medium::Exact
@@ -133,6 +134,8 @@ mod tests {
         assert_eq!(medium("air = { attempts = 7 }", ""), Medium::Exchanges);
         assert_eq!(medium("", "aqm = \"fq-codel\""), Medium::Frames);
         assert_eq!(medium("", "rts_threshold_bytes = 500"), Medium::Frames);
+        assert_eq!(medium("", "error_model = \"table\""), Medium::Frames);
+        assert_eq!(medium("", "error_model = \"nist\""), Medium::Exchanges);
         assert_eq!(medium("air = { carrier_sense_dbm = -90 }", ""), Medium::Frames);
         let oven = "[noises.oven]\nat_m = [6, 1]\nchannel = 36";
         assert_eq!(medium(oven, ""), Medium::Frames);

@@ -261,7 +261,11 @@ fn keep_others(plan: &Plan, report: &Report, ended: Instant, outcomes: &mut [Opt
 
 fn radios(plan: &Plan) -> Radios {
     let links = plan.links.iter();
-    Radios::of(links.map(|link| (link.kind.word().into(), link.kind.channel())))
+    let sleeps = plan.walkers.first().is_some_and(|client| client.power_save);
+    Radios::of(
+        links.map(|link| (link.kind.word().into(), link.kind.channel())),
+        sleeps,
+    )
 }
 
 fn carried(links: &[LinkSample]) -> Vec<Carried> {

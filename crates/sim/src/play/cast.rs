@@ -20,7 +20,6 @@ use scenario::{
     AccessPoint, LaneRate, LinkKind, Medium, OPPORTUNITY, Pace, Plan, Point, QueueLimit, RateControl,
     Transport, Walker, Way, Work,
 };
-use units::wifi::NOISE_FLOOR_MBM;
 use units::{Bitrate, Bytes, Dbm, Duration, Instant};
 
 use super::associations::{Association, Associations};
@@ -452,7 +451,7 @@ fn rate(plan: &Plan, ap: &AccessPoint, power: Dbm, there: Point) -> Bitrate {
     let walls: Vec<wifi::Wall> = plan.place.walls.iter().map(wall).collect();
     let propagation = propagation(&ap.propagation);
     let received = power - propagation.loss(position(ap.at), position(there), &walls);
-    let snr = received - Dbm::from_mbm(NOISE_FLOOR_MBM) - propagation.implementation_loss;
+    let snr = propagation.snr(received);
     let rates = ap.standard.rates_kbps().iter();
     rates
         .map(|&kbps| Bitrate::from_kbps(kbps.into()))

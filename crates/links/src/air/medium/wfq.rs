@@ -163,6 +163,7 @@ impl Wfq {
         let station = &mut self.stations[place];
         station.counters.attempts += 1;
         station.counters.airtime += Duration::from_nanos(station.time);
+        station.counters.occupied += Duration::from_nanos(station.time);
     }
 
     fn finish(&mut self, place: usize) {

@@ -5,13 +5,17 @@ BIN    := $(TARGET)/debug/slowhand
 # The lab needs root. As an ordinary user, run only these commands with sudo.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: help demo test check bench papers dist fuzz
+.PHONY: help demo test check bench papers build install uninstall deb dist fuzz
 help:
 	@echo 'make demo    a walk past five access points on this machine: live display, table, web page'
 	@echo 'make test    every test'
 	@echo 'make check   format, lints, import rules, licences, links'
 	@echo 'make bench   the figures of the README'
 	@echo 'make papers  figures and tables of the papers, published and reproduced'
+	@echo 'make build   the release build of both programs'
+	@echo 'make install     installs it below PREFIX (/usr/local), in DESTDIR if that is set'
+	@echo 'make uninstall   ends the daemon and removes what make install has installed'
+	@echo 'make deb     a Debian package of the release build (ARCH=arm64: of a cross build, untested)'
 	@echo 'make dist    a tarball of the release build'
 	@echo 'make fuzz    fuzz the engine and the frame parsers for some minutes (needs cargo-fuzz and a nightly compiler)'
 
@@ -27,7 +31,7 @@ check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked --quiet -- -D warnings
 	$(CARGO) xtask check
-	shellcheck scripts/*.sh .ci/run
+	shellcheck scripts/*.sh dist/debian/p* .ci/run
 
 bench: ready
 	@$(AS_ROOT) $(BIN) bench
@@ -35,8 +39,19 @@ bench: ready
 papers: ready
 	$(BIN) papers --html out/papers
 
-dist:
+build:
 	@scripts/setup.sh build
+	$(CARGO) build --release --locked --package slowhand --package slowhandd
+
+# They build nothing, so that root need not. PREFIX, DESTDIR and the like on the command line reach the script.
+install uninstall:
+	scripts/install.sh $@
+
+deb:
+	@scripts/setup.sh deb
+	scripts/deb.sh
+
+dist: build
 	scripts/dist.sh
 
 # Duration per fuzz target, in seconds.

@@ -2,14 +2,17 @@
 # Installs what is needed to build and test slowhand. Prints nothing if nothing is missing.
 #
 #   scripts/setup.sh build   packages for building and running
-#   scripts/setup.sh test    these, and packages for the tests and benchmarks
+#   scripts/setup.sh deb     these, and what packs a Debian package
+#   scripts/setup.sh test    all of these, packages for the tests and benchmarks, and a clean Debian root
 set -eu
 
 # The compiler of the BPF programs, and the needs of libbpf. The lab itself runs no external program.
 build_packages="clang libelf-dev zlib1g-dev pkg-config make gcc libc6-dev"
+# What packs a Debian package.
+deb_packages="dpkg-dev binutils xz-utils"
 # Real programs whose traffic the tests send over our paths, a browser to inspect the page, reference
 # implementations for comparison, and the linter of the scripts.
-test_packages="nginx-light iperf3 mptcpize curl chromium bpftool iproute2 nftables procps util-linux mount git shellcheck tshark libbpf-dev python3 systemd"
+test_packages="nginx-light iperf3 mptcpize curl chromium bpftool iproute2 nftables procps util-linux mount git shellcheck tshark libbpf-dev python3 systemd mmdebstrap"
 
 # A fresh machine may still be installing updates, and a mirror may hang.
 patiently="-o DPkg::Lock::Timeout=300 -o Acquire::Retries=5"
@@ -71,13 +74,53 @@ toolchain() {
     cargo fetch --quiet --locked
 }
 
+# The program that packs the Debian package, into target/tools.
+cargo_deb() {
+    version=3.8.0
+    [ "$(target/tools/bin/cargo-deb --version 2>/dev/null)" != "cargo-deb $version" ] || return 0
+    say "setup: building cargo-deb $version"
+    cargo install --quiet --locked --no-default-features --root target/tools --version $version cargo-deb
+}
+
+# A clean Debian root of this machine's release, from this machine's package sources: target/debian. The tests
+# install our package in it.
+debian_root() {
+    { [ "$(id -u)" -eq 0 ] && command -v mmdebstrap >/dev/null; } || return 0
+    suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+    # What our package depends on, whose name differs between releases, and what starts its unit.
+    libelf=$(dpkg-query -W -f '${Depends}' libelf-dev | tr -s ', ' '\n' | grep -m 1 '^libelf1')
+    include=$libelf,zlib1g,systemd
+    made="$suite $include"
+    [ "$(cat target/debian.made 2>/dev/null)" != "$made" ] || return 0
+    say "setup: making a Debian root of $suite"
+    set --
+    for source in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do
+        [ ! -s "$source" ] || set -- "$@" "$source"
+    done
+    mkdir -p target
+    rm -rf target/debian target/debian.new target/debian.made
+    apt-config dump Acquire >target/debian.apt
+    mmdebstrap --quiet --variant=essential --include="$include" --aptopt="$PWD/target/debian.apt" \
+        --dpkgopt=force-unsafe-io "$suite" target/debian.new "$@" >&2
+    mv target/debian.new target/debian
+    echo "$made" >target/debian.made
+}
+
+# Both wait mostly for the network or for one core.
+package_tools() {
+    cargo_deb &
+    debian_root
+    wait $!
+}
+
 cd "$(dirname "$0")/.."
 # shellcheck disable=SC2086
 case ${1:-build} in
 build) packages $build_packages && toolchain ;;
-test) packages $build_packages $test_packages && toolchain ;;
+deb) packages $build_packages $deb_packages && toolchain && cargo_deb ;;
+test) packages $build_packages $deb_packages $test_packages && toolchain && package_tools ;;
 *)
-    say "usage: scripts/setup.sh [build|test]"
+    say "usage: scripts/setup.sh [build|deb|test]"
     exit 2
     ;;
 esac

@@ -90,7 +90,7 @@ fn room(file: &Path) -> PathBuf {
 /// A circle in one line, with each step between two rooms on a line of its own.
 fn told(circle: &BTreeSet<&Path>, uses: &Uses) -> String {
     let mut text = format!(
-        "{} files of several rooms need each other: move what they share to the lowest of these rooms",
+        "{} files of different rooms depend on each other; move the shared part to the lowest of these rooms",
         circle.len()
     );
     for file in circle {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_within_a_room_is_fine_and_one_between_rooms_is_told_with_its_steps() {
+    fn only_circles_between_rooms_are_reported_with_their_steps() {
         let inner = uses(&[
             ("crates/a/src/x/mod.rs", "crates/a/src/x/y.rs"),
             ("crates/a/src/x/y.rs", "crates/a/src/x.rs"),

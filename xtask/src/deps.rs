@@ -2,7 +2,7 @@
 
 use crate::Findings;
 use crate::metadata::Metadata;
-use crate::rooms::{LEAN, Lean, ROOMS, Room};
+use crate::rooms::{LEAN, LeanProgram, ROOMS, Room};
 use std::collections::BTreeMap;
 
 /// Compares the workspace with the table.
@@ -40,12 +40,12 @@ fn violations(room: &Room, dependencies: &[&str], own: &[&str]) -> Vec<String> {
         .filter_map(|dependency| match own.contains(dependency) {
             true if room.rooms.contains(dependency) => None,
             true => Some(format!(
-                "{} imports {dependency}: it must never know {}",
+                "{} imports {dependency}, but must never know {}",
                 room.name, room.never
             )),
             false if room.crates.contains(dependency) => None,
             false => Some(format!(
-                "{} imports {dependency}, which is not listed: list it in xtask/src/rooms.rs, or do without",
+                "{} imports {dependency}, which is not listed; list it in xtask/src/rooms.rs, or remove it",
                 room.name
             )),
         })
@@ -53,8 +53,8 @@ fn violations(room: &Room, dependencies: &[&str], own: &[&str]) -> Vec<String> {
 }
 
 /// What a lean program links although it must not, each with the path that leads there.
-fn ballast(program: &Lean, linked: &BTreeMap<&str, Vec<&str>>) -> Vec<String> {
-    let Lean {
+fn ballast(program: &LeanProgram, linked: &BTreeMap<&str, Vec<&str>>) -> Vec<String> {
+    let LeanProgram {
         name,
         without,
         because,
@@ -83,7 +83,7 @@ fn knows_std(room: &Room) -> Option<String> {
     let bare = text.contains("#![cfg_attr(not(test), no_std)]") || text.contains("#![no_std]");
     (!bare).then(|| {
         format!(
-            "{path}: begin with #![cfg_attr(not(test), no_std)]; it must never know {}",
+            "{path}: start with #![cfg_attr(not(test), no_std)], as it must never know {}",
             room.never
         )
     })
@@ -97,7 +97,7 @@ fn clocks_allowed(path: &str, text: &str) -> Option<String> {
     let banned = |clock: &&str| text.contains(&format!("path = \"{clock}\""));
     let allowed = CLOCKS.iter().find(|clock| !banned(clock))?;
     Some(format!(
-        "{path}: ban {allowed} with `disallowed-methods`: this room is told the time"
+        "{path}: ban {allowed} with `disallowed-methods`, as this room gets the time as an argument"
     ))
 }
 
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_table_allows_passes() {
+    fn allowed_imports_pass() {
         assert_eq!(
             violations(policy(), &["units", "libm"], OWN),
             Vec::<String>::new()
@@ -165,7 +165,7 @@ mod tests {
     }"#;
 
     #[test]
-    fn what_a_lean_program_links_by_way_of_others_is_named() {
+    fn indirect_links_of_the_daemon_are_reported() {
         let found = ballast(&LEAN[0], &metadata(GRAPH).linked("slowhandd"));
         assert_eq!(
             found,
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_tests_and_builds_need_is_not_linked() {
+    fn dev_and_build_dependencies_are_not_linked() {
         let lean = GRAPH.replace(r#"{"kind": "dev"}, {"kind": null}"#, r#"{"kind": "dev"}"#);
         assert_eq!(ballast(&LEAN[0], &metadata(&lean).linked("slowhandd")), [""; 0]);
         let gone = ballast(&LEAN[0], &metadata(&lean).linked("daemon"));

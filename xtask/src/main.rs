@@ -18,8 +18,8 @@ mod unreached;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask check | circles | deps | licences | links | prose | readings [--check] | \
-                     tidy | unreached | test [ARGUMENTS OF cargo test]";
+const USAGE: &str = "usage: cargo xtask check | circles | deps | licences | links | readings [--check] | tidy \
+                     | unreached | test [ARGUMENTS OF cargo test]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -44,6 +44,7 @@ fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
             readings::check()?,
             tidy::check()?,
             prose::comments()?,
+            prose::words()?,
             unreached::check()?,
             circles::check()?,
         ]),
@@ -51,14 +52,13 @@ fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
         "deps" => report(&[deps::check()?]),
         "licences" => report(&[licences::check()?]),
         "links" => report(&[links::check()?]),
-        "prose" => report(&[prose::comments()?, prose::words()?]),
         "unreached" => report(&[unreached::check()?]),
         "readings" => match rest {
             [] => report(&[readings::write()?]),
             [check] if check == "--check" => report(&[readings::check()?]),
             _ => anyhow::bail!("{USAGE}"),
         },
-        "tidy" => report(&[tidy::check()?]),
+        "tidy" => report(&[tidy::check()?, prose::comments()?, prose::words()?]),
         "test" => test::run(rest),
         _ => anyhow::bail!("{USAGE}"),
     }
@@ -74,7 +74,7 @@ pub struct Findings {
 
 fn report(all: &[Findings]) -> anyhow::Result<ExitCode> {
     for findings in all {
-        println!("{}: {} wrong", findings.looked_at, findings.wrong.len());
+        println!("{}: {} problems", findings.looked_at, findings.wrong.len());
         findings.wrong.iter().for_each(|line| println!("  {line}"));
     }
     let clean = all.iter().all(|findings| findings.wrong.is_empty());

@@ -80,7 +80,7 @@ impl Metadata {
             "cargo metadata: {}",
             String::from_utf8_lossy(&output.stderr)
         );
-        serde_json::from_slice(&output.stdout).context("cargo metadata printed something unexpected")
+        serde_json::from_slice(&output.stdout).context("cannot parse the output of cargo metadata")
     }
 
     /// What a program of ours links: the names of its normal dependencies and of theirs, each with the

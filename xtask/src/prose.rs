@@ -71,7 +71,7 @@ fn wide(path: &str, text: &str) -> Vec<String> {
     let wide = wide.filter(|(_, line)| !line.contains("://"));
     wide.map(|(number, _)| {
         format!(
-            "{path}:{}: a comment wider than {WIDEST_COMMENT} columns",
+            "{path}:{}: the comment is wider than {WIDEST_COMMENT} columns",
             number + 1
         )
     })
@@ -84,7 +84,10 @@ fn odd(path: &str, text: &str) -> Vec<String> {
         let line = line.to_lowercase();
         for (odd, plain) in WORDS {
             if has_words(&line, odd) {
-                found.push(format!("{path}:{}: \"{odd}\": say \"{plain}\"", number + 1));
+                found.push(format!(
+                    "{path}:{}: write \"{plain}\" instead of \"{odd}\"",
+                    number + 1
+                ));
             }
         }
     }
@@ -200,7 +203,7 @@ fn unchecked(path: &str, text: &str, tree: &Tree) -> Vec<String> {
             let missing = named.filter(|named| !tree.has(path, named));
             found.extend(missing.map(|named| {
                 format!(
-                    "{path}:{}: checked by `{named}`, which does not exist",
+                    "{path}:{}: \"Checked by\" names `{named}`, which does not exist",
                     number + 1
                 )
             }));
@@ -221,20 +224,20 @@ mod tests {
         );
         assert_eq!(
             wide("a.rs", &format!("{code}\n{comment}\n")),
-            ["a.rs:2: a comment wider than 110 columns"]
+            ["a.rs:2: the comment is wider than 110 columns"]
         );
     }
 
     #[test]
-    fn whole_words_are_found_with_what_to_say() {
+    fn refused_words_are_found_as_whole_words_with_a_replacement() {
         assert_eq!(
             odd("a.md", "fine\nIt Goes on.\namended, so longer"),
-            ["a.md:2: \"goes on\": say \"continues\""]
+            ["a.md:2: write \"continues\" instead of \"goes on\""]
         );
     }
 
     #[test]
-    fn what_checks_must_exist() {
+    fn checked_by_must_name_something_that_exists() {
         let tree = Tree {
             files: ["crates/a/tests/b", "crates/a/src/x", "golden/x.csv"]
                 .map(str::to_owned)
@@ -246,9 +249,9 @@ mod tests {
         assert_eq!(
             unchecked("crates/a/src/x.rs", text, &tree),
             [
-                "crates/a/src/x.rs:3: checked by `tests/c.rs`, which does not exist",
-                "crates/a/src/x.rs:3: checked by `gone`, which does not exist",
-                "crates/a/src/x.rs:3: checked by `y::tests`, which does not exist"
+                "crates/a/src/x.rs:3: \"Checked by\" names `tests/c.rs`, which does not exist",
+                "crates/a/src/x.rs:3: \"Checked by\" names `gone`, which does not exist",
+                "crates/a/src/x.rs:3: \"Checked by\" names `y::tests`, which does not exist"
             ]
         );
     }

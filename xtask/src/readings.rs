@@ -82,7 +82,9 @@ pub fn check() -> anyhow::Result<Findings> {
     let page = page()?;
     match rendered(&page, &files) {
         Ok(fresh) if fresh == page => {}
-        Ok(_) => wrong.push(format!("{PAGE}: a table is stale; run cargo xtask readings")),
+        Ok(_) => wrong.push(format!(
+            "{PAGE}: a table is out of date; run cargo xtask readings"
+        )),
         Err(fault) => wrong.push(format!("{PAGE}: {fault}")),
     }
     Ok(findings(&files, wrong))
@@ -146,7 +148,7 @@ fn reading(line: &str) -> Result<Reading, String> {
     let wanted = COLUMNS.split(',').count();
     if fields.len() != wanted {
         return Err(format!(
-            "{} fields instead of {wanted}; use ; for a comma in a note",
+            "{} fields instead of {wanted}; write ; instead of a comma in notes",
             fields.len()
         ));
     }
@@ -345,7 +347,7 @@ mod tests {
             (
                 "reno",
                 "reno,bbr",
-                "12 fields instead of 11; use ; for a comma in a note",
+                "12 fields instead of 11; write ; instead of a comma in notes",
             ),
         ] {
             let text = format!("{COLUMNS}\n{LINE}\n{}\n", LINE.replacen(from, to, 1));

@@ -35,14 +35,14 @@ pub fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
         .spawn()
         .context("cannot run cargo test")?;
     let mut tally = Tally::default();
-    let output = child.stdout.take().context("cargo test has no output")?;
+    let output = child.stdout.take().context("cargo test printed nothing")?;
     for line in BufReader::new(output).split(b'\n') {
         let line = line.context("cannot read what cargo test prints")?;
         if let Some(shown) = tally.read(&String::from_utf8_lossy(&line)) {
             println!("{shown}");
         }
     }
-    let finished = child.wait().context("cargo test did not end")?.success();
+    let finished = child.wait().context("cannot wait for cargo test")?.success();
     Ok(tally.close(finished))
 }
 
@@ -54,7 +54,7 @@ fn build_daemon(cargo: &OsStr) -> anyhow::Result<()> {
     let built = build.status().context("cannot run cargo build")?;
     anyhow::ensure!(
         built.success(),
-        "the daemon does not build: cargo build --package slowhandd"
+        "cannot build the daemon; run cargo build --package slowhandd"
     );
     Ok(())
 }
@@ -122,7 +122,7 @@ impl Tally {
         );
         let strict = std::env::var_os("CI").is_some() && skipped > 0;
         if strict {
-            eprintln!("no test may be skipped on the CI machine");
+            eprintln!("with CI set, no test may be skipped");
         }
         if finished && self.failed == 0 && !strict {
             ExitCode::SUCCESS

@@ -22,17 +22,17 @@ struct Banned {
 const BANNED: &[Banned] = &[
     Banned {
         text: concat!("/wo", "rk/"),
-        instead: "a path of one machine: use a relative one",
+        instead: "a path of one machine; use a relative path",
         only_code: false,
     },
     Banned {
         text: concat!("/ro", "ot/"),
-        instead: "a path of one machine: use a relative one",
+        instead: "a path of one machine; use a relative path",
         only_code: false,
     },
     Banned {
         text: concat!("/ho", "me/"),
-        instead: "a path of one machine: use a relative one",
+        instead: "a path of one machine; use a relative path",
         only_code: false,
     },
     Banned {
@@ -89,7 +89,7 @@ fn faults(path: &str, text: &str) -> Vec<String> {
     let lines = text.lines().count();
     if code && lines > LONGEST_FILE {
         faults.push(format!(
-            "{path}: {lines} lines, more than {LONGEST_FILE}: split it by concern"
+            "{path}: {lines} lines, the limit is {LONGEST_FILE}; split it by concern"
         ));
     }
     faults

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_world_makes_or_does_is_carried_and_what_it_refuses_or_only_matches_is_not() {
+    fn only_parts_that_a_world_uses_count_as_carried() {
         let mut reader = Reader {
             acts: true,
             ..Reader::default()

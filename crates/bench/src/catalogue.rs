@@ -1,10 +1,11 @@
 //! Every benchmark, declared once.
 
+use crate::coupled::{self, cla_steps};
 use crate::declaration::{Bench, Figure, Trials};
-use crate::{
-    air, both_worlds, cla_steps, coupled, dead_idle, emulator, engine, estimator, fade, lab_tcp, links,
-    removals, resume, stall, up_down, walk, window,
-};
+use crate::emulator::{self, both_worlds, lab_tcp};
+use crate::host::{dead_idle, fade, removals, resume, stall, up_down, walk};
+use crate::speed::{engine, estimator, links};
+use crate::{air, window};
 
 const WITH_RENO_AND_BBR: &str = "with each of reno and bbr";
 const OF_EACH: &str = "of each sender";
@@ -60,7 +61,7 @@ pub const ALL: &[Bench] = &[
         &[
             Figure::more("emulator", "Mb/s", "goodput over 4 links of 250 Mb/s in the lab").quoted(),
             Figure::less("emulator-late", "µs", "99th percentile of lateness in the same runs"),
-            Figure::less("emulator-cpu", "cores", "processors that the same runs take"),
+            Figure::less("emulator-cpu", "cores", "processor cores that the same runs use"),
         ],
         &[Trials::count(5)],
         emulator::run,
@@ -116,12 +117,12 @@ pub const ALL: &[Bench] = &[
         window::lossy,
     ),
     Bench::rooted(
-        &[Figure::more("window-never-worse", "ratio", "least goodput over the stock kernel's and the best link's where no link dies; an hour, reported while it runs")],
+        &[Figure::more("window-never-worse", "ratio", "lowest ratio of goodput to the stock kernel's and to the best link's while no link dies; takes an hour, and prints each result at once")],
         &[Trials::of(3, "walks with each of reno and bbr, and one of each set of links")],
         window::worse,
     ),
     Bench::rooted(
-        &[Figure::less("window-false", "count", "links declared dead in ten minutes in which all deliver")],
+        &[Figure::less("window-false", "count", "links wrongly declared dead in ten minutes without a fault")],
         &[Trials::of(13, "runs")],
         window::mistakes,
     ),
@@ -131,27 +132,27 @@ pub const ALL: &[Bench] = &[
         window::request,
     ),
     Bench::rooted(
-        &[Figure::less("window-step", "s", "a link halves and doubles: time until goodput is what it can be")],
+        &[Figure::less("window-step", "s", "a link's rate halves and doubles: time until goodput reaches what the links allow")],
         &[Trials::of(5, WITH_RENO_AND_BBR)],
         window::step,
     ),
     Bench::rooted(
-        &[Figure::less("window-cost", "% of a core", "what the daemon and its BPF programs take, with each window lever")],
+        &[Figure::less("window-cost", "% of a core", "processor time of the daemon and its BPF programs, with each way to limit windows")],
         &[Trials::of(3, WITH_RENO_AND_BBR)],
         window::cost,
     ),
     Bench::rooted(
-        &[Figure::less("window-levers", "ms", "goodput and longest gap after a silent cut, with each window lever")],
+        &[Figure::less("window-levers", "ms", "goodput and longest gap after a link silently drops everything, with each way to limit windows")],
         &[Trials::of(10, WITH_RENO_AND_BBR)],
         window::levers,
     ),
     Bench::rooted(
-        &[Figure::more("window-mixes", "ratio", "goodput over the stock kernel's with links drawn at random; half an hour, reported while it runs")],
+        &[Figure::more("window-mixes", "ratio", "goodput over the stock kernel's with links drawn at random; takes half an hour, and prints each result at once")],
         &[Trials::of(5, WITH_RENO_AND_BBR)],
         window::mixes,
     ),
     Bench::rooted(
-        &[Figure::less("cc-share-2", "TCPs", "share of a bottleneck that 2 subflows take beside one TCP")],
+        &[Figure::less("cc-share-2", "TCPs", "throughput of 2 subflows at a bottleneck, over that of a TCP connection beside them")],
         &[Trials::of(10, "and 10 of uncoupled reno")],
         coupled::share_two,
     ),
@@ -166,7 +167,7 @@ pub const ALL: &[Bench] = &[
         coupled::disjoint,
     ),
     Bench::rooted(
-        &[Figure::less("cc-shift", "ratio", "share that stays on a path with four TCPs, also with managed queues")],
+        &[Figure::less("cc-shift", "ratio", "share of the traffic that stays on a path with four competing TCP connections, also with AQM")],
         &[Trials::of(3, OF_EACH)],
         coupled::shift,
     ),
@@ -176,7 +177,7 @@ pub const ALL: &[Bench] = &[
         coupled::respond,
     ),
     Bench::rooted(
-        &[Figure::less("cc-cost", "ns", "time of a controller for each acknowledgement, with 2 subflows")],
+        &[Figure::less("cc-cost", "ns", "processor time of a controller per acknowledgement, with 2 subflows")],
         &[Trials::count(3)],
         coupled::cost_two,
     ),
@@ -191,7 +192,7 @@ pub const ALL: &[Bench] = &[
         coupled::handoff,
     ),
     Bench::rooted(
-        &[Figure::more("cc-handoff-thin", "ratio", "the same with an LTE of 6 Mb/s, less than the WiFi carried")],
+        &[Figure::more("cc-handoff-thin", "ratio", "the same with LTE at 6 Mb/s, slower than the WiFi")],
         &[Trials::of(10, OF_EACH)],
         coupled::handoff_thin,
     ),
@@ -206,7 +207,7 @@ pub const ALL: &[Bench] = &[
         cla_steps::foreseen,
     ),
     Bench::rootless(
-        &[Figure::more("cla-steps-unforeseen", "Mb/s", "the same where nobody warns the sender")],
+        &[Figure::more("cla-steps-unforeseen", "Mb/s", "the same without a warning to the sender before each hand-off")],
         &[Trials::of(5, "seeds")],
         cla_steps::unforeseen,
     ),

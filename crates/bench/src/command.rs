@@ -3,7 +3,7 @@
 use crate::catalogue::{self, ALL};
 use crate::declaration::{Bench, Setup, Trials};
 use crate::{table, trial};
-use runs::seed;
+use runs::{progress, seed};
 use show::exit::{self, Refused};
 use show::terminal;
 use std::fmt::Write as _;
@@ -108,6 +108,9 @@ fn trials(trials: &[Trials]) -> String {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     args.refuse_unknown()?;
     args.refuse_idle_controller()?;
+    if args.json {
+        progress::lines_only();
+    }
     let mut document = BenchDocument::default();
     let mut failed = None;
     for bench in ALL {
@@ -132,7 +135,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         };
         let rows: Vec<BenchRow> = rows.map(|row| shortened(row, &setup)).collect();
         if !args.json {
-            exit::print(terminal::fitted(&table::text(&rows)).as_bytes())?;
+            exit::print(terminal::fitted(&table::text(&rows, terminal::columns())).as_bytes())?;
         }
         document.benches.extend(rows.into_iter().map(defined));
     }

@@ -1,34 +1,31 @@
 //! `slowhand bench`: measures the figures that the README quotes, each as its declaration says, with the
 //! spread of its trials.
 //!
-//! [`catalogue`] declares every benchmark, and [`command`] runs what the user asks for.
+//! | module | what it is |
+//! |---|---|
+//! | [`catalogue`] | declares every benchmark: the place to look up or add one |
+//! | [`declaration`] | what a declaration consists of |
+//! | [`command`], `table` | the command line, and the rows as text |
+//! | `trial` | runs trials in the lab and reads their records, for all groups below |
+//! | `host` | a whole host: links that die, return, fade or idle; the building walk; `up` and `down` |
+//! | `window` | limits on the receive window |
+//! | `coupled` | coupled congestion control, and CLA's hand-off |
+//! | `emulator` | the lab itself: its speed, its lateness, and whether it agrees with virtual time |
+//! | `air` | the 802.11 medium in virtual time |
+//! | `speed` | parts that run without a kernel: engine, estimator, models of links |
 
 #![deny(clippy::print_stderr)]
 
 mod air;
-mod beside;
-mod both_worlds;
 pub mod catalogue;
-mod cla_steps;
 pub mod command;
 mod coupled;
-mod dead_idle;
 pub mod declaration;
 mod emulator;
-mod engine;
-mod estimator;
-mod fade;
-mod gap;
-mod lab_tcp;
-mod links;
-mod plans;
-mod removals;
-mod resume;
-mod stall;
+mod host;
+mod speed;
 mod table;
 mod trial;
-mod up_down;
-mod walk;
 mod window;
 
 pub use command::{Args, names, run};

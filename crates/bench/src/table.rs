@@ -1,19 +1,19 @@
 //! Prints the rows of a benchmark as text.
 
 use std::fmt::Write as _;
-use std::io;
 
 use serde_json::Value;
 use trace::{BenchRow, TheirsFrom};
 
-use show::terminal;
+use show::paint::Look;
+use show::{Cell, Table};
 
-/// One line for each row: the figure, its spread, and the peer's.
-pub fn text(rows: &[BenchRow]) -> String {
-    rows.iter().map(line).collect()
+/// One line for each row: the figure, its spread, and the peer's. Tables below it fit into `width` columns.
+pub fn text(rows: &[BenchRow], width: usize) -> String {
+    rows.iter().map(|row| line(row, width)).collect()
 }
 
-fn line(row: &BenchRow) -> String {
+fn line(row: &BenchRow, width: usize) -> String {
     let mut line = format!("{:<15} {:>10} {}", row.name, figure(row.ours), row.unit);
     if row.runs > 1 {
         let (p50, p99) = (figure(row.p50), figure(row.p99));
@@ -41,25 +41,22 @@ fn line(row: &BenchRow) -> String {
     for (key, value) in tables {
         let parts = value.as_array().map_or(&[][..], Vec::as_slice);
         let _ = writeln!(line, "  {}:", key.replace('_', " "));
-        let widest = WIDEST.min(terminal::width(&io::stdout()).saturating_sub(INDENT.len()));
-        let aligned = aligned(parts).filter(|lines| lines.iter().all(|line| line.chars().count() <= widest));
-        for part in aligned.unwrap_or_else(|| parts.iter().map(part_in_words).collect()) {
+        let lines = match aligned(parts) {
+            Some(table) => table.fitted(width.saturating_sub(INDENT.len())),
+            None => parts.iter().map(|part| part_in_words(part) + "\n").collect(),
+        };
+        for part in lines.lines() {
             let _ = writeln!(line, "{INDENT}{part}");
         }
     }
     line
 }
 
-/// Greatest width of a table. A wider one becomes a list.
-const WIDEST: usize = 110;
 /// Indentation of a table's lines.
 const INDENT: &str = "    ";
-/// Space between two columns.
-const GUTTER: &str = "  ";
 
-/// Lines of a table, header first, with words before numbers. `None` unless all parts have the same fields,
-/// each a word or a number.
-fn aligned(parts: &[Value]) -> Option<Vec<String>> {
+/// A table, with words before numbers. `None` unless all parts have the same fields, each a word or a number.
+fn aligned(parts: &[Value]) -> Option<Table> {
     let objects: Vec<_> = parts.iter().map(Value::as_object).collect::<Option<_>>()?;
     let first = objects.get(..2)?[0];
     let alike = objects.iter().all(|object| object.keys().eq(first.keys()));
@@ -69,32 +66,17 @@ fn aligned(parts: &[Value]) -> Option<Vec<String>> {
     }
     let (texts, numbers): (Vec<&String>, Vec<&String>) =
         first.keys().partition(|key| first[*key].is_string());
-    let mut lines = vec![String::new(); parts.len() + 1];
-    for key in texts.iter().chain(&numbers) {
-        let cells = objects.iter().map(|object| words(&object[*key]));
-        let head = key.replace('_', " ");
-        add_column(
-            &mut lines,
-            std::iter::once(head).chain(cells).collect(),
-            first[*key].is_string(),
+    let keys: Vec<&String> = texts.iter().chain(&numbers).copied().collect();
+    let header: Vec<String> = keys.iter().map(|key| key.replace('_', " ")).collect();
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    let mut table = Table::new(&header).numbers(texts.len()..keys.len());
+    for object in objects {
+        table.cells(
+            keys.iter()
+                .map(|&key| Cell::new(&words(&object[key]), Look::Plain)),
         );
     }
-    Some(lines.iter().map(|line| line.trim_end().to_owned()).collect())
-}
-
-/// Appends a column: texts are left-aligned, numbers right-aligned.
-fn add_column(lines: &mut [String], cells: Vec<String>, text: bool) {
-    let width = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
-    for (line, cell) in lines.iter_mut().zip(cells) {
-        if !line.is_empty() {
-            line.push_str(GUTTER);
-        }
-        let _ = if text {
-            write!(line, "{cell:<width$}")
-        } else {
-            write!(line, "{cell:>width$}")
-        };
-    }
+    Some(table)
 }
 
 /// One line of a list: all fields of an object.
@@ -135,7 +117,7 @@ mod tests {
         let row = crate::catalogue::row("fade")
             .trials(&[1.0, 2.5, 3.0])
             .with("stalls", 0);
-        let line = line(&row);
+        let line = line(&row, 80);
         for part in ["fade", "2.500 ms", "[1 – 3]", "of 3", "stalls: 0"] {
             assert!(line.contains(part), "{part} in {line}");
         }
@@ -153,7 +135,7 @@ mod tests {
             )
             .with("worst", 0.5);
         assert_eq!(
-            line(&row),
+            line(&row, 80),
             "window-mixes             – ratio   worst: 0.500\n  each:\n    mix 1; stall ms 97.5\n    mix 2\n"
         );
     }
@@ -164,20 +146,22 @@ mod tests {
         let each = vec![part("CLA", 0, Some(15.5)), part("+ order", 2_000, None)];
         let row = crate::catalogue::row("cla-steps").with("each", each);
         assert_eq!(
-            line(&row),
+            line(&row, 80),
             "cla-steps                – Mb/s\n  each:\n    sender   gap ms  mbps\n    CLA           0  15.5\n    \
              + order    2000     –\n"
         );
     }
 
     #[test]
-    fn what_is_too_wide_for_a_table_is_a_list() {
+    fn a_table_that_is_too_wide_for_the_terminal_has_a_block_for_each_row() {
         let each: Vec<Value> = ["a", "b"]
             .into_iter()
-            .map(|name| serde_json::json!({"name": name, "text": "x".repeat(WIDEST)}))
+            .map(|name| serde_json::json!({"name": name, "gap_ms": 7, "text": "x ".repeat(30)}))
             .collect();
         let row = BenchRow::new("wide", "", Better::Higher).with("each", each);
-        assert!(line(&row).contains("    name a; text x"), "{}", line(&row));
+        let text = line(&row, 60);
+        assert!(text.contains("    a\n        text: x x x"), "{text}");
+        assert!(text.contains("    b\n        text: x x x"), "{text}");
     }
 
     #[test]

@@ -10,33 +10,33 @@ use crate::play::{self, Wanted};
 use runs::seed;
 use show::exit::Refused;
 
-/// Walk past five access points and a cellular link on this machine's own kernel, policy by policy, and draw
-/// what came of it.
+/// Run a modelled walk past five access points and a cellular link on this machine's own kernel, under each
+/// policy, and draw the results.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Needs root, MPTCP and /dev/net/tun, and takes two to four minutes. Everything it makes lies in network namespaces of its own and is gone at
-the end; only the page stays.
+Needs root, MPTCP and /dev/net/tun, and takes two to four minutes. It runs in network namespaces of its own and removes them at the end;
+only the page remains.
 
 Examples:
   sudo slowhand demo
   sudo slowhand demo --html walk.html --svg walk.svg --seed 2
   sudo slowhand demo --cc olia")]
 pub struct Args {
-    /// Seed of everything random, 0 to 9223372036854775807. The same seed draws the same walk.
+    /// Random seed, 0 to 9223372036854775807. The same seed gives the same walk.
     #[arg(long, value_name = "N", value_parser = seed::parser())]
     seed: Option<u64>,
 
-    /// The congestion controller of the sender, the server: one of the kernel's, or lia, olia, balia or cla.
-    /// For one of these the server
-    /// runs slowhand too; otherwise it is a stock one. Every policy runs the same.
+    /// Congestion controller of the server, which sends: one of the kernel's, or lia, olia, balia or cla.
+    /// With one of these four the server runs slowhand, too; otherwise it is a stock server. All policies use
+    /// the same controller.
     #[arg(long, value_name = "NAME")]
     cc: Option<String>,
 
-    /// Where to write the page. It is there once it is complete.
+    /// Write the page into this file. The file appears when it is complete.
     #[arg(long, value_name = "FILE", default_value = "slowhand-demo.html")]
     html: PathBuf,
 
-    /// Write the picture alone into this file, too (SVG).
+    /// Also write the picture alone into this file (SVG).
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_runs_slowhand_where_the_controller_is_one_of_ours() {
+    fn the_server_runs_slowhand_if_it_uses_one_of_our_controllers() {
         for ours in Coupled::ALL.map(Coupled::id) {
             assert_eq!(sender(Some(ours)), (ours.to_owned(), Server::Slowhand));
         }
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn unless_asked_otherwise_it_is_the_walk_as_it_is() {
+    fn without_options_the_plan_is_the_building_walk() {
         assert_eq!(sender(None), ("reno".to_owned(), Server::Stock));
         assert_eq!(plan(None, None).unwrap(), walk().unwrap());
         assert_eq!(plan(Some(7), None).unwrap().seed, 7);

@@ -15,21 +15,24 @@ mod usage;
 use std::process::ExitCode;
 
 use clap::Parser;
-use show::exit;
+use host::log::Form;
+use show::exit::{self, Refused};
 use usage::{Usage, Verb};
 
 fn main() -> ExitCode {
-    exit::code(run(Usage::parse().verb))
+    let usage = Usage::parse();
+    let started = usage.log.start(Form::of_stderr()).map_err(Refused::because);
+    exit::code(started.and_then(|()| run(usage)))
 }
 
-fn run(verb: Verb) -> anyhow::Result<ExitCode> {
+fn run(Usage { verb, log }: Usage) -> anyhow::Result<ExitCode> {
     match verb {
         Verb::Bench(args) => bench::run(args),
         Verb::Demo(args) => demo::run(args),
         Verb::Play(args) => play::run(*args),
         Verb::Replay(args) => replay::run(&args),
         Verb::Papers(args) => papers::run(&args),
-        Verb::Up(_) => live::up::run(),
+        Verb::Up(_) => live::up::run(&log),
         Verb::Down(args) => live::down::run(&args),
         Verb::Status(args) => live::status::run(&args),
         Verb::Why(args) => live::why::run(&args),

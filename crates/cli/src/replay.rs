@@ -8,26 +8,27 @@ use std::process::ExitCode;
 use record::Replayed;
 use trace::Shown;
 
+use runs::progress::Progress;
 use show::exit::{self, Refused};
 use show::output::Output;
 
 /// More than a day of a busy engine.
 const LARGEST: u64 = 1 << 30;
 
-/// Tell an engine what recordings hold, and compare what it asks for with what it asked for then.
+/// Feed recorded inputs to the engine, and compare its actions with the recorded actions.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Ends with 1 if anything differs, and shows the first difference of each file.
+Shows the first difference of each file. The exit code is 1 if anything differs.
 
 Examples:
   slowhand play scenarios/shared-air.toml --world sim --record recordings
   slowhand replay recordings/shared-air-slowhand-1.record")]
 pub struct Args {
-    /// Recordings that `slowhand play --record` wrote.
+    /// Files written by `slowhand play --record`.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// Where all actions are identical and only sentences differ, put the new sentences into the file.
+    /// If all actions are identical and only sentences differ, store the new sentences in the file.
     #[arg(long)]
     accept_words: bool,
 }
@@ -35,7 +36,9 @@ pub struct Args {
 /// Replays all of them.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut all_same = true;
-    for path in &args.files {
+    let progress = Progress::new("replay", args.files.len());
+    for (index, path) in args.files.iter().enumerate() {
+        progress.begin(index, Shown(path.display()));
         let bytes = read(path)?;
         let refused = |error| Refused::because(format!("{}: {error}", Shown(path.display())));
         let replayed = record::replay(&bytes).map_err(refused)?;
@@ -46,6 +49,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         all_same &= accepted || replayed.is_identical();
         exit::print_text(&format!("{}: {}", Shown(path.display()), verdict(&replayed)))?;
+        progress.end(index);
     }
     Ok(if all_same {
         ExitCode::SUCCESS
@@ -61,7 +65,7 @@ fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     read.map_err(|error| refused(&format!("{error}; name a file that `--record` wrote")))?;
     if bytes.len() as u64 > LARGEST {
         return Err(refused(
-            &"larger than 1 GiB: no recording; name a file that `--record` wrote",
+            &"larger than 1 GiB, so not a recording; name a file that `--record` wrote",
         ));
     }
     Ok(bytes)
@@ -71,9 +75,9 @@ fn verdict(replayed: &Replayed) -> String {
     let Replayed { calls, actions, .. } = replayed;
     match (&replayed.acts, &replayed.sentences) {
         (None, None) => format!("identical: {calls} calls, {actions} actions\n"),
-        (Some(difference), _) => format!("other actions: {difference}"),
+        (Some(difference), _) => format!("different actions: {difference}"),
         (None, Some(difference)) => format!(
-            "identical actions ({calls} calls, {actions} actions), other sentences {} times, first: {difference}",
+            "identical actions ({calls} calls, {actions} actions), {} different sentences, first: {difference}",
             replayed.reworded
         ),
     }

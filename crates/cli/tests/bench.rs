@@ -5,7 +5,7 @@ mod common;
 use common::slowhand;
 
 #[test]
-fn the_steps_of_a_hand_off_are_the_same_each_time() {
+fn the_steps_of_a_hand_off_are_reproducible() {
     let told = |arguments: &[&str]| {
         let all = [&["bench", "cla-steps-unforeseen", "--trials", "1"][..], arguments].concat();
         let ran = slowhand(&all);

@@ -136,7 +136,7 @@ direction = "down"
 "#;
 
 #[test]
-fn cells_cables_and_the_rules_of_the_air_are_the_same_in_both_worlds() {
+fn cells_cables_and_802_11_rules_are_the_same_in_both_worlds() {
     let files = |name: &str| Ok((name.to_owned(), b"1\n2\n5\n".to_vec()));
     let plan = scenario::parse("wires.toml", WIRES.as_bytes(), &[], &files).unwrap();
     let lab = lab::world::network_config(&plan, 7).unwrap();
@@ -161,7 +161,7 @@ fn cells_cables_and_the_rules_of_the_air_are_the_same_in_both_worlds() {
 }
 
 #[test]
-fn what_the_models_allow_at_best_is_the_same_in_both_worlds() {
+fn the_optimum_is_the_same_in_both_worlds() {
     let files = |name: &str| Ok((name.to_owned(), b"1\n2\n5\n".to_vec()));
     let walk = WIRES.replace(
         "at_m = [0, 0]",

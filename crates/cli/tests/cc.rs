@@ -112,13 +112,13 @@ impl Drop for Bpffs {
 fn until(what: &str, mut done: impl FnMut() -> bool) {
     let mut until = Patience::of(Duration::from_secs(10));
     while !done() {
-        assert!(until.lasts(), "waited in vain until {what}");
+        assert!(until.lasts(), "still waiting until {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
 #[test]
-fn list_names_all_four() {
+fn list_names_all_four_controllers() {
     let ran = slowhand(&["cc", "list", "--json"]);
     let document = document(&ran);
     assert_eq!(document["schema"], "slowhand.cc-list/1");
@@ -133,14 +133,14 @@ fn list_names_all_four() {
 }
 
 #[test]
-fn an_unknown_controller_is_refused_with_those_that_are_known() {
+fn an_unknown_controller_is_refused_with_the_known_ones() {
     let ran = slowhand(&["cc", "load", "vegas"]);
     assert_eq!(ran.code, Some(2));
     assert!(ran.err.contains("lia, olia, balia, cla"), "{}", ran.err);
 }
 
 #[test]
-fn a_controller_stays_as_long_as_the_command() {
+fn a_controller_stays_loaded_until_the_command_ends() {
     if !is_root() {
         return;
     }
@@ -160,7 +160,7 @@ fn a_controller_stays_as_long_as_the_command() {
 }
 
 #[test]
-fn a_loader_that_is_killed_leaves_nothing_behind() {
+fn a_killed_loader_leaves_no_controller_loaded() {
     if !is_root() {
         return;
     }
@@ -200,7 +200,7 @@ fn datagrams_read(netns: &Netns) -> u64 {
 }
 
 #[test]
-fn a_listener_tells_at_its_end_what_it_heard_and_what_was_forged() {
+fn a_listener_reports_received_and_forged_messages_at_its_end() {
     if !is_root() {
         return;
     }
@@ -251,7 +251,7 @@ fn a_listener_tells_at_its_end_what_it_heard_and_what_was_forged() {
     until("all are read", || datagrams_read(&netns) == 3);
     let ended = loaded.end(Signal::SIGTERM);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    let told = "heard 1 messages and set 0 windows; 1 forged, 0 stale and ";
+    let told = "received 1 reports and set 0 windows; dropped 1 forged, 0 stale and ";
     assert!(ended.err.contains(told), "{}", ended.err);
 }
 
@@ -284,7 +284,7 @@ fn a_pin_outlives_the_command_until_it_is_unloaded() {
 }
 
 #[test]
-fn an_ordinary_directory_takes_no_pin() {
+fn pinning_in_an_ordinary_directory_is_refused() {
     if !is_root() {
         return;
     }
@@ -322,7 +322,7 @@ fn on_a_locked_down_kernel(scratch: &Scratch, command: &mut Command) {
 }
 
 #[test]
-fn without_rights_it_is_said_which() {
+fn missing_capabilities_are_named() {
     if !is_root() {
         return;
     }
@@ -334,7 +334,7 @@ fn without_rights_it_is_said_which() {
 }
 
 #[test]
-fn missing_rights_are_not_put_down_to_lockdown() {
+fn missing_capabilities_are_not_blamed_on_lockdown() {
     if !is_root() {
         return;
     }
@@ -353,7 +353,7 @@ fn missing_rights_are_not_put_down_to_lockdown() {
 /// A refusal in spite of all rights stands in for lockdown. This cannot show that a locked-down kernel
 /// refuses: only a reboot ends lockdown.
 #[test]
-fn a_refusal_is_put_down_to_lockdown_where_the_kernel_is_locked_down() {
+fn a_refusal_by_a_locked_down_kernel_is_blamed_on_lockdown() {
     if !is_root() {
         return;
     }
@@ -367,7 +367,7 @@ fn a_refusal_is_put_down_to_lockdown_where_the_kernel_is_locked_down() {
 }
 
 #[test]
-fn a_refusal_in_spite_of_all_rights_is_put_down_to_neither() {
+fn a_refusal_with_all_capabilities_and_no_lockdown_blames_neither() {
     if !is_root() {
         return;
     }
@@ -383,7 +383,7 @@ fn a_refusal_in_spite_of_all_rights_is_put_down_to_neither() {
 }
 
 #[test]
-fn a_kernel_that_does_not_describe_itself_is_named() {
+fn a_kernel_without_btf_is_reported() {
     if !is_root() {
         return;
     }

@@ -72,7 +72,7 @@ fn desk(name: &str) -> Scratch {
 }
 
 #[test]
-fn what_the_page_says_works() {
+fn the_commands_of_the_readme_work() {
     if !nix::unistd::geteuid().is_root() {
         println!("skipped: {PAGE} needs root");
         return;
@@ -89,6 +89,6 @@ fn what_the_page_says_works() {
     command.current_dir(desk.path("")).stdin(Stdio::null());
     let ran: Ran = command.output().unwrap().into();
     assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
-    assert!(ran.out.contains(&format!("{name} is unloaded")), "{}", ran.out);
+    assert!(ran.out.contains(&format!("unloaded {name}")), "{}", ran.out);
     assert!(desk.path("out/olia.bpf.o").is_file());
 }

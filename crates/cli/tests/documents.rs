@@ -73,7 +73,7 @@ fn run(desk: &Scratch, line: &Line) -> Ran {
 }
 
 #[test]
-fn what_is_marked_to_be_run_runs() {
+fn blocks_marked_run_succeed() {
     let desk = desk();
     let lines = lines("README.md");
     assert!(lines.len() >= 4, "only {} lines are marked", lines.len());

@@ -102,7 +102,7 @@ impl Host {
         witnesses.watch_until_gone(&mut self.home, PATIENCE);
         let mut patience = Patience::of(PATIENCE);
         while let Some(process) = processes().find(|process| process.contains(&self.nap)) {
-            assert!(patience.lasts(), "`{process}` goes on");
+            assert!(patience.lasts(), "`{process}` is still running");
             std::thread::sleep(Duration::from_millis(20));
         }
         assert_eq!(state(), self.before);
@@ -150,7 +150,7 @@ fn stopped(child: &Child, after: Duration, home: &mut Rtnl) -> Witnesses {
 }
 
 #[test]
-fn killed_at_ten_random_moments_it_leaves_nothing() {
+fn killed_at_ten_random_times_the_lab_leaves_nothing_behind() {
     let Some(mut host) = Host::new("killed") else {
         return;
     };
@@ -176,7 +176,7 @@ fn killed_at_ten_random_moments_it_leaves_nothing() {
 }
 
 #[test]
-fn interrupted_at_any_moment_it_takes_everything_down() {
+fn interrupted_at_any_time_the_lab_removes_everything() {
     let Some(mut host) = Host::new("interrupted") else {
         return;
     };

@@ -30,7 +30,7 @@ fn ask_for_fallback_window(host: &Host) {
 }
 
 #[test]
-fn a_connection_over_plain_tcp_is_bounded_where_the_configuration_asks_for_it() {
+fn a_fallback_connection_gets_a_window_limit_if_configured() {
     let Some(host) = Host::new("fallback") else { return };
     let before = host.state();
     ask_for_fallback_window(&host);
@@ -50,7 +50,7 @@ fn a_connection_over_plain_tcp_is_bounded_where_the_configuration_asks_for_it() 
     let (code, text) = words(&host.ask("status", &[]));
     assert!(code == Some(0) && text.contains("\nFELL BACK"), "{text}");
     let (_, text) = words(&host.ask("why", &[]));
-    let sentence = "to 10.255.0.1:5001: it fell back to plain TCP: the server or something on the way does not speak MPTCP; its server may have 65.5 kB in flight, because the configuration asks";
+    let sentence = "to 10.255.0.1:5001: it fell back to plain TCP: the server or a middlebox does not support MPTCP; its server may have 65.5 kB in flight, as configured";
     assert!(text.contains(sentence), "{text}");
     let (code, text) = words(&host.ask("down", &[]));
     assert_eq!(code, Some(0), "{text}");
@@ -59,7 +59,7 @@ fn a_connection_over_plain_tcp_is_bounded_where_the_configuration_asks_for_it() 
 }
 
 #[test]
-fn why_a_connection_over_plain_tcp_cannot_be_bounded_is_told() {
+fn the_reason_why_a_fallback_has_no_window_limit_is_shown() {
     let Some(host) = Host::new("nofallback") else {
         return;
     };
@@ -80,7 +80,7 @@ fn why_a_connection_over_plain_tcp_cannot_be_bounded_is_told() {
     assert!(host.json("status")["fallbacks"][0]["window_bytes"].is_null());
     let (_, text) = words(&host.ask("status", &[]));
     assert!(
-        text.contains("its server is not held to 65.5 kB in flight"),
+        text.contains("its server is not limited to the configured 65.5 kB in flight"),
         "{text}"
     );
     let (code, text) = words(&host.ask("down", &[]));
@@ -89,7 +89,7 @@ fn why_a_connection_over_plain_tcp_cannot_be_bounded_is_told() {
 }
 
 #[test]
-fn where_windows_cannot_be_bounded_new_connections_get_a_small_buffer_until_down() {
+fn without_window_limits_new_connections_get_a_small_buffer_until_down() {
     let Some(host) = Host::new("nowindow") else { return };
     let buffer = || {
         let shown = || output("sysctl -n net.ipv4.tcp_rmem");
@@ -106,9 +106,9 @@ fn where_windows_cannot_be_bounded_new_connections_get_a_small_buffer_until_down
     assert!(most(buffer()) < most(before.clone()), "{} of {before}", buffer());
     let (code, text) = words(&host.ask("why", &[]));
     for sentence in [
-        "windows of running connections are not bounded: this kernel has no BTF",
-        "instead, connections that begin from now on get a receive buffer of",
-        "what waits unsent is not bounded: this kernel has no BTF",
+        "windows of running connections are not limited: this kernel has no BTF",
+        "instead, new connections get a receive buffer of",
+        "unsent bytes are not limited: this kernel has no BTF",
     ] {
         assert!(code == Some(0) && text.contains(sentence), "{text}");
     }
@@ -119,7 +119,7 @@ fn where_windows_cannot_be_bounded_new_connections_get_a_small_buffer_until_down
 }
 
 #[test]
-fn a_host_is_looked_after_from_up_to_down() {
+fn a_host_is_managed_from_up_to_down() {
     let Some(host) = Host::new("life") else { return };
     let before = host.state();
     let mut up = host.up();
@@ -158,7 +158,7 @@ fn a_host_is_looked_after_from_up_to_down() {
     assert!(code == Some(0) && text.starts_with("w1: "), "{text}");
     let (code, text) = words(&host.ask("why", &["w7"]));
     assert!(
-        code == Some(2) && text.contains("no link `w7`; there are: desk, w1"),
+        code == Some(2) && text.contains("no link `w7`; the links are: desk, w1"),
         "{text}"
     );
 
@@ -181,7 +181,7 @@ fn a_host_is_looked_after_from_up_to_down() {
 }
 
 #[test]
-fn connections_that_began_before_it_are_left_alone_without_a_warning() {
+fn earlier_connections_are_left_alone_without_a_warning() {
     let Some(host) = Host::new("before") else { return };
     let _connections = connection(&host);
     let mut up = host.up();
@@ -201,7 +201,7 @@ fn connections_that_began_before_it_are_left_alone_without_a_warning() {
 }
 
 #[test]
-fn a_service_manager_stops_it_by_signal() {
+fn a_service_manager_stops_the_daemon_by_signal() {
     let Some(host) = Host::new("signal") else { return };
     let before = host.state();
     let mut up = host.up();
@@ -213,7 +213,7 @@ fn a_service_manager_stops_it_by_signal() {
 }
 
 #[test]
-fn what_somebody_has_changed_after_a_crash_is_told_when_the_rest_is_put_back() {
+fn down_lists_what_somebody_changed_after_a_crash() {
     let Some(host) = Host::new("crash-and-change") else {
         return;
     };
@@ -234,7 +234,7 @@ fn what_somebody_has_changed_after_a_crash_is_told_when_the_rest_is_put_back() {
 }
 
 #[test]
-fn what_a_crash_left_is_put_back_without_a_daemon() {
+fn down_restores_after_a_crash_without_a_daemon() {
     let Some(host) = Host::new("crash") else { return };
     let before = host.state();
     host.up().kill();
@@ -260,7 +260,7 @@ fn a_wrong_configuration_changes_nothing() {
     let (code, text) = words(&host.ask("up", &["--config", config.to_str().unwrap()]));
     assert_eq!(code, Some(2), "{text}");
     assert!(
-        text.contains("slowhand.toml:4:8: unknown kind of link `cabel`; valid: wifi, cell, cable"),
+        text.contains("slowhand.toml:4:8: `kind` is \"cabel\"\n") && text.contains("did you mean \"cable\"?"),
         "{text}"
     );
     assert_eq!(host.state(), before);
@@ -275,7 +275,7 @@ fn ask_for_reports(host: &Host, key_file: &Path) {
 }
 
 #[test]
-fn with_a_key_for_reports_it_starts_and_ends() {
+fn with_a_report_key_the_daemon_starts_and_ends() {
     let Some(host) = Host::new("report") else { return };
     let before = host.state();
     let key_file = host.root.join("report.key");
@@ -290,7 +290,7 @@ fn with_a_key_for_reports_it_starts_and_ends() {
 }
 
 #[test]
-fn a_key_for_reports_that_is_none_is_refused_with_its_place_and_the_way_to_one() {
+fn an_invalid_report_key_is_refused_with_its_place_and_a_remedy() {
     let Some(host) = Host::new("wrongreport") else {
         return;
     };
@@ -319,7 +319,7 @@ fn a_key_for_reports_that_is_none_is_refused_with_its_place_and_the_way_to_one()
 }
 
 #[test]
-fn the_doctor_says_whether_it_works_here() {
+fn doctor_says_whether_slowhand_works_here() {
     let Some(host) = Host::new("doctor") else { return };
     let found = host.json("doctor");
     assert_eq!(found["schema"], "slowhand.doctor/1");
@@ -335,7 +335,7 @@ fn the_doctor_says_whether_it_works_here() {
 }
 
 #[test]
-fn connections_are_sent_with_the_asked_controller_until_the_daemon_ends() {
+fn connections_use_the_configured_controller_until_the_daemon_ends() {
     let Some(host) = Host::new("cc") else { return };
     let default = || {
         let shown = || output("sysctl -n net.ipv4.tcp_congestion_control");
@@ -360,7 +360,7 @@ fn connections_are_sent_with_the_asked_controller_until_the_daemon_ends() {
     );
     let (_, text) = words(&host.ask("status", &[]));
     assert!(
-        text.contains(&format!("new connections sent with {during}, ")) && text.contains("  reno\n"),
+        text.contains(&format!("congestion control {during}, ")) && text.contains("  reno\n"),
         "{text}"
     );
     let (code, text) = words(&host.ask("down", &[]));
@@ -382,7 +382,7 @@ fn sent_with(host: &Host) -> Option<Vec<String>> {
 }
 
 #[test]
-fn on_a_kernel_that_takes_no_controller_connections_keep_the_kernels_own() {
+fn without_bpf_controllers_connections_keep_the_kernels_own() {
     let Some(host) = Host::new("nocc") else { return };
     let nothing = Scratch::new("up-without-btf");
     let mut up = host.up_where(&["--cc", "olia"], |command| {

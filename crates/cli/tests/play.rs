@@ -57,7 +57,7 @@ fn is_root() -> bool {
 }
 
 #[test]
-fn a_wrong_scenario_is_refused_with_its_place() {
+fn an_invalid_scenario_is_refused_with_its_place() {
     let scratch = Scratch::new("wrong-scenario");
     let path = scratch.path("wrong.toml");
     let table = [
@@ -123,7 +123,7 @@ fn a_trace_with_text_in_it_is_refused_with_its_place() {
     let ran = slowhand(&["play", scenario.to_str().unwrap()]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{ran:?}");
     let expected = format!(
-        "{}:2:1: this is not a time\n |\n = help: a line is the time of one delivery in whole milliseconds",
+        "{}:2:1: this is not a time\n |\n = help: write the time of one delivery in whole milliseconds",
         trace.display()
     );
     assert!(ran.err.starts_with(&expected), "{}", ran.err);
@@ -139,19 +139,25 @@ fn a_trace_with_text_in_it_is_refused_with_its_place() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused() {
+fn wrong_options_are_refused() {
     let quick = Quick::new("refused");
     let table: [(&[&str], &str); 9] = [
         (
             &["--policy", "fastest"],
             "unknown policy `fastest`; valid: tcp:<link>",
         ),
-        (&["--policy", "tcp:wlan"], "no link `wlan`; its links: near, far"),
+        (
+            &["--policy", "tcp:wlan"],
+            "no link `wlan`; its links are: near, far",
+        ),
         (&["--policy", "mptcp", "--compare"], "cannot be used with"),
         (&["--world", "moon"], "possible values: lab, sim"),
         (&["--world", "sim"], "is TCP, which virtual time does not support"),
         (&["--set", "duration_s"], "write KEY=VALUE"),
-        (&["--set", "duration_s=2,3"], "several values are several runs"),
+        (
+            &["--set", "duration_s=2,3"],
+            "the lab takes one value for each key",
+        ),
         (&["--set", "cables.near.rate_mbps=fast"], "--set:1:23: "),
         (&["--serve", "true"], "--shell"),
     ];
@@ -174,7 +180,7 @@ fn what_cannot_be_meant_is_refused() {
 }
 
 #[test]
-fn a_controller_that_the_kernel_does_not_have_is_refused_with_those_it_has() {
+fn an_unknown_controller_is_refused_with_the_available_ones() {
     if !is_root() {
         return;
     }
@@ -191,7 +197,7 @@ fn a_controller_that_the_kernel_does_not_have_is_refused_with_those_it_has() {
 }
 
 #[test]
-fn without_privileges_it_says_what_is_missing() {
+fn without_privileges_the_lab_lists_what_is_missing() {
     if !is_root() {
         return;
     }
@@ -214,7 +220,7 @@ fn without_privileges_it_says_what_is_missing() {
 }
 
 #[test]
-fn a_user_who_is_not_root_is_told_so() {
+fn a_user_other_than_root_is_refused_with_the_reason() {
     if !is_root() {
         return;
     }
@@ -240,7 +246,7 @@ fn a_user_who_is_not_root_is_told_so() {
 }
 
 #[test]
-fn the_lab_needs_no_program_of_others() {
+fn the_lab_needs_no_other_program() {
     if !is_root() {
         return;
     }
@@ -267,7 +273,7 @@ fn play_without(hide: &str, quick: &Quick) -> Ran {
 }
 
 #[test]
-fn without_a_device_or_a_kernel_feature_it_says_how_to_get_it() {
+fn a_missing_device_or_kernel_feature_is_reported_with_a_remedy() {
     if !is_root() {
         return;
     }
@@ -338,7 +344,7 @@ fn the_best_single_link_comes_with_the_single_links() {
 }
 
 #[test]
-fn what_does_not_hold_ends_with_one() {
+fn a_failed_expectation_gives_exit_code_1() {
     if !is_root() {
         return;
     }
@@ -346,8 +352,7 @@ fn what_does_not_hold_ends_with_one() {
     let ran = quick.play(&["--set", "expect.0.goodput_mbps_min=5000"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(
-        ran.out
-            .contains("holds: slowhand (seed 1): arrives as it was sent"),
+        ran.out.contains("holds: slowhand (seed 1): data arrives intact"),
         "{}",
         ran.out
     );
@@ -360,7 +365,7 @@ fn what_does_not_hold_ends_with_one() {
 }
 
 #[test]
-fn files_are_what_they_say() {
+fn output_files_have_their_formats() {
     if !is_root() {
         return;
     }
@@ -380,7 +385,7 @@ fn files_are_what_they_say() {
 }
 
 #[test]
-fn commands_run_at_both_ends_and_hand_on_how_they_ended() {
+fn commands_run_on_both_hosts_and_their_exit_codes_are_reported() {
     if !is_root() {
         return;
     }
@@ -410,7 +415,7 @@ fn commands_run_at_both_ends_and_hand_on_how_they_ended() {
     let failed = quick.play(&["--set", long, "--shell", "exit 3"]);
     assert_eq!(failed.code, Some(1), "{failed:?}");
     assert!(
-        failed.out.contains("slowhand: the command ended with 3"),
+        failed.out.contains("slowhand: the command exited with code 3"),
         "{}",
         failed.out
     );
@@ -422,7 +427,7 @@ fn lines(path: &Path) -> usize {
 }
 
 #[test]
-fn an_interrupt_ends_the_run_cleanly_and_leaves_the_rows_that_there_were() {
+fn an_interrupted_run_ends_cleanly_and_keeps_its_rows() {
     if !is_root() {
         return;
     }
@@ -482,7 +487,7 @@ fn an_interrupt_ends_the_run_cleanly_and_leaves_the_rows_that_there_were() {
 }
 
 #[test]
-fn nothing_is_played_into_a_file_that_is_read_or_written_already() {
+fn outputs_may_not_be_inputs_or_other_outputs() {
     let quick = Quick::new("same-file");
     let text = QUICK.replace("rate_mbps = 10", "down_trace = \"walk.down\"\nup_mbps = 1");
     let path = |name: &str| quick.0.path(name).to_str().unwrap().to_owned();

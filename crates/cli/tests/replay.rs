@@ -74,7 +74,7 @@ fn another_action_ends_with_1_and_is_shown() {
         let ran = replay(&file, more);
         assert_eq!(ran.code, Some(1), "{ran:?}");
         assert!(
-            ran.out.contains(": other actions: call ") && ran.out.contains("\n    note "),
+            ran.out.contains(": different actions: call ") && ran.out.contains("\n    note "),
             "{ran:?}"
         );
     }
@@ -88,7 +88,7 @@ fn another_sentence_ends_with_1_until_it_is_accepted() {
     let ran = replay(&file, &[]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(
-        ran.out.contains(", other sentences 1 times, first: call "),
+        ran.out.contains(", 1 different sentences, first: call "),
         "{ran:?}"
     );
     assert_eq!(replay(&file, &["--accept-words"]).code, Some(0));
@@ -107,7 +107,7 @@ fn recorded(name: &str) -> (Scratch, PathBuf) {
 }
 
 #[test]
-fn what_is_no_recording_is_refused_with_a_remedy() {
+fn a_file_that_is_not_a_recording_is_refused_with_a_remedy() {
     let (scratch, file) = recorded("replay-refused");
     let whole = std::fs::read(&file).unwrap();
     std::fs::write(&file, &whole[..whole.len() / 2]).unwrap();
@@ -133,7 +133,7 @@ fn what_is_no_recording_is_refused_with_a_remedy() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_refused_before_the_run() {
+fn an_unwritable_directory_is_refused_before_the_run() {
     let ran = record(Path::new("/proc/no-folder"), &[]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(

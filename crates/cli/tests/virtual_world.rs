@@ -17,7 +17,7 @@ use serde_json::Value;
 const SCENARIO: &str = "scenarios/shared-air.toml";
 
 #[test]
-fn one_seed_is_one_trace_and_what_must_hold_holds() {
+fn one_seed_gives_one_trace_and_expectations_are_judged() {
     let scratch = Scratch::new("virtual-trace");
     let run = |name: &str, seed: &str| {
         let (trace, capture) = (scratch.path(name), scratch.path(&format!("{name}.pcapng")));
@@ -55,7 +55,7 @@ fn one_seed_is_one_trace_and_what_must_hold_holds() {
 }
 
 #[test]
-fn a_sweep_is_a_table_of_every_combination() {
+fn a_sweep_writes_a_row_for_every_combination() {
     let scratch = Scratch::new("virtual-sweep");
     let sweep = |name: &str| {
         let file = scratch.path(name);
@@ -107,7 +107,7 @@ fn a_sweep_is_a_table_of_every_combination() {
 }
 
 #[test]
-fn swept_keys_have_columns_of_their_own_with_types() {
+fn swept_keys_have_typed_columns() {
     let scratch = Scratch::new("virtual-columns");
     let file = scratch.path("t.jsonl");
     let mut command = program();
@@ -209,7 +209,7 @@ fn an_interrupted_sweep_keeps_its_finished_rows() {
     let last = ran.err.lines().last().unwrap();
     assert_eq!(
         last,
-        format!("slowhand: stopped; {runs} of 5000 runs had come to their end")
+        format!("slowhand: interrupted; {runs} of 5000 runs were finished")
     );
     let recorded = trace::read_runs(BufReader::new(std::fs::File::open(&trace).unwrap())).unwrap();
     assert!(recorded.len() >= runs, "{} {runs}", recorded.len());
@@ -249,7 +249,7 @@ fn an_interrupted_parquet_table_has_the_finished_rows() {
 }
 
 #[test]
-fn what_is_killed_keeps_its_rows_too() {
+fn a_killed_sweep_keeps_its_finished_rows() {
     let scratch = Scratch::new("virtual-killed");
     let mut child = sweep_under_way(&scratch, &[]);
     signal(&child, Signal::SIGKILL);
@@ -258,7 +258,7 @@ fn what_is_killed_keeps_its_rows_too() {
 }
 
 #[test]
-fn a_scenario_prints_nothing_of_a_file_that_it_names() {
+fn errors_show_no_content_of_a_referenced_file() {
     let scratch = Scratch::new("virtual-secret");
     let file = scratch.path("cell.toml");
     let shadow = scratch.path("shadow");
@@ -289,7 +289,7 @@ fn a_scenario_prints_nothing_of_a_file_that_it_names() {
 }
 
 #[test]
-fn a_sweep_may_come_out_of_a_pipe() {
+fn a_sweep_reads_its_scenario_from_a_pipe() {
     let mut command = program();
     command.args(["play", "/dev/stdin", "--world", "sim", "--set", "duration_s=1,2"]);
     command
@@ -307,24 +307,24 @@ fn a_sweep_may_come_out_of_a_pipe() {
 }
 
 #[test]
-fn two_sweeps_over_one_thing_are_refused() {
+fn two_sweeps_over_the_same_key_are_refused() {
     let sweep = ["play", SCENARIO, "--world", "sim"];
     let table: [(&[&str], &str); 4] = [
         (
             &["--seeds", "0..2", "--set", "seed=1,2"],
-            "--set seed=… beside --seeds: both say which seeds to run; keep one of them\n",
+            "--set seed=… and --seeds both set the seeds; remove one of them\n",
         ),
         (
             &["--set", " seed =3", "--seed", "4"],
-            "--set seed=… beside --seed: both say which seeds to run; keep one of them\n",
+            "--set seed=… and --seed both set the seeds; remove one of them\n",
         ),
         (
             &["--set", "duration_s=1,2", "--set", "duration_s=3"],
-            "--set duration_s=…: several values, and given twice; give all of its values in one --set\n",
+            "--set duration_s=…: given twice, once with several values; give all values in one --set\n",
         ),
         (
             &["--seeds", "0..1000000", "--set", "duration_s=1,2"],
-            "this would be more than 1000000 runs; give fewer seeds, or fewer values at a time\n",
+            "more than 1000000 runs; give fewer seeds or fewer values\n",
         ),
     ];
     for (arguments, message) in table {
@@ -357,13 +357,13 @@ fn refused_text(text: &str) -> String {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_position_and_remedy() {
+fn invalid_settings_are_refused_with_position_and_remedy() {
     for (old, new, position, remedy) in [
         (
             "[aps.far]",
             "[aps.near]",
             "bad.toml:15:6: duplicate key",
-            "every name and key may stand once: rename or remove this one",
+            "each name and key may occur once; rename or remove this one",
         ),
         (
             "[walkers.client]",
@@ -374,7 +374,7 @@ fn what_cannot_be_is_refused_with_position_and_remedy() {
         (
             "rate_mbps = 54",
             "rate_mbps = 55",
-            "bad.toml:12:13: this is not a rate of 802.11a",
+            "bad.toml:12:13: 802.11a has no such rate",
             "use 6, 9, 12, 18, 24, 36, 48, 54",
         ),
         (
@@ -386,7 +386,7 @@ fn what_cannot_be_is_refused_with_position_and_remedy() {
         (
             "[walkers.client]",
             "[cells.lte]\ndown_trace = \"back.down\"\nup_mbps = 1\nrtt_ms = 9\n\n[walkers.client]",
-            "back.down:3:1: this time is before that of the line above: time runs backwards",
+            "back.down:3:1: this time is earlier than the one on the line above",
             "sort the trace: times may be equal, but never decrease",
         ),
         (
@@ -417,7 +417,7 @@ fn what_cannot_be_is_refused_with_position_and_remedy() {
 }
 
 #[test]
-fn what_virtual_time_does_not_have_is_refused() {
+fn options_without_support_in_virtual_time_are_refused() {
     let building = slowhand(&["play", "scenarios/building-walk.toml", "--world", "sim"]);
     assert_eq!(building.code, Some(2));
     assert!(
@@ -440,7 +440,7 @@ fn what_virtual_time_does_not_have_is_refused() {
 }
 
 #[test]
-fn a_run_that_would_not_end_is_stopped_and_says_so() {
+fn a_run_over_its_frame_limit_is_stopped_with_an_error() {
     let endless = ["--world", "sim", "--set", "duration_s=21600", "--most", "30000"];
     let ran = slowhand(&[&["play", SCENARIO], &endless[..]].concat());
     assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
@@ -483,7 +483,7 @@ fn published(document: &Value) -> BTreeMap<&str, Vec<&Value>> {
 }
 
 #[test]
-fn papers_say_what_holds() {
+fn papers_report_which_claims_hold() {
     let scratch = Scratch::new("virtual-papers");
     let directory = scratch.path("out");
     let ran = slowhand(&[
@@ -517,7 +517,7 @@ fn papers_say_what_holds() {
 }
 
 #[test]
-fn the_estimate_is_as_close_to_the_truth_as_published() {
+fn the_delivery_estimate_is_as_accurate_as_published() {
     let ran = slowhand(&["papers", "nsdi15-fig5", "--json"]);
     let document: Value = serde_json::from_str(&ran.out).unwrap();
     assert_verdicts(
@@ -541,17 +541,11 @@ fn the_estimate_is_as_close_to_the_truth_as_published() {
         .collect();
     let expected = [
         (
-            "How far the estimate is off: two minutes at low power, two at full power",
+            "Error of the estimate: two minutes at low power, two at full power",
             3.0,
         ),
-        (
-            "Powers that lead to a delivery probability between 0.3 and 1",
-            3.0,
-        ),
-        (
-            "How much too high the estimate is beside a hidden access point",
-            10.0,
-        ),
+        ("Powers that give a delivery probability between 0.3 and 1", 3.0),
+        ("Overestimate beside a hidden access point", 10.0),
         ("802.11n with Minstrel-HT", 5.0),
         ("802.11n with Minstrel-HT, fading within 100 ms", 5.0),
         ("802.11n with Minstrel-HT, fading within 1 s", 5.0),

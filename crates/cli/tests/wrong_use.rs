@@ -7,10 +7,15 @@ use common::slowhand;
 const SHARED_AIR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/shared-air.toml");
 
 #[test]
-fn wrong_words_are_refused() {
-    let table: [(&[&str], &str); 13] = [
+fn wrong_arguments_are_refused() {
+    let table: [(&[&str], &str); 15] = [
         (&["demo", "--seed", "one"], "invalid digit"),
         (&["fly"], "unrecognized subcommand 'fly'"),
+        (
+            &["status", "--log", "inof"],
+            "`inof` is no level; did you mean `info`?",
+        ),
+        (&["--log", "info", "-v", "status"], "cannot be used with"),
         (&["bench", "stall"], "unknown benchmark `stall`; valid: "),
         (&["bench", "links", "--trials", "0"], "0 is not in 1..=1000"),
         (
@@ -61,7 +66,7 @@ fn wrong_words_are_refused() {
         ),
         (
             &["play", SHARED_AIR, "--world", "sim", "--cc", "vegas"],
-            "--cc vegas: no scenario has a congestion controller in virtual time",
+            "--cc vegas: virtual time has no congestion control",
         ),
     ];
     for (arguments, message) in table {
@@ -73,7 +78,7 @@ fn wrong_words_are_refused() {
 }
 
 #[test]
-fn a_reader_that_leaves_is_no_failure() {
+fn a_closed_output_pipe_is_not_an_error() {
     use std::process::Stdio;
     let mut child = common::program()
         .args(["completions", "zsh"])
@@ -86,7 +91,7 @@ fn a_reader_that_leaves_is_no_failure() {
 
 /// As in `slowhand … 2>&1 | head`: a closed standard error does not change how the program ends.
 #[test]
-fn nobody_has_to_read_what_went_wrong() {
+fn a_closed_error_pipe_changes_no_exit_code() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut command = common::program();

@@ -114,7 +114,7 @@ fn a_narrow_terminal_shows_every_figure_in_lines_that_fit() {
             assert!(squeezed(&text).contains(&run.policy.to_string()), "{width}");
         }
     }
-    let block = "\nslowhand\n  data: ";
+    let block = "\nslowhand\n    data: ";
     assert!(fitted(&document, Paint::Plain, 30).contains(block));
 }
 

@@ -14,6 +14,7 @@ use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 use thiserror::Error;
+use tracing::debug;
 
 /// Number of polls for an answer, each [`GLANCE`] long. A pause of the whole machine costs each side one
 /// poll, not all its patience.
@@ -124,6 +125,10 @@ struct Talk {
 
 impl Talk {
     fn begin(place: &Place, question: Question) -> Result<Self, AskError> {
+        debug!(
+            "asking the daemon in {}: {question:?}",
+            place.runtime_dir.display()
+        );
         let stream = connect(place, question).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => AskError::NotRunning,
             io::ErrorKind::PermissionDenied if question == Question::Stop => AskError::NotAllowed,

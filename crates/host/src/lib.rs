@@ -1,7 +1,7 @@
 //! Code that the daemon (`slowhandd`) shares with the commands that talk to it.
 //!
 //! The configuration and the directories of a host, the questions and answers on the daemon's sockets,
-//! and the command line of `slowhand up`.
+//! the command line of `slowhand up`, and the log.
 
 #![deny(clippy::print_stderr)]
 
@@ -9,6 +9,7 @@ pub mod config;
 pub mod control;
 pub mod doctor;
 pub mod document;
+pub mod log;
 pub mod place;
 pub mod report_key;
 pub mod trusted;

@@ -18,11 +18,11 @@ const OWN: u32 = 0o600;
 /// Directories of a live host.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Place {
-    /// Where a running daemon is reached.
+    /// Directory of the running daemon's sockets.
     #[arg(long, value_name = "DIR", default_value = "/run/slowhand")]
     pub runtime_dir: PathBuf,
 
-    /// Where the journal of what was changed is kept.
+    /// Directory of the journal that lists what to restore.
     #[arg(long, value_name = "DIR", default_value = "/var/lib/slowhand")]
     pub state_dir: PathBuf,
 }

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_all_may_go() {
+    fn without_a_limit_everything_is_sent() {
         let clock = Clock::start();
         assert_eq!(Pace::new(clock.now(), 0).wait(clock, 7), 7);
     }

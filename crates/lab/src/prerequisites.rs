@@ -51,12 +51,12 @@ mod tests {
     use linux::sysctl;
 
     #[test]
-    fn nothing_is_missing_where_the_other_tests_run() {
+    fn no_prerequisite_is_missing_where_lab_tests_run() {
         assert_eq!(check(), Ok(()));
     }
 
     #[test]
-    fn a_setting_of_the_host_does_not_count() {
+    fn sysctls_of_the_host_are_not_prerequisites() {
         let strict = Netns::new().expect("this test needs root");
         let checked = strict.run(|| {
             sysctl::write(&sysctl::mptcp_enabled(), "0").unwrap();
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_but_root_can_run_a_lab() {
+    fn only_root_can_run_a_lab() {
         let nobody = std::thread::spawn(|| {
             // SAFETY: no pointers; the bare system call changes the calling thread only, which ends here.
             let changed = unsafe { libc::syscall(libc::SYS_setresuid, 65_534, 65_534, 65_534) };

@@ -59,7 +59,7 @@ impl ProgramsEnded {
 #[derive(Debug, Error)]
 pub enum ProgramError {
     /// It could not be started.
-    #[error("starting `{program}` in the lab; is /bin/sh there, and are we root?")]
+    #[error("cannot start `{program}` in the lab; check that /bin/sh exists and run as root")]
     Start {
         /// The command.
         program: String,
@@ -67,7 +67,7 @@ pub enum ProgramError {
         source: io::Error,
     },
     /// No thread to wait for it.
-    #[error("no thread could be started; see `ulimit -u`")]
+    #[error("cannot start a thread; check the limit `ulimit -u`")]
     Thread(#[source] io::Error),
 }
 

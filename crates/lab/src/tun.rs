@@ -48,25 +48,25 @@ pub enum CreateError {
     #[error("{DEVICE} is missing; load it with `modprobe tun` or give the container that device")]
     NoDevice,
     /// Not allowed.
-    #[error("making the TUN device {name} needs CAP_NET_ADMIN: run as root")]
+    #[error("creating the TUN device {name} needs CAP_NET_ADMIN; run as root")]
     NotPermitted {
         /// Its name.
         name: String,
     },
     /// The name is taken.
-    #[error("there is already a link called {name} in this namespace")]
+    #[error("an interface {name} already exists in this namespace; remove it")]
     Exists {
         /// The name.
         name: String,
     },
     /// Longer than an interface name may be, or empty.
-    #[error("`{name}` is no interface name: 1 to 15 characters")]
+    #[error("`{name}` is not an interface name; use 1 to 15 characters")]
     BadName {
         /// The name.
         name: String,
     },
     /// Another error of the kernel.
-    #[error("{request} of the TUN device {name}")]
+    #[error("TUN device {name}: {request} failed")]
     Kernel {
         /// Its name.
         name: String,
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_there_until_its_descriptor_is_closed() {
+    fn a_device_exists_until_its_descriptor_is_closed() {
         inside(|| {
             let tun = Tun::create("wire").unwrap();
             assert_eq!(link("wire").unwrap().kind.as_deref(), Some("tun"));
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn the_carrier_follows() {
+    fn the_carrier_can_be_switched() {
         inside(|| {
             let tun = Tun::create("wire").unwrap();
             let ifindex = link("wire").unwrap().ifindex;
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_may_begin_without_carrier() {
+    fn a_device_can_start_without_carrier() {
         inside(|| {
             let tun = Tun::unplugged("wire").unwrap();
             let ifindex = link("wire").unwrap().ifindex;
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_taken_or_none_is_refused() {
+    fn a_taken_or_invalid_name_is_refused() {
         inside(|| {
             let _first = Tun::create("wire").unwrap();
             assert!(matches!(Tun::create("wire"), Err(CreateError::Exists { .. })));

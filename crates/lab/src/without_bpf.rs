@@ -20,7 +20,7 @@ use std::io;
 
 /// The kernel did not accept the filter.
 #[derive(Debug, thiserror::Error)]
-#[error("the kernel's bpf(2) cannot be refused, which stands for a host that forbids it; run as root")]
+#[error("cannot block bpf(2), which simulates a host without BPF; run as root")]
 pub struct NotRefused(#[source] io::Error);
 
 /// Runs `work` on its own thread, which has no bpf(2). Neither has anything that this thread starts.
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_refuses_it_to_the_thread_and_its_own_and_to_nobody_else() {
+    fn bpf_is_blocked_for_the_thread_and_its_children_only() {
         assert_eq!(answer(), Some(libc::EINVAL));
         let inside = without_bpf(|| {
             let started = std::thread::spawn(answer).join().unwrap();

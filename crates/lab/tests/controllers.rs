@@ -64,7 +64,7 @@ fn a_client_sends_with_our_controller_to_a_stock_server() {
 }
 
 #[test]
-fn a_flow_may_be_sent_with_another_one() {
+fn a_flow_can_use_another_controller() {
     let rival = "[flows.rival]\ndirection = \"down\"\ntransport = \"tcp\"\nover = \"a\"\ncc = \"reno\"\n";
     carried(&two_cables(
         "cc = \"olia\"\nserver = \"slowhand\"",
@@ -73,12 +73,12 @@ fn a_flow_may_be_sent_with_another_one() {
 }
 
 #[test]
-fn a_stock_server_has_none_of_ours() {
+fn a_stock_server_has_no_slowhand_controller() {
     let refused = run(&two_cables("cc = \"cla\"", DOWNLOAD))
         .unwrap_err()
         .to_string();
     assert!(
-        refused.contains("flow `download` is sent by a stock server"),
+        refused.contains("flow `download`: a stock server has no"),
         "{refused}"
     );
     assert!(refused.contains("server = \"slowhand\""), "{refused}");

@@ -108,12 +108,12 @@ fn assert_the_kernel_counted_as_many(played: &Played) {
 }
 
 #[test]
-fn the_poor_access_point_is_marked_as_often_as_was_asked_for() {
+fn the_poor_access_point_gets_the_requested_share_of_marks() {
     is_marked_as_asked("dcf");
 }
 
 #[test]
-fn so_it_is_where_every_frame_is_modelled() {
+fn the_exact_medium_gets_the_requested_share_of_marks() {
     is_marked_as_asked("exact");
 }
 
@@ -153,7 +153,7 @@ fn is_marked_as_asked(medium: &str) {
 }
 
 #[test]
-fn all_of_ours_marks_as_many_as_it_asks_for_too() {
+fn slowhand_marks_the_requested_share_too() {
     let played = run("slowhand", &plan(DEEP_AND_FAR));
     assert!(!decisions(&played).is_empty(), "{:#?}", played.daemon);
     assert!(assert_marks_are_those_asked_for(&played) > 0);
@@ -161,7 +161,7 @@ fn all_of_ours_marks_as_many_as_it_asks_for_too() {
 
 /// The engine decides how many marks it requests there; the test checks that they are made.
 #[test]
-fn so_it_does_where_every_frame_is_modelled() {
+fn slowhand_marks_the_requested_share_on_the_exact_medium() {
     let played = played("slowhand", "exact");
     let marked = assert_marks_are_those_asked_for(&played);
     assert_eq!(marked > 0, !decisions(&played).is_empty(), "{:#?}", played.daemon);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Bench, Want};
-use lab::emulator::{Scheduled, Step, Whom};
+use lab::emulator::{FaultTarget, Scheduled, Step};
 use links::{CableConfig, Fault, LinkConfig, LinkId, QueueConfig};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -43,7 +43,7 @@ fn one_mptcp_download_uses_three_links_and_arrives_intact() {
 }
 
 #[test]
-fn an_upload_goes_the_other_way() {
+fn an_upload_uses_the_links_in_reverse() {
     let bench = Bench::start(Want::links(three()));
     let work = scenario::Work::Upload {
         size: Some(Bytes::new(5_000_000)),
@@ -103,7 +103,7 @@ fn a_round_trip_takes_the_delay_both_ways() {
 }
 
 #[test]
-fn fragments_pass_and_are_put_together_again() {
+fn fragments_pass_and_are_reassembled() {
     let bench = Bench::start(Want::links(vec![LinkConfig::Cable(cable("one", 100, 4))]));
     let payload: Vec<u8> = (0..20_000u32).map(|n| n as u8).collect();
     echo(&bench, &payload);
@@ -130,7 +130,7 @@ fn two_links_with_the_same_private_network_carry_one_connection() {
 }
 
 #[test]
-fn a_lossy_link_loses_and_the_transfer_arrives_all_the_same() {
+fn a_lossy_link_drops_packets_and_the_transfer_arrives() {
     let mut lossy = cable("one", 50, 10);
     lossy.down.loss = Ratio::from_ppm(10_000);
     let bench = Bench::start(Want::links(vec![LinkConfig::Cable(lossy)]));
@@ -141,7 +141,7 @@ fn a_lossy_link_loses_and_the_transfer_arrives_all_the_same() {
 }
 
 #[test]
-fn a_managed_queue_marks_packets_of_senders_that_understand() {
+fn codel_marks_ecn_capable_packets() {
     let mut marking = cable("one", 20, 20);
     marking.down.queue = QueueConfig::codel(true);
     let bench = Bench::start(Want::links(vec![LinkConfig::Cable(marking)]));
@@ -166,10 +166,10 @@ fn a_managed_queue_marks_packets_of_senders_that_understand() {
 }
 
 #[test]
-fn a_black_hole_swallows_everything_and_says_when() {
+fn a_black_hole_drops_everything_and_records_when() {
     let fault = |ms, on| Scheduled {
         at: Instant::from_millis(ms),
-        step: Step::Fault(Whom::Link(LinkId(0)), Fault::Blackhole(on)),
+        step: Step::Fault(FaultTarget::Link(LinkId(0)), Fault::Blackhole(on)),
     };
     let mut want = Want::links(three());
     want.schedule = vec![fault(1_000, true), fault(4_000, false)];
@@ -177,10 +177,10 @@ fn a_black_hole_swallows_everything_and_says_when() {
     let outcome = bench.download(None, Duration::from_secs(8));
     assert!(outcome.intact, "{:?}", outcome.broken);
     let report = bench.emulator.finish();
-    let [hole, mended] = report.faults[..] else {
+    let [hole, repaired] = report.faults[..] else {
         panic!("{report:?}")
     };
-    assert!(hole.applied >= Instant::from_millis(1_000) && mended.applied >= Instant::from_millis(4_000));
+    assert!(hole.applied >= Instant::from_millis(1_000) && repaired.applied >= Instant::from_millis(4_000));
     assert!(hole.swallowed > 0 && hole.holds(), "{hole:?}");
     assert_eq!(report.links[0].losses.fault, hole.swallowed);
     assert_eq!(outcome.connections, 1);

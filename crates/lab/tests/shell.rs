@@ -78,7 +78,7 @@ fn curl_fetches_from_nginx_over_both_links() {
 }
 
 #[test]
-fn curl_and_nginx_bear_the_window() {
+fn curl_and_nginx_work_with_limited_windows() {
     let played = curl_fetches_under(PolicyName::Slowhand, "nginx-window");
     assert!(windows(&played) > 0, "no window was set");
 }
@@ -123,7 +123,7 @@ fn iperf3_measures_between_the_hosts() {
 }
 
 #[test]
-fn iperf3_bears_the_window() {
+fn iperf3_works_with_limited_windows() {
     let played = iperf3_measures_under(PolicyName::Slowhand, "iperf3-window");
     assert!(windows(&played) > 0, "no window was set");
 }
@@ -161,7 +161,7 @@ fn iperf3_measures_under(policy: PolicyName, name: &str) -> Played {
 const UNSENT: u64 = 200_000;
 
 #[test]
-fn iperf3_bears_the_unsent_limit() {
+fn iperf3_works_with_an_unsent_limit() {
     let stock = iperf3_uploads_under(PolicyName::Mptcp, "iperf3-up");
     assert!(stock > UNSENT, "{stock} bytes wait unsent without a limit");
     let ours = iperf3_uploads_under(PolicyName::Slowhand, "iperf3-up-unsent");
@@ -224,7 +224,7 @@ fn a_program_sees_the_links_and_its_own_processes_only() {
 }
 
 #[test]
-fn a_server_that_takes_its_time_is_waited_for() {
+fn the_client_waits_for_a_slow_server() {
     let slowly = bash("sleep 0.3; exec python3 -m http.server 7");
     let once = bash("exec 3<>/dev/tcp/$SLOWHAND_SERVER/7");
     let played = run(30, &once, &[&slowly]);
@@ -236,7 +236,7 @@ fn a_server_that_takes_its_time_is_waited_for() {
 }
 
 #[test]
-fn what_a_program_leaves_running_dies_with_it() {
+fn background_processes_of_a_program_die_with_it() {
     let folder = Folder::new("orphan");
     let at = folder.path().display();
     // The orphan would write after the program has ended; `setsid` takes it out of every process group.
@@ -250,7 +250,7 @@ fn what_a_program_leaves_running_dies_with_it() {
 }
 
 #[test]
-fn a_program_that_goes_on_is_killed_at_the_end_of_the_run() {
+fn a_running_program_is_killed_at_the_end_of_the_run() {
     let folder = Folder::new("endless");
     let at = folder.path().display();
     let played = run(

@@ -89,7 +89,7 @@ fn the_window_keeps_the_servers_queue_short() {
 /// The same by the other lever: once the window has shrunk, the server queues no more than it allows, plus
 /// what was sent twice.
 #[test]
-fn a_clamp_bounds_the_servers_queue() {
+fn a_window_clamp_limits_the_servers_queue() {
     let plan = deep_cables(8, DOWNLOAD);
     let what = Play {
         window: Some(WindowKind::Clamp),
@@ -113,7 +113,7 @@ fn a_clamp_bounds_the_servers_queue() {
 /// The last lever, where no program can be loaded. It limits new connections, and older ones to which the
 /// kernel had not yet given a larger window.
 #[test]
-fn without_programs_the_receive_buffer_keeps_the_servers_queue_short() {
+fn without_bpf_the_receive_buffer_keeps_the_servers_queue_short() {
     let plan = deep_cables(8, DOWNLOAD);
     let what = Play::new(&plan, PolicyName::Slowhand);
     let ours = without_bpf(|| play(&what, &Stop::new(), &mut |_| {}))
@@ -172,7 +172,7 @@ fn plain_tcp_uses_its_link_only() {
 }
 
 #[test]
-fn plain_tcp_comes_back_after_a_hole() {
+fn plain_tcp_recovers_after_a_black_hole() {
     let faults = "[[faults]]\nat_s = 2\nfor_s = 2\nlink = \"left\"\nkind = \"down\"\n";
     let plan = two_cables(9, &format!("{DOWNLOAD}{faults}"));
     let played = played(&plan, "tcp:left");
@@ -197,7 +197,7 @@ fn states_of(played: &Played, name: &str) -> Vec<LinkState> {
 }
 
 #[test]
-fn uploads_requests_and_a_competitor_go_on_together() {
+fn uploads_requests_and_a_competitor_run_together() {
     let flows = r#"
 [flows.up]
 direction = "up"
@@ -224,7 +224,7 @@ over = "right"
 }
 
 #[test]
-fn the_busiest_link_is_struck_and_the_fault_is_seen_to_act() {
+fn a_fault_hits_the_busiest_link_and_its_effect_is_checked() {
     let fault = "[[faults]]\nat_s = 3\nlink = \"busiest\"\nkind = \"blackhole\"\n";
     let plan = two_cables(6, &format!("{DOWNLOAD}{fault}"));
     let played = played(&plan, "slowhand");
@@ -244,7 +244,7 @@ fn the_busiest_link_is_struck_and_the_fault_is_seen_to_act() {
     let after: u64 = played.run.goodput_series[45..].iter().sum();
     assert!(
         after > 200_000,
-        "the other link goes on: {:?}",
+        "the other link carries nothing: {:?}",
         played.run.goodput_series
     );
 }
@@ -324,7 +324,7 @@ fn a_stop_ends_a_run_at_once_and_cleanly() {
 }
 
 #[test]
-fn another_controller_is_used_and_its_permission_given_back() {
+fn another_controller_is_allowed_for_the_run_only() {
     let mut plan = two_cables(2, DOWNLOAD);
     plan.cc = "cubic".into();
     let played = played(&plan, "mptcp");
@@ -344,7 +344,7 @@ fn another_controller_is_used_and_its_permission_given_back() {
 }
 
 #[test]
-fn what_cannot_be_run_is_refused_before_anything_is_made() {
+fn invalid_runs_are_refused_before_anything_is_created() {
     let plan = two_cables(5, DOWNLOAD);
     let refused = |policy: PolicyName| match play(&Play::new(&plan, policy), &Stop::new(), &mut |_| {}) {
         Err(PlayError::Policy(error)) => error,
@@ -353,7 +353,7 @@ fn what_cannot_be_run_is_refused_before_anything_is_made() {
     let error = refused(PolicyName::Tcp("middle".into()));
     assert_eq!(
         error.to_string(),
-        "policy `tcp:middle`: there is no link `middle`; the links: left, right"
+        "policy `tcp:middle`: there is no link `middle`; the links are: left, right"
     );
     assert_eq!(refused(PolicyName::TcpBest), PolicyError::Computed);
 }

@@ -4,7 +4,7 @@ use crate::alive::silence;
 use crate::choose::cost;
 use crate::explain::{self, ConnExplanation, Explanation};
 use crate::flow::assign::Assignments;
-use crate::io::{Action, ConnEvent, ConnId, Input, LinkEvent, LinkId, SubflowEvent, SubflowId};
+use crate::io::{Action, ConnEvent, ConnId, Input, LinkEvent, LinkId, Reason, SubflowEvent, SubflowId};
 use crate::known::change::Change;
 use crate::known::cost::Allowed;
 use crate::known::state::State;
@@ -19,6 +19,7 @@ use crate::wifi::outlook::Outlooks;
 use crate::wifi::radios::Radios;
 use crate::wifi::steer;
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
 
@@ -260,6 +261,11 @@ impl Engine {
     /// The state of every link, and why.
     pub fn explain(&self) -> Vec<Explanation> {
         explain::all(self.now, &self.state)
+    }
+
+    /// A reason as a sentence, with the names of this engine's links.
+    pub fn sentence(&self, reason: &Reason) -> String {
+        reason.sentence(&self.state.paths)
     }
 
     /// The reason for the window of every connection whose window is capped.

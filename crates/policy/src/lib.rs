@@ -23,12 +23,13 @@
 //!
 //! The rooms, lowest first. A room uses only rooms of earlier lines:
 //!
-//! 1. `io` (the values of inputs and actions), `cc` (congestion controllers)
+//! 1. `io` (the values of inputs, actions and reasons), `cc` (congestion controllers)
 //! 2. `estimate` (measured quantities), `sched` (packet schedulers), `window` and `slow` (the arithmetic of
 //!    one connection)
 //! 3. `known` (all links, connections and subflows)
 //! 4. `alive` (which links are alive), `choose` (which links to use), `flow` (flows without MPTCP)
-//! 5. `subflow` (joins and closes), `queue` (short queues), `wifi` (shared channels and radios), `explain.rs`
+//! 5. `subflow` (joins and closes), `queue` (short queues), `wifi` (shared channels and radios), `explain`
+//!    (sentences for users)
 //! 6. `strategy` (one file per policy)
 //! 7. `engine.rs`
 #![cfg_attr(not(test), no_std)]
@@ -52,13 +53,13 @@ mod subflow;
 mod wifi;
 mod window;
 
-pub use choose::low_traffic::LITTLE_MOVES;
 pub use engine::{Config, Engine, Policy};
-pub use explain::{ConnExplanation, Explanation, RoleExplanation};
+pub use explain::{ConnExplanation, Explanation, Names, RoleExplanation};
+pub use io::reason;
 pub use io::{
     Action, Ahead, Checked, ConnEvent, ConnId, ConnSample, Division, Family, FlowEvent, HostEvent, HostId,
-    Input, JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec, Note, Outlook, RadioEvent, RadioId, Role,
-    SubflowEvent, SubflowId, SubflowSample, Tariff, Trust, Uplink, Verb, Wish,
+    Input, JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec, Note, Outlook, RadioEvent, RadioId, Reason,
+    Role, SubflowEvent, SubflowId, SubflowSample, Tariff, Trust, Uplink, Verb, Wish,
 };
 pub use queue::mark;
 pub use strategy::{energy_schedule, omniscient};

@@ -182,7 +182,7 @@ fn frames_cost_no_allocation_once_warm() {
         let measured = engine.explain();
         let measured = measured
             .iter()
-            .filter(|link| link.why.contains("at their first attempt") || link.why.contains("are missing"));
+            .filter(|link| link.why.contains("at the first attempt") || link.why.contains("are missing"));
         assert_eq!(measured.count(), 2, "the frames did not reach their estimators");
     }
 }

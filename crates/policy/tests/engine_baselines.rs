@@ -4,7 +4,8 @@ mod world;
 
 use policy::energy_schedule::{PROBE, USE, Variant};
 use policy::estimate::energy::{Set, Technology};
-use policy::{Action, Input, LinkEvent, LinkId, LinkKind, Policy, Verb};
+use policy::reason::{Choice, Energy, Handover};
+use policy::{Action, Input, LinkEvent, LinkId, LinkKind, Policy, Reason, Verb};
 use units::{Bytes, Duration, Instant};
 use world::{Step, World};
 
@@ -62,11 +63,9 @@ fn the_omniscient_path_is_the_best_of_every_ten_seconds() {
     assert_eq!(world.in_use(), [0], "no change before the ten seconds are over");
     let used = followed(&mut world, 9);
     assert!(used[2..].iter().all(|used| *used == [1]), "{used:?}");
-    let note = world.notes(Verb::Use).last().unwrap().why.clone();
-    assert!(
-        note.contains("the most in the next ten seconds: 2.0 MB"),
-        "{note}"
-    );
+    let carries = Bytes::new(2_000_000);
+    let last = &world.notes(Verb::Use).last().unwrap().reason;
+    assert_eq!(*last, Choice::Foreseen { carries }.into());
 }
 
 #[test]
@@ -116,8 +115,8 @@ fn with_cellular_a_weak_access_point_is_left_for_a_clearly_stronger_one() {
     assert_eq!(world.in_use(), [0, 2]);
     assert_eq!(second_is_heard(&mut world, -74), [0, 2], "1 dB more is not clear");
     assert_eq!(second_is_heard(&mut world, -70), [1, 2]);
-    let note = world.notes(Verb::Use).last().unwrap().why.clone();
-    assert!(note.contains("clearly stronger"), "{note}");
+    let last = &world.notes(Verb::Use).last().unwrap().reason;
+    assert_eq!(*last, Choice::Handover(Handover::Stronger).into());
 }
 
 #[test]
@@ -142,8 +141,11 @@ fn the_energy_scheduler_probes_both_radios_and_then_uses_the_better_one() {
         "{used:?}"
     );
     assert!(used[probe + long + 1..][..8].iter().all(|used| *used == [0, 1]));
-    let why = &world.notes(Verb::Use).last().unwrap().why;
-    assert!(why.contains("joule"), "{why}");
+    let last = &world.notes(Verb::Use).last().unwrap().reason;
+    assert!(
+        matches!(last, Reason::Choice(Choice::Energy(Energy::Best { .. }))),
+        "{last:?}"
+    );
 }
 
 #[test]
@@ -179,8 +181,8 @@ fn short_associations_keep_the_modem_awake() {
     let mut world = restless(11 * S);
     let used = followed(&mut world, 25);
     assert!(used[15..].iter().all(|used| *used == [0, 1]), "{used:?}");
-    let why = &world.notes(Verb::Use).last().unwrap().why;
-    assert!(why.contains("associations last"), "{why}");
+    let last = &world.notes(Verb::Use).last().unwrap().reason;
+    assert_eq!(last.id(), "energy-short-associations");
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn said(world: &World) -> BTreeSet<Verb> {
         _ => None,
     });
     notes
-        .inspect(|note| assert!(note.why.len() > 10, "{note:?}"))
+        .inspect(|note| assert!(world.engine.sentence(&note.reason).len() > 10, "{note:?}"))
         .map(|note| note.verb)
         .collect()
 }

@@ -3,8 +3,9 @@
 
 mod world;
 
-use policy::slot::{self, Occupant, Rules, Slot};
-use policy::{Action, Division, Input, LinkId, LinkKind, Policy, RadioEvent, RadioId, Verb};
+use policy::reason::Cycle;
+use policy::slot::{self, Occupant, Refused, Rules, Slot};
+use policy::{Action, Division, Input, LinkId, LinkKind, Policy, RadioEvent, RadioId, Reason, Verb};
 use units::{Bitrate, Bytes, Duration, Instant};
 use world::{Step, World};
 
@@ -92,7 +93,7 @@ fn a_radio_gives_its_time_to_whom_it_pays() {
 }
 
 #[test]
-fn a_radio_that_brings_nothing_from_one_still_listens_to_it() {
+fn a_radio_with_nothing_from_one_network_still_listens_to_it() {
     let mut world = World::after(Policy::Slowhand, TWO);
     run_cycles(&mut world, 20, [20, 0]);
     let plan = plans(&world).pop().unwrap();
@@ -185,8 +186,11 @@ fn if_not_all_channels_fit_the_best_are_used_and_the_others_named() {
     let first = taken(&world);
     assert_eq!(first.len(), 13);
     assert!((0..10).all(|near| first.contains(&(2 * near))), "{first:?}");
-    let why = &world.notes(Verb::Slots).last().unwrap().why;
-    assert!(why.contains("network 19 is left out"), "{why}");
+    let reason = &world.notes(Verb::Slots).last().unwrap().reason;
+    assert!(
+        matches!(reason, Reason::Cycle(Cycle::Divided { left_out, .. }) if left_out.contains(&LinkId(19))),
+        "{reason:?}"
+    );
     // A far one comes near: it is selected, but not before the current choice has lasted for a while.
     world.follow(&[
         Step::Signal {
@@ -213,8 +217,12 @@ fn a_division_that_cannot_fit_is_refused_and_the_old_plan_stays() {
         stays,
     })]);
     assert_eq!(plans(&world).pop().unwrap(), before);
-    let why = &world.notes(Verb::Slots).last().unwrap().why;
-    assert!(why.contains("leave one out or lengthen the cycle"), "{why}");
+    let reason = &world.notes(Verb::Slots).last().unwrap().reason;
+    let does_not_fit = |refused: &Refused| matches!(refused, Refused::DoesNotFit { .. });
+    assert!(
+        matches!(reason, Reason::Cycle(Cycle::Undivided { refused, .. }) if does_not_fit(refused)),
+        "{reason:?}"
+    );
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! Actions as text, one line each.
 //!
-//! The text is our own format, not `Debug`'s. It stays the same when types are renamed or moved. It also
-//! stays the same when a note's reason becomes a value that is put into words elsewhere.
+//! The text is our own format, not `Debug`'s. It stays the same when types are renamed or moved.
 //!
 //! A line has the action's name and its numbers, in the units of the types: bytes, bits per second,
 //! nanoseconds, parts of 2³². A note's line has its verb, link and connection. Its sentence is kept apart, so
 //! that sentences can be reworded while decisions stay the same.
 
 use policy::slot::{Occupant, Slot};
-use policy::{Action, Family, LinkId, Note, Outlook};
+use policy::{Action, Family, Input, LinkEvent, LinkId, Note, Outlook};
+use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
 /// FNV-1a with 64 bits (Fowler, Noll, Vo).
@@ -73,7 +73,8 @@ impl Acts {
         }
     }
 
-    pub(crate) fn add(&mut self, action: &Action) {
+    /// Adds an action. Sentences mention links by these names.
+    pub(crate) fn add(&mut self, action: &Action, names: &Names) {
         let line = act(action);
         self.count += 1;
         self.acts.add_line(&line);
@@ -81,11 +82,11 @@ impl Acts {
             text.push_str(&line);
         }
         if let Action::Note(note) = action {
-            let sentence = sentence(note);
-            self.sentences.add_line(sentence);
+            let sentence = sentence(note, names);
+            self.sentences.add_line(&sentence);
             if let Some(text) = &mut self.text {
                 text.push_str(": ");
-                text.push_str(sentence);
+                text.push_str(&sentence);
             }
         }
         if let Some(text) = &mut self.text {
@@ -109,8 +110,26 @@ impl Acts {
 }
 
 /// A note's sentence as users read it.
-fn sentence(note: &Note) -> &str {
-    &note.why
+fn sentence(note: &Note, names: &Names) -> String {
+    note.reason.sentence(&names.0)
+}
+
+/// The names of the links that an engine knows, from its inputs.
+#[derive(Debug, Default)]
+pub(crate) struct Names(BTreeMap<LinkId, String>);
+
+impl Names {
+    pub(crate) fn learn(&mut self, input: &Input) {
+        match input {
+            Input::Link(link, LinkEvent::Appeared(spec)) => {
+                self.0.insert(*link, spec.name.clone());
+            }
+            Input::Link(link, LinkEvent::Gone) => {
+                self.0.remove(link);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The line of an action, without the sentence of a note.
@@ -243,6 +262,7 @@ fn or_none(link: Option<LinkId>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use policy::reason::Choice;
     use policy::{Ahead, ConnId, SubflowId, Verb};
     use std::time::Duration;
     use units::{Bitrate, Bytes, Ratio};
@@ -278,20 +298,21 @@ mod tests {
 
     #[test]
     fn a_notes_sentence_has_a_digest_of_its_own() {
-        let polled = |verb, why: &str| {
+        let polled = |verb, because: Choice| {
             let mut acts = Acts::new(true);
-            acts.add(&Action::Note(Note {
+            let note = Note {
                 link: Some(LinkId(1)),
                 conn: None,
                 verb,
-                why: why.to_owned(),
-            }));
+                reason: because.into(),
+            };
+            acts.add(&Action::Note(note), &Names::default());
             acts.end(None)
         };
-        let one = polled(Verb::Use, "healthy");
-        let reworded = polled(Verb::Use, "it is healthy");
-        let other = polled(Verb::Demote, "healthy");
-        assert_eq!(one.text, "note use link 1 conn -: healthy\n");
+        let one = polled(Verb::Use, Choice::Healthy);
+        let reworded = polled(Verb::Use, Choice::LastResort);
+        let other = polled(Verb::Demote, Choice::Healthy);
+        assert_eq!(one.text, "note use link 1 conn -: it is up and healthy\n");
         assert!(one.acts == reworded.acts && one.sentences != reworded.sentences);
         assert!(one.acts != other.acts && one.sentences == other.sentences);
     }

@@ -1,6 +1,6 @@
 //! Writes a recording while the engine works.
 
-use crate::acts::{Acts, Digest};
+use crate::acts::{Acts, Digest, Names};
 use crate::codec::Codec;
 use crate::entry::{self, Entry, Times};
 use crate::{Header, MAGIC, VERSION};
@@ -62,6 +62,7 @@ pub struct Recorder {
     texts: bool,
     times: Times,
     acts: Acts,
+    names: Names,
     /// A call was made, and nothing was polled since.
     owes_poll: bool,
     calls: u64,
@@ -86,6 +87,7 @@ impl Recorder {
             texts: header.texts,
             times: Times::from(header.start),
             acts: Acts::new(header.texts),
+            names: Names::default(),
             owes_poll: false,
             calls: 0,
             sum: Digest::default(),
@@ -101,6 +103,7 @@ impl Recorder {
     /// The engine is told a fact.
     pub fn handle(&mut self, now: Instant, input: &Input) {
         self.call();
+        self.names.learn(input);
         self.times.handle(now, input, &mut self.bytes);
     }
 
@@ -117,7 +120,7 @@ impl Recorder {
 
     /// The engine asked for this.
     pub fn acted(&mut self, action: &Action) {
-        self.acts.add(action);
+        self.acts.add(action, &self.names);
     }
 
     /// The engine has no more actions, and asks to be woken then.

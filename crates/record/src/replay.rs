@@ -1,6 +1,6 @@
 //! Replays a recording into today's engine, and compares what the engine asks for.
 
-use crate::acts::{Acts, Polled};
+use crate::acts::{Acts, Names, Polled};
 use crate::entry::Entry;
 use crate::file::{File, ReadError};
 use crate::{Buffer, Recorder};
@@ -96,6 +96,7 @@ pub fn with_new_sentences(bytes: &[u8]) -> Result<Vec<u8>, ReadError> {
 /// Follows a recording; each entry is handed on as the engine of today makes it.
 fn follow(file: &File<'_>, each: &mut dyn FnMut(Entry)) -> Result<Replayed, ReadError> {
     let mut engine = Engine::new(file.header().config);
+    let mut names = Names::default();
     let mut last = None;
     let mut replayed = Replayed {
         calls: 0,
@@ -107,7 +108,7 @@ fn follow(file: &File<'_>, each: &mut dyn FnMut(Entry)) -> Result<Replayed, Read
     for entry in file.entries() {
         match entry? {
             Entry::Polled(recorded) => {
-                let now = poll(&mut engine);
+                let now = poll(&mut engine, &names);
                 replayed.compare(&recorded, &now, last.as_ref());
                 let text = if file.header().texts {
                     now.text
@@ -119,7 +120,10 @@ fn follow(file: &File<'_>, each: &mut dyn FnMut(Entry)) -> Result<Replayed, Read
             call => {
                 replayed.calls += 1;
                 match &call {
-                    Entry::Handle(now, input) => engine.handle(*now, input.clone()),
+                    Entry::Handle(now, input) => {
+                        names.learn(input);
+                        engine.handle(*now, input.clone());
+                    }
                     Entry::Tick(now) => engine.tick(*now),
                     Entry::Polled(_) => {}
                 }
@@ -134,10 +138,10 @@ fn follow(file: &File<'_>, each: &mut dyn FnMut(Entry)) -> Result<Replayed, Read
     Ok(replayed)
 }
 
-fn poll(engine: &mut Engine) -> Polled {
+fn poll(engine: &mut Engine, names: &Names) -> Polled {
     let mut acts = Acts::new(true);
     while let Some(action) = engine.poll() {
-        acts.add(&action);
+        acts.add(&action, names);
     }
     acts.end(engine.wake_at().map(|(at, _)| at))
 }

@@ -32,7 +32,7 @@ fn listen() -> anyhow::Result<()> {
     );
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         // SAFETY: `ask` only loads one atomic and stores another.
-        unsafe { sigaction(signal, &action) }.with_context(|| format!("cannot listen to {signal}"))?;
+        unsafe { sigaction(signal, &action) }.with_context(|| format!("cannot handle {signal}"))?;
     }
     Ok(())
 }

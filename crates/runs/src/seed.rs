@@ -22,7 +22,7 @@ pub fn parser_of_first(count: u64) -> RangedU64ValueParser {
 
 /// Parses `A..B`: the seeds from A to the one before B.
 pub fn range(text: &str) -> Result<Range<u64>, String> {
-    let wrong = || format!("`{text}` is no range of seeds; write A..B, such as 0..100 for a hundred");
+    let wrong = || format!("`{text}` is not a range of seeds; write A..B, such as 0..100 for a hundred");
     let (from, to) = text.split_once("..").ok_or_else(wrong)?;
     let number = |digits: &str| -> Result<u64, String> {
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -54,7 +54,7 @@ impl Plan {
 
 const fn words(change: Change) -> (&'static str, &'static str) {
     match change {
-        Change::Blackhole => ("drops everything, stays up", "delivers again"),
+        Change::Blackhole => ("drops everything silently", "delivers again"),
         Change::Down { new_address: false } => ("is down", "is up again"),
         Change::Down { new_address: true } => ("is down", "is up again with a new address"),
         Change::Rate { .. } => ("changes its rate", "has its old rate again"),

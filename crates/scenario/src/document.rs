@@ -97,9 +97,9 @@ fn syntax(sources: &Sources, source: usize, text: &str, error: &toml::de::Error)
     let span = error.span().unwrap_or(text.len()..text.len());
     let message = error.message().lines().collect::<Vec<_>>().join("; ");
     let instead = if message.contains("duplicate key") {
-        "every name and key may stand once: rename or remove this one"
+        "each name and key may occur once; rename or remove this one"
     } else {
-        "this is not TOML: mend it here (https://toml.io shows the forms)"
+        "this is not TOML: fix it here (https://toml.io shows the syntax)"
     };
     let at = At {
         source,

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_bytes_tell() {
+    fn the_first_bytes_identify_the_format() {
         let table: [(&[u8], Option<&str>); 8] = [
             (b"\x1f\x8b\x08\0", Some("packed with gzip")),
             (b"\x0a\x0d\x0d\x0a\x1c\0", Some("a packet capture (pcapng)")),

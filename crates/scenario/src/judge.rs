@@ -43,7 +43,7 @@ impl fmt::Display for Verdict {
             Outcome::Holds => write!(f, "holds: {policy} (seed {seed}): {wanted}: {measured}"),
             Outcome::Fails => write!(
                 f,
-                "DOES NOT HOLD: {policy} (seed {seed}): {wanted}, but it is {measured}"
+                "DOES NOT HOLD: {policy} (seed {seed}): {wanted}; result: {measured}"
             ),
             Outcome::NotRun => write!(f, "not run: {policy} (seed {seed}): {wanted}"),
         }
@@ -176,7 +176,7 @@ fn moved_nothing(flows: &[&Flow], condition: &Condition) -> Option<Finding> {
         .map(|flow| flow.name.as_str())
         .collect();
     let fails = !idle.is_empty() && (of_each || idle.len() == flows.len());
-    fails.then(|| (format!("nothing: {} moved no byte", idle.join(", ")), false))
+    fails.then(|| (format!("no byte moved by {}", idle.join(", ")), false))
 }
 
 fn total(flows: &[&Flow]) -> u64 {
@@ -191,7 +191,7 @@ fn intact(flows: &[&Flow]) -> Finding {
         .collect();
     match broken[..] {
         [] => ("intact".to_owned(), true),
-        _ => (format!("broken in {}", broken.join(", ")), false),
+        _ => (format!("corrupted in {}", broken.join(", ")), false),
     }
 }
 
@@ -202,7 +202,7 @@ fn first_byte(flows: &[&Flow], most_ms: f64) -> Finding {
         .collect::<Option<Vec<f64>>>()
     {
         Some(times) => at_most_ms(times.into_iter().fold(0.0, f64::max), most_ms),
-        None => ("no byte at all".to_owned(), false),
+        None => ("no byte received".to_owned(), false),
     }
 }
 
@@ -217,15 +217,15 @@ fn at_least_times(ratio: f64, times: Times) -> Finding {
 fn wanted(condition: &Condition, flow: Option<&str>) -> String {
     let ms = |duration: units::Duration| duration.as_secs_f64() * 1e3;
     let what = match condition {
-        Condition::Intact => "arrives as it was sent".to_owned(),
+        Condition::Intact => "data arrives intact".to_owned(),
         Condition::LongestStall(most) => format!("no stall over {} ms", ms(*most)),
-        Condition::StallTotal(most) => format!("stalls of at most {} ms in all", ms(*most)),
+        Condition::StallTotal(most) => format!("stalls of at most {} ms in total", ms(*most)),
         Condition::FirstByte(most) => format!("first byte within {} ms", ms(*most)),
         Condition::Goodput(least) => format!("at least {} Mb/s", least.as_mbps_f64()),
         Condition::Moved(least) => format!("at least {} MB", least.get() as f64 / 1e6),
-        Condition::VersusTcpBest(times) => format!("at least {times} tcp-best"),
-        Condition::VersusOptimal(times) => format!("at least {times} the optimum"),
-        Condition::Versus(other, times) => format!("at least {times} {other}"),
+        Condition::VersusTcpBest(times) => format!("at least {times} times tcp-best"),
+        Condition::VersusOptimal(times) => format!("at least {times} times the optimum"),
+        Condition::Versus(other, times) => format!("at least {times} times {other}"),
     };
     flow.map_or_else(|| what.clone(), |flow| format!("{flow}: {what}"))
 }

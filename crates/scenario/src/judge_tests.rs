@@ -70,7 +70,7 @@ const CONDITIONS: [&str; 7] = [
 ];
 
 #[test]
-fn no_condition_holds_of_a_flow_that_moved_nothing() {
+fn no_condition_holds_for_a_flow_without_bytes() {
     for condition in CONDITIONS {
         let expect = format!("flow = \"first\"\n{condition}");
         for (moved, outcome) in [([1_000_000, 0], Outcome::Holds), ([0, 1_000_000], Outcome::Fails)] {
@@ -81,12 +81,12 @@ fn no_condition_holds_of_a_flow_that_moved_nothing() {
     }
     assert_eq!(
         judged("flow = \"second\"\nintact = true", [5, 0])[0].1,
-        "DOES NOT HOLD: slowhand (seed 1): second: arrives as it was sent, but it is nothing: second moved no byte"
+        "DOES NOT HOLD: slowhand (seed 1): second: data arrives intact; result: no byte moved by second"
     );
 }
 
 #[test]
-fn of_all_flows_each_must_move_something_where_each_is_judged() {
+fn every_judged_flow_must_move_bytes() {
     for condition in &CONDITIONS[..4] {
         assert_eq!(judged(condition, [5_000, 0])[0].0, Outcome::Fails, "{condition}");
     }

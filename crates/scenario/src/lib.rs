@@ -28,18 +28,19 @@ mod section;
 mod setting;
 mod source;
 mod spot;
-mod suggest;
 mod synthetic;
 mod timeline;
+
+use trace::suggest;
 
 pub use judge::{Outcome, Verdict, judge};
 pub use load::{LoadError, ScenarioFile, load, parse};
 pub use mahimahi::{OPPORTUNITY, RateTrace};
 pub use plan::*;
 pub use read::Files;
-pub use setting::{Given, Setting, SettingError};
+pub use setting::{Setting, SettingError, TypedValue};
 pub use source::{Problem, Problems};
 pub use spot::{Spots, Thing};
 pub use synthetic::{Outages, Synthetic};
-pub use timeline::{Effect, Happening, Whom};
+pub use timeline::{Effect, FaultTarget, TimelineEvent};
 pub use trace::Spot;

@@ -25,7 +25,7 @@ pub enum LoadError {
         source: io::Error,
     },
     /// The file is no scenario: they are small.
-    #[error("{}: more than {LARGEST} bytes are no scenario; name a TOML file", Shown(path.display()))]
+    #[error("{}: larger than {LARGEST} bytes, so not a scenario; name a TOML file", Shown(path.display()))]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -112,7 +112,7 @@ fn text_of<'c>(name: &str, content: &'c [u8]) -> Result<&'c str, Problem> {
         return Err(Problem::at_line(
             name,
             1,
-            format!("the file is {format}, no scenario"),
+            format!("the file is {format}, not a scenario"),
             remedy,
         ));
     }
@@ -123,13 +123,13 @@ fn text_of<'c>(name: &str, content: &'c [u8]) -> Result<&'c str, Problem> {
             name,
             readable,
             end..end,
-            "from here on this is not UTF-8 text".into(),
+            "the file is not UTF-8 text from here on".into(),
             "save the file as UTF-8".into(),
         )
     })?;
     let is_time = |line: &str| !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
     if text.lines().next().is_some_and(is_time) {
-        let what = "the file is a rate trace, no scenario".to_owned();
+        let what = "the file is a rate trace, not a scenario".to_owned();
         let remedy = "name it in a scenario, as `down_trace` of a [cells.NAME]".to_owned();
         return Err(Problem::at_line(name, 1, what, remedy));
     }
@@ -149,7 +149,7 @@ fn read_beside(directory: &Path, file: &str) -> io::Result<(String, Vec<u8>)> {
     let content = read_up_to(&path, LARGEST_TRACE)?;
     if content.len() as u64 > LARGEST_TRACE && Format::of(&content).is_none() {
         return Err(io::Error::other(format!(
-            "more than {LARGEST_TRACE} bytes are no rate trace"
+            "larger than {LARGEST_TRACE} bytes, so not a rate trace"
         )));
     }
     Ok((path.to_string_lossy().into_owned(), content))

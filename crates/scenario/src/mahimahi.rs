@@ -36,10 +36,10 @@ impl RateTrace {
     /// Parses the content of the file called `name` in messages; `path` is its name in the scenario. Messages
     /// show none of the content.
     pub(crate) fn parse(name: &str, path: &str, content: &[u8]) -> Result<Self, Problem> {
-        let at_line = |line: usize, wrong: Wrong| Problem::at_line(name, line, wrong.what, wrong.instead);
+        let at_line = |line: usize, wrong: LineError| Problem::at_line(name, line, wrong.what, wrong.instead);
         if let Some(format) = Format::of(content) {
-            let what = format!("the file is {format}, no rate trace");
-            let wrong = Wrong::new(what, format.remedy("a rate trace of Mahimahi"));
+            let what = format!("the file is {format}, not a rate trace");
+            let wrong = LineError::new(what, format.remedy("a rate trace of Mahimahi"));
             return Err(at_line(1, wrong));
         }
         let (mut times_ms, mut last) = (Vec::new(), None);
@@ -59,9 +59,9 @@ impl RateTrace {
         match last {
             None | Some(0) => Err(at_line(
                 times_ms.len().max(1),
-                Wrong::new(
-                    "the trace never delivers",
-                    "give one time in milliseconds a line, the last above 0",
+                LineError::new(
+                    "the trace delivers nothing",
+                    "give one time in milliseconds on each line, the last above 0",
                 ),
             )),
             Some(_) => Ok(Self {
@@ -97,13 +97,22 @@ impl RateTrace {
     pub fn doubt(&self) -> Option<String> {
         let mean = self.mean();
         (self.times_ms.len() > 1 && mean < IMPLAUSIBLE).then(|| {
-            format!("{mean} on average; a trace has milliseconds, so if these are microseconds, divide them by 1000")
+            format!("{mean} on average, which is unusual; times must be in milliseconds, so divide by 1000 if these are microseconds")
         })
     }
 
     /// The mean rate.
     pub fn mean(&self) -> Bitrate {
         (OPPORTUNITY * self.times_ms.len() as u64).per(self.period())
+    }
+
+    /// The most opportunities within one millisecond. The end of a period is the start of the next one.
+    pub fn largest_burst(&self) -> usize {
+        let (first, last) = (self.times_ms[0], self.times_ms[self.times_ms.len() - 1]);
+        let at = |ms| self.times_ms.iter().filter(|&&time| time == ms).count();
+        let seam = at(last) + if first == 0 { at(0) } else { 0 };
+        let same = self.times_ms.chunk_by(|one, next| one == next);
+        same.map(<[u32]>::len).fold(seam, usize::max)
     }
 
     /// The longest time without an opportunity, the step from one period to the next included.
@@ -115,12 +124,12 @@ impl RateTrace {
 }
 
 /// What is wrong with a line, and what would be right.
-struct Wrong {
+struct LineError {
     what: String,
     instead: String,
 }
 
-impl Wrong {
+impl LineError {
     fn new(what: impl Into<String>, instead: impl Into<String>) -> Self {
         Self {
             what: what.into(),
@@ -132,28 +141,28 @@ impl Wrong {
 /// A trace may last a day.
 const LONGEST_MS: u32 = 86_400_000;
 
-const FORM: &str = "a line is the time of one delivery in whole milliseconds, such as 17";
+const FORM: &str = "write the time of one delivery in whole milliseconds, such as 17";
 
-fn time(digits: &[u8], last: Option<u32>) -> Result<u32, Wrong> {
+fn time(digits: &[u8], last: Option<u32>) -> Result<u32, LineError> {
     if digits.is_empty() {
-        return Err(Wrong::new("the line is empty", FORM));
+        return Err(LineError::new("the line is empty", FORM));
     }
     if let [b'-', rest @ ..] = digits
         && rest.iter().all(u8::is_ascii_digit)
     {
-        return Err(Wrong::new("this time is negative", FORM));
+        return Err(LineError::new("this time is negative", FORM));
     }
     if !digits.iter().all(u8::is_ascii_digit) {
-        return Err(Wrong::new("this is not a time", FORM));
+        return Err(LineError::new("this is not a time", FORM));
     }
     let time = str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
     match (time.filter(|&time| time <= LONGEST_MS), last) {
-        (None, _) => Err(Wrong::new(
-            "this time is more than a day",
-            "cut the trace: it is repeated anyway",
+        (None, _) => Err(LineError::new(
+            "this time exceeds one day",
+            "shorten the trace, as it repeats anyway",
         )),
-        (Some(time), Some(last)) if time < last => Err(Wrong::new(
-            "this time is before that of the line above: time runs backwards",
+        (Some(time), Some(last)) if time < last => Err(LineError::new(
+            "this time is earlier than the one on the line above",
             "sort the trace: times may be equal, but never decrease",
         )),
         (Some(time), _) => Ok(time),
@@ -177,6 +186,10 @@ mod tests {
         assert_eq!(trace.period(), Duration::from_millis(10));
         assert_eq!(trace.mean(), Bitrate::from_bps(6 * 12_000 * 100));
         assert_eq!(trace.longest_gap(), Duration::from_millis(4));
+        // Two at 1 ms, and two where the periods meet: at 10 ms and at 0.
+        assert_eq!(trace.largest_burst(), 2);
+        let seam = RateTrace::parse("t", "t", b"0\n1\n1\n10\n10\n").unwrap();
+        assert_eq!(seam.largest_burst(), 3);
         assert_eq!(trace.times().nth(3), Some(Duration::from_millis(4)));
         let marked = RateTrace::parse("t", "t", "\u{feff}0\n5".as_bytes()).unwrap();
         assert_eq!(marked.times_ms(), [0, 5]);
@@ -190,19 +203,19 @@ mod tests {
             ("-4\n", format!("lte.down:1:1: this time is negative; {FORM}")),
             (
                 "5\n4\n",
-                "lte.down:2:1: this time is before that of the line above: time runs backwards; sort the trace: times may be equal, but never decrease".into(),
+                "lte.down:2:1: this time is earlier than the one on the line above; sort the trace: times may be equal, but never decrease".into(),
             ),
             (
                 "5\n99999999\n",
-                "lte.down:2:1: the times go on for more than a day; if they are microseconds, divide them by 1000, otherwise cut the trace: it is repeated anyway".into(),
+                "lte.down:2:1: the times exceed one day; if they are microseconds, divide them by 1000, otherwise shorten the trace, as it repeats anyway".into(),
             ),
             (
                 "",
-                "lte.down:1:1: the trace never delivers; give one time in milliseconds a line, the last above 0".into(),
+                "lte.down:1:1: the trace delivers nothing; give one time in milliseconds on each line, the last above 0".into(),
             ),
             (
                 "0\n0\n",
-                "lte.down:2:1: the trace never delivers; give one time in milliseconds a line, the last above 0".into(),
+                "lte.down:2:1: the trace delivers nothing; give one time in milliseconds on each line, the last above 0".into(),
             ),
         ];
         for (text, expected) in table {
@@ -211,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_file_that_is_no_trace_is_shown() {
+    fn errors_show_no_content_of_other_files() {
         let secret = "root:$6$salt$hash:19000:0:99999:7:::";
         for text in [
             format!("{secret}\n"),
@@ -229,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_that_is_most_likely_in_microseconds_is_doubted() {
+    fn a_trace_that_looks_like_microseconds_gets_a_warning() {
         let doubt = |step: u32| {
             let times: String = (1..=100).map(|packet| format!("{}\n", packet * step)).collect();
             RateTrace::parse("t", "t", times.as_bytes()).unwrap().doubt()
@@ -239,14 +252,14 @@ mod tests {
         assert_eq!(
             doubt(1_000).as_deref(),
             Some(
-                "12.0 kb/s on average; a trace has milliseconds, so if these are microseconds, divide them by 1000"
+                "12.0 kb/s on average, which is unusual; times must be in milliseconds, so divide by 1000 if these are microseconds"
             )
         );
     }
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "[0-9\\-a\n\r é]{0,40}") {
+        fn any_text_is_parsed_or_refused_without_panic(text in "[0-9\\-a\n\r é]{0,40}") {
             if let Ok(trace) = RateTrace::parse("t", "t", text.as_bytes()) {
                 prop_assert!(trace.times_ms().is_sorted());
                 prop_assert!(trace.period() > Duration::ZERO);

@@ -10,7 +10,7 @@ use crate::quantity::Quantity;
 use crate::source::{At, Problem, Sources};
 use crate::suggest;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use trace::Spot;
 use units::Duration;
 
@@ -72,13 +72,12 @@ impl<'s> Log<'s> {
     pub fn into_problems(self) -> Vec<Problem> {
         let mut found = self.found.into_inner();
         found.sort_by_key(|(at, _)| *at);
-        let mut problems: Vec<Problem> = Vec::new();
-        for (_, problem) in found {
-            if !problems.contains(&problem) {
-                problems.push(problem);
-            }
-        }
+        let mut known = HashSet::new();
+        let is_new: Vec<bool> = found.iter().map(|(_, problem)| known.insert(problem)).collect();
+        let problems = found.into_iter().map(|(_, problem)| problem).zip(is_new);
         problems
+            .filter_map(|(problem, is_new)| is_new.then_some(problem))
+            .collect()
     }
 }
 
@@ -159,7 +158,7 @@ impl<'d> Section<'d> {
     pub fn before_the_end(&self, key: &'static str, begin: Duration, run: Duration) {
         if begin >= run {
             let what = format!(
-                "this would begin after {} s, and the run ends then or before",
+                "this would begin after {} s, when the run has ended",
                 begin.as_secs_f64()
             );
             self.note(

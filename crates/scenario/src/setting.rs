@@ -11,7 +11,7 @@ use trace::Shown;
 
 /// A value by its type, for tables.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Given {
+pub enum TypedValue {
     /// A whole number.
     Integer(i64),
     /// Another number.
@@ -77,13 +77,13 @@ impl Setting {
     }
 
     /// The value by its type.
-    pub fn given(&self) -> Given {
+    pub fn given(&self) -> TypedValue {
         match document::parse_value(0, 0, &self.value).map(|node| node.value) {
-            Some(Value::Integer(Some(whole))) => Given::Integer(whole),
-            Some(Value::Float(number)) => Given::Real(number),
-            Some(Value::Flag(flag)) => Given::Flag(flag),
-            Some(Value::Text(text)) => Given::Text(text),
-            _ => Given::Text(self.value.clone()),
+            Some(Value::Integer(Some(whole))) => TypedValue::Integer(whole),
+            Some(Value::Float(number)) => TypedValue::Real(number),
+            Some(Value::Flag(flag)) => TypedValue::Flag(flag),
+            Some(Value::Text(text)) => TypedValue::Text(text),
+            _ => TypedValue::Text(self.value.clone()),
         }
     }
 
@@ -118,7 +118,7 @@ impl Setting {
             }),
             None => Err(sources.problem(
                 at,
-                format!("`{}` is neither a TOML value nor a plain word", self.value),
+                format!("`{}` is neither a TOML value nor a single word", self.value),
                 "put text in double quotes".to_owned(),
             )),
         }
@@ -182,13 +182,13 @@ fn parts(key: &str, source: usize) -> Vec<Part<'_>> {
 }
 
 /// A part of a key that leads nowhere.
-struct Lost {
+struct BadKey {
     at: At,
     what: String,
     instead: String,
 }
 
-impl Lost {
+impl BadKey {
     fn problem(self, sources: &Sources) -> Problem {
         sources.problem(self.at, self.what, self.instead)
     }
@@ -215,8 +215,8 @@ fn insert(
     parts: &[Part<'_>],
     value: Node,
     depth: usize,
-    made: &mut Option<Lost>,
-) -> Result<(), Lost> {
+    made: &mut Option<BadKey>,
+) -> Result<(), BadKey> {
     let Some((first, rest)) = parts.split_first() else {
         *node = value;
         return Ok(());
@@ -233,7 +233,7 @@ fn insert(
         })?,
         Value::Array(items) => item(items, first, rest, made)?,
         other => {
-            return Err(Lost {
+            return Err(BadKey {
                 at: first.at,
                 what: format!("`{}` would be inside {}", first.name, other.kind()),
                 instead: "end the key one part earlier".to_owned(),
@@ -249,8 +249,8 @@ fn step<'t>(
     table: &'t mut Table,
     part: &Part<'_>,
     rest: &[Part<'_>],
-    missing: impl FnOnce(&Table, &Part<'_>) -> Result<(), Lost>,
-) -> Result<&'t mut Node, Lost> {
+    missing: impl FnOnce(&Table, &Part<'_>) -> Result<(), BadKey>,
+) -> Result<&'t mut Node, BadKey> {
     if table.entry(part.name).is_none() {
         if !rest.is_empty() {
             missing(table, part)?;
@@ -273,7 +273,7 @@ fn step<'t>(
 }
 
 /// At the top of a scenario there are only so many tables.
-fn nowhere(table: &Table, part: &Part<'_>) -> Result<(), Lost> {
+fn nowhere(table: &Table, part: &Part<'_>) -> Result<(), BadKey> {
     let known = || SINGLE.into_iter().chain(NAMED).chain(LISTS[..2].iter().copied());
     if known().any(|name| name == part.name) {
         return Ok(());
@@ -281,29 +281,26 @@ fn nowhere(table: &Table, part: &Part<'_>) -> Result<(), Lost> {
     let there = table.entries.iter().map(|entry| entry.key.as_str());
     let instead = match suggest::nearest(part.name, known().chain(there)) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!(
-            "a key with several parts begins with {}",
-            suggest::one_of(known())
-        ),
+        None => format!("the first part of a key must be {}", suggest::one_of(known())),
     };
-    Err(Lost {
+    Err(BadKey {
         at: part.at,
-        what: format!("no scenario has a table `{}`", part.name),
+        what: format!("scenarios have no table `{}`", part.name),
         instead,
     })
 }
 
-fn nothing_there(table: &Table, part: &Part<'_>) -> Lost {
+fn nothing_there(table: &Table, part: &Part<'_>) -> BadKey {
     let known: Vec<&str> = table.entries.iter().map(|entry| entry.key.as_str()).collect();
     let instead = match suggest::nearest(part.name, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None if known.is_empty() => "give it all that it needs, or put it into the file".to_owned(),
+        None if known.is_empty() => "set all its required keys, or add it to the file".to_owned(),
         None => format!(
-            "here the file has {}; give a new one all that it needs",
+            "the file has {} here; for a new one, set all its required keys",
             suggest::one_of(known)
         ),
     };
-    Lost {
+    BadKey {
         at: part.at,
         what: format!("the scenario has no `{}` here", part.name),
         instead,
@@ -315,16 +312,16 @@ fn item<'n>(
     items: &'n mut Vec<Node>,
     part: &Part<'_>,
     rest: &[Part<'_>],
-    made: &mut Option<Lost>,
-) -> Result<&'n mut Node, Lost> {
+    made: &mut Option<BadKey>,
+) -> Result<&'n mut Node, BadKey> {
     let count = items.len();
-    let lost = || Lost {
+    let lost = || BadKey {
         at: part.at,
-        what: format!("`{}` is no place in a list of {count}", part.name),
+        what: format!("`{}` is not an index of this list of {count}", part.name),
         instead: match count {
-            0 => "0 would be a new one, which needs all its keys".to_owned(),
+            0 => "use 0 for a new item, and set all its required keys".to_owned(),
             _ => format!(
-                "count from 0 to {}; {count} would be a new one, which needs all its keys",
+                "use 0 to {}, or {count} for a new item with all its required keys",
                 count - 1
             ),
         },
@@ -365,12 +362,12 @@ mod tests {
     #[test]
     fn a_value_has_its_type() {
         let given = |value: &str| Setting::alternatives(&format!("k={value}")).unwrap()[0].given();
-        let text = |text: &str| Given::Text(text.to_owned());
+        let text = |text: &str| TypedValue::Text(text.to_owned());
         let table = [
-            ("54", Given::Integer(54)),
-            ("0x10", Given::Integer(16)),
-            ("5.5", Given::Real(5.5)),
-            ("true", Given::Flag(true)),
+            ("54", TypedValue::Integer(54)),
+            ("0x10", TypedValue::Integer(16)),
+            ("5.5", TypedValue::Real(5.5)),
+            ("true", TypedValue::Flag(true)),
             ("auto", text("auto")),
             ("\"a b\"", text("a b")),
             ("[1, 2]", text("[1, 2]")),
@@ -382,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_missing() {
+    fn errors_name_the_missing_part() {
         let message = |text: &str| Setting::alternatives(text).unwrap_err().to_string();
         assert_eq!(
             message("rate"),

@@ -1,7 +1,7 @@
 //! Texts that a plan is read from, and problems that point into them.
 
 use std::fmt;
-use trace::Spot;
+use trace::{Lines, Spot};
 
 /// A stretch of one of the texts that a plan is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,31 +17,45 @@ pub(crate) struct At {
 /// The texts, each with the name that users know: the scenario file, then what `--set` adds.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
-    texts: Vec<(String, String)>,
+    texts: Vec<Source>,
+}
+
+#[derive(Debug)]
+struct Source {
+    name: String,
+    text: String,
+    lines: Lines,
 }
 
 impl Sources {
     /// Adds a text; the number names it in [`At`].
     pub fn add(&mut self, name: &str, text: &str) -> usize {
-        self.texts.push((name.to_owned(), text.to_owned()));
+        self.texts.push(Source {
+            name: name.to_owned(),
+            text: text.to_owned(),
+            lines: Lines::of(text),
+        });
         self.texts.len() - 1
     }
 
     /// The place as users see it.
     pub fn spot(&self, at: At) -> Spot {
-        let (name, text) = &self.texts[at.source];
-        Spot::new(name, text, at.start..at.end)
+        let Source { name, text, lines } = &self.texts[at.source];
+        Spot::on(lines, name, text, at.start..at.end)
     }
 
     /// A problem at that place.
     pub fn problem(&self, at: At, what: String, instead: String) -> Problem {
-        let (name, text) = &self.texts[at.source];
-        Problem::new(name, text, at.start..at.end, what, instead)
+        Problem {
+            spot: self.spot(at),
+            what,
+            instead,
+        }
     }
 }
 
 /// One thing that is wrong with a scenario: where, what, and what would be right.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Problem {
     /// Where.
     pub spot: Spot,
@@ -94,7 +108,7 @@ const PRINTED: usize = 10;
 impl Problems {
     /// At least one.
     pub(crate) fn of(problems: Vec<Problem>) -> Self {
-        debug_assert!(!problems.is_empty(), "no problem is no error");
+        debug_assert!(!problems.is_empty(), "an error has at least one problem");
         Self(problems)
     }
 

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flow_that_is_one_of_several_stands_where_all_of_them_do() {
+    fn a_flow_of_a_count_has_the_place_of_its_table() {
         let text = "[flows.up]\ncount = 2\n[flows.up-hill]\n";
         let mut spots = Spots::of("x.toml");
         spots.add(Thing::Flow("up"), Spot::new("x.toml", text, 7..9));
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_nowhere_is_said_of_the_file() {
+    fn a_problem_without_a_place_names_the_file() {
         let spots = Spots::of("x.toml");
         assert_eq!(spots.say(Some(Thing::Faults), &"no"), "x.toml: no");
         assert_eq!(spots.say(None, &"no"), "x.toml: no");

@@ -5,20 +5,20 @@ use units::{Bitrate, Db, Duration, Rng};
 
 /// Something that happens to links at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Happening {
+pub struct TimelineEvent {
     /// When, since the start of the run.
     pub at: Duration,
     /// Which fault of the plan this belongs to.
     pub fault: usize,
     /// What it affects.
-    pub whom: Whom,
+    pub whom: FaultTarget,
     /// What happens.
     pub effect: Effect,
 }
 
 /// What a happening affects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whom {
+pub enum FaultTarget {
     /// This link (an index in [`Plan::links`]).
     Link(usize),
     /// The link that delivered most bytes in the last second, chosen when round number `round` of the fault
@@ -57,8 +57,8 @@ impl Plan {
     /// out.
     ///
     /// If faults overlap on one link, the later event counts.
-    pub fn timeline(&self, seed: u64) -> Vec<Happening> {
-        let mut all: Vec<Happening> = self
+    pub fn timeline(&self, seed: u64) -> Vec<TimelineEvent> {
+        let mut all: Vec<TimelineEvent> = self
             .faults
             .iter()
             .enumerate()
@@ -69,7 +69,7 @@ impl Plan {
         all
     }
 
-    fn of_fault(&self, index: usize, fault: &Fault, seed: u64) -> Vec<Happening> {
+    fn of_fault(&self, index: usize, fault: &Fault, seed: u64) -> Vec<TimelineEvent> {
         let beginnings = self.beginnings(fault, index, seed);
         (0..)
             .zip(beginnings)
@@ -91,7 +91,7 @@ impl Plan {
             .collect()
     }
 
-    fn of_round(&self, index: usize, fault: &Fault, round: u32, at: Duration) -> Vec<Happening> {
+    fn of_round(&self, index: usize, fault: &Fault, round: u32, at: Duration) -> Vec<TimelineEvent> {
         let of = |whom, link: Option<&Link>| {
             let begin = begin(fault.change)
                 .into_iter()
@@ -103,7 +103,7 @@ impl Plan {
             });
             begin
                 .chain(end.into_iter().flatten())
-                .map(move |(at, effect)| Happening {
+                .map(move |(at, effect)| TimelineEvent {
                     at,
                     fault: index,
                     whom,
@@ -112,10 +112,10 @@ impl Plan {
                 .collect::<Vec<_>>()
         };
         match &fault.target {
-            Target::Busiest => of(Whom::Busiest { round }, None),
+            Target::Busiest => of(FaultTarget::Busiest { round }, None),
             Target::Links(links) => links
                 .iter()
-                .flat_map(|&link| of(Whom::Link(link), self.links.get(link)))
+                .flat_map(|&link| of(FaultTarget::Link(link), self.links.get(link)))
                 .collect(),
         }
     }

@@ -2,7 +2,7 @@
 
 mod sound;
 
-use scenario::{Plan, Rules, Thresholds};
+use scenario::{ErrorModel, Plan, Rules, Thresholds};
 use sound::{edited, messages};
 use units::{Bytes, Db, Dbm};
 
@@ -20,7 +20,7 @@ fn of_ap(plan: &Plan) -> Thresholds {
 }
 
 #[test]
-fn without_it_everything_is_the_standard_s() {
+fn without_an_air_table_values_are_the_standards() {
     let usual = edited(TOP, TOP).unwrap();
     assert_eq!(usual.rules, Rules::default());
     assert_eq!(of_ap(&usual), Thresholds::default());
@@ -34,7 +34,29 @@ fn without_it_everything_is_the_standard_s() {
 }
 
 #[test]
-fn rules_are_everybody_s() {
+fn receiver_parameters_come_from_the_place_or_the_access_point() {
+    let receiver = |plan: &Plan| {
+        let of = plan.access_points().next().unwrap().1.propagation;
+        (of.noise_figure, of.implementation_loss, of.error_model)
+    };
+    let keys = "noise_figure_db = 4.5, implementation_loss_db = 0, error_model";
+    let place = plan(TOP, &format!("place = {{ {keys} = \"table\" }}"));
+    let (figure, none) = (Db::from_centi(450), Db::from_db(0));
+    assert_eq!(receiver(&place), (figure, none, ErrorModel::Table));
+    let own = plan(AP, "error_model = \"yans\"\nnoise_figure_db = 10");
+    assert_eq!(
+        receiver(&own),
+        (Db::from_db(10), Db::from_db(5), ErrorModel::Yans)
+    );
+    let refused = messages(edited(AP, &format!("{AP}\nerror_model = \"Nist\"")));
+    assert_eq!(
+        refused,
+        ["bad.toml:6:15: `error_model` is \"Nist\"; give \"nist\", \"yans\" or \"table\""]
+    );
+}
+
+#[test]
+fn air_values_apply_to_all_stations() {
     let rules = |keys: &str| plan(TOP, &format!("air = {{ {keys} }}")).rules;
     assert_eq!(rules("attempts = 4").attempts, Some(4));
     assert_eq!(rules("attempts = \"unlimited\"").attempts, None);
@@ -70,7 +92,7 @@ fn a_radio_may_differ_from_what_the_air_says() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_where_it_stands() {
+fn invalid_values_are_refused_with_their_place() {
     let table = [
         (
             TOP,
@@ -106,14 +128,12 @@ fn what_cannot_be_is_refused_where_it_stands() {
         (
             CLIENT,
             "energy_detection_dbm = -90",
-            "bad.toml:23:24: energy is sensed from -90.00 dBm on, and preambles from -82.00 dBm; raise `energy_detection_dbm`, or lower \
-             `carrier_sense_dbm`: energy is the coarser sign",
+            "bad.toml:23:24: energy is detected from -90.00 dBm, below the -82.00 dBm of preambles; raise `energy_detection_dbm`, or lower `carrier_sense_dbm`",
         ),
         (
             TOP,
             "air = { carrier_sense_dbm = -60 }",
-            "bad.toml:3:29: energy is sensed from -62.00 dBm on, and preambles from -60.00 dBm; raise `energy_detection_dbm`, or lower \
-             `carrier_sense_dbm`: energy is the coarser sign",
+            "bad.toml:3:29: energy is detected from -62.00 dBm, below the -60.00 dBm of preambles; raise `energy_detection_dbm`, or lower `carrier_sense_dbm`",
         ),
     ];
     for (place, keys, expected) in table {
@@ -123,7 +143,7 @@ fn what_cannot_be_is_refused_where_it_stands() {
 }
 
 #[test]
-fn on_the_coarse_medium_nobody_senses_anything() {
+fn carrier_sense_keys_are_refused_on_the_wfq_medium() {
     let coarse = |place: &str, keys: &str| {
         let text = sound::SOUND
             .replace(TOP, &format!("{TOP}\nmedium = \"wfq\""))
@@ -134,13 +154,13 @@ fn on_the_coarse_medium_nobody_senses_anything() {
     assert_eq!(
         coarse(TOP, "air = { attempts = 4 }"),
         [
-            "bad.toml:3:1: [air] means nothing on the coarse medium, where nobody senses anything; remove it, or `medium = \"wfq\"`"
+            "bad.toml:3:1: [air] has no effect with `medium = \"wfq\"`, which models no carrier sense; remove it, or `medium = \"wfq\"`"
         ]
     );
     assert_eq!(
         coarse(CLIENT, "carrier_sense_dbm = -90"),
         [
-            "bad.toml:25:21: `carrier_sense_dbm` means nothing on the coarse medium, where nobody senses anything; remove it, or `medium = \"wfq\"`"
+            "bad.toml:25:21: `carrier_sense_dbm` has no effect with `medium = \"wfq\"`, which models no carrier sense; remove it, or `medium = \"wfq\"`"
         ]
     );
 }

@@ -30,7 +30,7 @@ fn a_radio_is_always_on_and_loses_nothing_unless_the_file_says_so() {
 }
 
 #[test]
-fn a_radio_is_said_by_what_it_is_or_by_its_times() {
+fn a_radio_is_configured_by_name_or_by_times() {
     assert_eq!(cell("radio = \"lte\"").radio, Some(RadioStates::LTE));
     assert_eq!(cell("radio = \"3g\"").radio, Some(RadioStates::UMTS));
     let own = RadioStates {
@@ -44,7 +44,7 @@ fn a_radio_is_said_by_what_it_is_or_by_its_times() {
 }
 
 #[test]
-fn repeats_are_lte_s_or_have_numbers() {
+fn repeats_are_those_of_lte_or_explicit() {
     assert_eq!(cell("repeats = \"lte\"").repeats, Some(Repeats::LTE));
     assert_eq!(
         cell("repeats = { loss_percent = 10 }").repeats,
@@ -60,7 +60,7 @@ fn repeats_are_lte_s_or_have_numbers() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_where_it_stands() {
+fn invalid_values_are_refused_with_their_place() {
     let table = [
         (
             "radio = \"5g\"",
@@ -68,7 +68,7 @@ fn what_cannot_be_is_refused_where_it_stands() {
         ),
         (
             "radio = { promotion_ms = 300 }",
-            "bad.toml:13:1: `radio` of cell \"lte\" has no `tail_ms`; add `tail_ms = 11600`: how long it stays up after the last one",
+            "bad.toml:13:1: `radio` of cell \"lte\" has no `tail_ms`; add `tail_ms = 11600`: time that it stays up after the last packet",
         ),
         (
             "radio = { promotion_ms = -1, tail_ms = 5 }",

@@ -13,7 +13,7 @@ fn datagrams(keys: &str) -> Vec<String> {
 }
 
 #[test]
-fn datagrams_that_cannot_be() {
+fn invalid_datagram_flows_are_refused() {
     let refuses: &[(&str, &str)] = &[
         (
             "direction = \"down\"",
@@ -29,16 +29,15 @@ fn datagrams_that_cannot_be() {
         ),
         (
             "over = \"dsl\"\ndirection = \"everyone\"\nevery_ms = 100",
-            "bad.toml:27:13: \"dsl\" is no access point, and reaches the client only; use \"down\" or \"up\", or an access point",
+            "bad.toml:27:13: \"dsl\" is not an access point, so it reaches only the client; use \"down\" or \"up\", or name an access point",
         ),
         (
             "over = \"ap1\"\ndirection = \"everyone\"",
-            "bad.toml:24:8: flow \"probes\" has no `every_ms`; add `every_ms = 100`: how often a probe is sent",
+            "bad.toml:24:8: flow \"probes\" has no `every_ms`; add `every_ms = 100`: the interval between datagrams",
         ),
         (
             "over = \"ap1\"\ndirection = \"up\"\npayload_bytes = 1\nlimit_mbps = 1000",
-            "bad.toml:29:14: a datagram every 8 ns is more than any sender sends; lower `limit_mbps`, raise `payload_bytes`, or \
-             remove `limit_mbps`: then one more always waits",
+            "bad.toml:29:14: a datagram every 8 ns is too fast; lower `limit_mbps`, raise `payload_bytes`, or remove `limit_mbps` for a saturated flow",
         ),
         (
             "over = \"ap1\"\ndirection = \"up\"\nevery_ms = 5\nlimit_mbps = 1",
@@ -46,8 +45,7 @@ fn datagrams_that_cannot_be() {
         ),
         (
             "over = \"ap1\"\ndirection = \"up\"\nsize_mb = 5",
-            "bad.toml:28:11: `size_mb` means nothing for datagrams; they are sent until the run ends: `direction`, `limit_mbps` or \
-             `every_ms`, `payload_bytes`",
+            "bad.toml:28:11: `size_mb` has no effect on datagrams; remove it; datagrams are sent until the run ends, and have `direction`, `limit_mbps` or `every_ms`, and `payload_bytes`",
         ),
         (
             "over = \"ap1\"\ndirection = \"up\"\npayload_bytes = 70000",

@@ -31,7 +31,7 @@ fn unharmed(_: Instant, _: Direction) -> Vec<Condition> {
 }
 
 #[test]
-fn data_goes_up_where_every_flow_does() {
+fn the_optimum_is_of_uplinks_if_every_flow_is_up() {
     let of = |flows: &str| optimal(&plan(flows), unharmed);
     assert_eq!(of(TCP_DOWN), payload(15));
     assert_eq!(of(TCP_UP), payload(3));
@@ -41,7 +41,7 @@ fn data_goes_up_where_every_flow_does() {
 }
 
 #[test]
-fn it_is_a_mean_over_time() {
+fn the_optimum_is_a_mean_over_time() {
     let plan = plan(TCP_DOWN);
     // Gone for the last of four seconds.
     let gone = |at: Instant, _| {
@@ -57,7 +57,7 @@ fn it_is_a_mean_over_time() {
 }
 
 #[test]
-fn it_follows_the_client() {
+fn the_optimum_follows_the_client() {
     let access_point = |way: &str| {
         let more = format!(
             "\n[aps.hall]\nat_m = [0, 0]\nstandard = \"a\"\nchannel = 36\nbackhaul = {{ rate_mbps = 100, rtt_ms = 2 }}\n\n\
@@ -76,7 +76,7 @@ fn it_follows_the_client() {
 }
 
 #[test]
-fn every_link_is_there_in_its_place() {
+fn links_keep_their_order_in_the_models() {
     let more = "\n[cells.lte]\nrate_mbps = 9\nrtt_ms = 60\n\n[aps.hall]\nat_m = [3, 4]\nchannel = 11\n\
                 backhaul = { rate_mbps = 100, rtt_ms = 2 }\n\n[walkers.client]\nat_m = [1, 2]\n";
     let plan = plan(&format!("{more}{TCP_DOWN}"));

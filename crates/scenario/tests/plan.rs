@@ -1,6 +1,6 @@
 //! What a plan answers when a world asks it: faults in time, holes, and verdicts at the end.
 
-use scenario::{Effect, Outcome, Plan, Whom, judge, parse};
+use scenario::{Effect, FaultTarget, Outcome, Plan, judge, parse};
 use trace::{Flow, PolicyName, Run};
 use units::{Bitrate, Bytes, Db, Duration};
 
@@ -36,7 +36,7 @@ fn plan(more: &str) -> Plan {
 }
 
 /// Milliseconds, link and effect of everything that happens.
-fn happenings(more: &str) -> Vec<(u128, Whom, Effect)> {
+fn happenings(more: &str) -> Vec<(u128, FaultTarget, Effect)> {
     plan(more)
         .timeline(1)
         .iter()
@@ -49,7 +49,7 @@ fn a_fault_begins_ends_and_begins_again() {
     let found = happenings(
         "[[faults]]\nlink = \"b\"\nkind = \"blackhole\"\nat_s = 2\nfor_s = 1\nevery_s = 4\ntimes = 3\n",
     );
-    let b = Whom::Link(1);
+    let b = FaultTarget::Link(1);
     let expected = [2, 6, 10].into_iter().flat_map(|s| {
         [
             (s * 1_000, b, Effect::Blackhole(true)),
@@ -70,18 +70,18 @@ fn a_rate_goes_back_to_what_the_plan_says() {
     assert_eq!(
         found,
         [
-            (2_000, Whom::Link(0), Effect::Rate { up: slow, down: slow }),
-            (7_000, Whom::Link(0), Effect::Rate { up, down }),
+            (2_000, FaultTarget::Link(0), Effect::Rate { up: slow, down: slow }),
+            (7_000, FaultTarget::Link(0), Effect::Rate { up, down }),
         ]
     );
 }
 
 #[test]
-fn a_fade_sinks_in_steps_and_rises_again() {
+fn a_fade_lowers_the_signal_in_steps_and_raises_it_again() {
     let found = happenings(
         "[[faults]]\nlink = \"c\"\nkind = \"fade\"\nloss_db = 30\nover_s = 0.25\nat_s = 2\nfor_s = 3\n",
     );
-    let c = Whom::Link(2);
+    let c = FaultTarget::Link(2);
     let at = |ms, db| (ms, c, Effect::Attenuation(Db::from_db(db)));
     assert_eq!(
         found,
@@ -101,14 +101,14 @@ fn the_busiest_link_is_one_and_the_same_for_each_round() {
     let found = happenings(
         "[[faults]]\nlink = \"busiest\"\nkind = \"down\"\nat_s = [3, 8]\nfor_s = 1\nevery_s = 6\ntimes = 2\n",
     );
-    let rounds: Vec<Whom> = found.iter().map(|&(_, whom, _)| whom).collect();
-    let round = |round| Whom::Busiest { round };
+    let rounds: Vec<FaultTarget> = found.iter().map(|&(_, whom, _)| whom).collect();
+    let round = |round| FaultTarget::Busiest { round };
     assert_eq!(rounds, [round(0), round(0), round(1), round(1)]);
     assert!((3_000..=8_000).contains(&found[0].0));
 }
 
 #[test]
-fn the_seed_moves_a_drawn_time_and_nothing_else() {
+fn the_seed_changes_only_drawn_times() {
     let plan = plan("[[faults]]\nlink = \"all\"\nkind = \"down\"\nat_s = [3, 8]\n");
     let first = |seed| plan.timeline(seed)[0].at;
     let times: std::collections::BTreeSet<Duration> = (0..50).map(first).collect();
@@ -136,7 +136,7 @@ fn a_shared_bottleneck_gives_its_rate_to_the_cables_behind_it() {
 }
 
 #[test]
-fn several_flows_of_one_kind_are_spelled_out() {
+fn a_count_becomes_several_flows() {
     let plan = plan("[flows.other]\ntransport = \"tcp\"\nover = \"b\"\ndirection = \"down\"\ncount = 2\n");
     let names: Vec<&str> = plan.flows.iter().map(|flow| flow.name.as_str()).collect();
     assert_eq!(names, ["down", "up", "other-1", "other-2"]);
@@ -159,7 +159,7 @@ fn the_picture_has_links_walkers_and_faults_in_words() {
         .collect();
     assert_eq!(
         words,
-        [(2.0, "drops everything, stays up"), (3.0, "delivers again")]
+        [(2.0, "drops everything silently"), (3.0, "delivers again")]
     );
 }
 
@@ -201,7 +201,7 @@ fn outcome(condition: &str, runs: &[Run]) -> Outcome {
 }
 
 #[test]
-fn conditions_hold_up_to_their_bound_and_fail_beyond() {
+fn conditions_hold_up_to_their_limit_and_fail_beyond() {
     let ours = run("slowhand", 100_000_000, 300.0);
     let best = run("tcp-best", 80_000_000, 900.0);
     let runs = [ours, best];
@@ -230,7 +230,7 @@ fn conditions_hold_up_to_their_bound_and_fail_beyond() {
 }
 
 #[test]
-fn broken_data_and_a_missing_run_are_told_apart() {
+fn corrupted_data_and_a_missing_run_are_distinguished() {
     let mut broken = run("slowhand", 1, 0.0);
     broken.flows[1].intact = false;
     let plan = plan("[[expect]]\npolicy = \"slowhand\"\nintact = true\n");
@@ -238,7 +238,7 @@ fn broken_data_and_a_missing_run_are_told_apart() {
     assert_eq!(verdicts[0].outcome, Outcome::Fails);
     assert_eq!(
         verdicts[0].to_string(),
-        "DOES NOT HOLD: slowhand (seed 1): arrives as it was sent, but it is broken in up"
+        "DOES NOT HOLD: slowhand (seed 1): data arrives intact; result: corrupted in up"
     );
     let absent = judge(&plan, &[run("mptcp", 1, 0.0)]);
     assert_eq!(absent[0].outcome, Outcome::NotRun);

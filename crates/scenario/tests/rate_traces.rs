@@ -5,20 +5,20 @@ mod sound;
 use sound::{edited, messages};
 
 #[test]
-fn a_file_that_is_no_rate_trace_is_called_what_it_is() {
+fn files_that_are_not_rate_traces_are_refused_by_format() {
     let file = |name: &str| edited("lte.down", name);
-    let form = "a line is the time of one delivery in whole milliseconds, such as 17";
+    let form = "write the time of one delivery in whole milliseconds, such as 17";
     let table = [
         ("text.down", format!("traces/text.down:3:1: this is not a time; {form}")),
         ("minus.down", format!("traces/minus.down:1:1: this time is negative; {form}")),
         (
             "back.down",
-            "traces/back.down:3:1: this time is before that of the line above: time runs backwards; sort the trace: times may be equal, but never decrease"
+            "traces/back.down:3:1: this time is earlier than the one on the line above; sort the trace: times may be equal, but never decrease"
                 .to_owned(),
         ),
         (
             "empty.down",
-            "traces/empty.down:1:1: the trace never delivers; give one time in milliseconds a line, the last above 0".to_owned(),
+            "traces/empty.down:1:1: the trace delivers nothing; give one time in milliseconds on each line, the last above 0".to_owned(),
         ),
         (
             "latin.down",
@@ -26,33 +26,30 @@ fn a_file_that_is_no_rate_trace_is_called_what_it_is() {
         ),
         (
             "gzip.down",
-            "traces/gzip.down:1:1: the file is packed with gzip, no rate trace; unpack it first, with gunzip".to_owned(),
+            "traces/gzip.down:1:1: the file is packed with gzip, not a rate trace; unpack it first, with gunzip".to_owned(),
         ),
         (
             "air.pcapng",
-            "traces/air.pcapng:1:1: the file is a packet capture (pcapng), no rate trace; name a rate trace of Mahimahi".to_owned(),
+            "traces/air.pcapng:1:1: the file is a packet capture (pcapng), not a rate trace; name a rate trace of Mahimahi".to_owned(),
         ),
         (
             "columns.down",
-            "traces/columns.down:1:1: the file has 2 columns of numbers; give one time a line, in whole milliseconds: the first column \
-             alone, if it has them"
+            "traces/columns.down:1:1: the file has 2 columns of numbers; give one time on each line, in whole milliseconds; if the first column has them, remove the others"
                 .to_owned(),
         ),
         (
             "epoch.down",
-            "traces/epoch.down:1:1: the times are seconds since 1970; give whole milliseconds since the first delivery, one time a line"
+            "traces/epoch.down:1:1: the times are seconds since 1970; give whole milliseconds since the first delivery, one on each line"
                 .to_owned(),
         ),
         (
             "micros.down",
-            "traces/micros.down:3:1: the times go on for more than a day; if they are microseconds, divide them by 1000, otherwise cut \
-             the trace: it is repeated anyway"
+            "traces/micros.down:3:1: the times exceed one day; if they are microseconds, divide them by 1000, otherwise shorten the trace, as it repeats anyway"
                 .to_owned(),
         ),
         (
             "gone.down",
-            "bad.toml:10:14: cannot read \"gone.down\": entity not found; name a Mahimahi trace, counted from the directory of \
-             the scenario"
+            "bad.toml:10:14: cannot read \"gone.down\": entity not found; name a Mahimahi trace, relative to the directory of the scenario"
                 .to_owned(),
         ),
     ];

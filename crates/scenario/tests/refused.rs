@@ -54,8 +54,7 @@ fn general_keys() {
         (
             "duration_s = 30",
             "duration_s = 30\ncc = \"Reno!\"",
-            "bad.toml:3:6: \"Reno!\" cannot be a congestion controller; give its name as \
-             net.ipv4.tcp_available_congestion_control has it, such as \"reno\", or one of \"lia\", \"olia\", \
+            "bad.toml:3:6: \"Reno!\" cannot be a congestion controller; give a name from net.ipv4.tcp_available_congestion_control, such as \"reno\", or one of \"lia\", \"olia\", \
              \"balia\", \"cla\"",
         ),
         (
@@ -82,7 +81,7 @@ fn rates() {
         (
             "channel = 6",
             "channel = 6\nstandard = \"n\"",
-            "bad.toml:7:12: 802.11n is an addition to 802.11a or g; use \"a\" (5 GHz) or \"g\" (2.4 GHz), and `ht = { streams = 2 }`",
+            "bad.toml:7:12: 802.11n is configured as an extension of 802.11a or g; use \"a\" (5 GHz) or \"g\" (2.4 GHz), and `ht = { streams = 2 }`",
         ),
         (
             "channel = 6",
@@ -102,29 +101,28 @@ fn rates() {
         (
             "channel = 6",
             "channel = 6\nrate_control = \"aarf\"\nrate_mbps = 54",
-            "bad.toml:8:13: one rate, and a rate control that chooses among all of them; remove `rate_mbps`, or say \
-             `rate_control = \"fixed\"`",
+            "bad.toml:8:13: a fixed rate contradicts a rate control; remove `rate_mbps`, or set `rate_control = \"fixed\"`",
         ),
         (
             "channel = 6",
             "channel = 6\nrate_control = \"minstrel-ht\"",
-            "bad.toml:7:16: this is Minstrel for the other kind of access point; use \"minstrel\", or give it 802.11n: \
+            "bad.toml:7:16: this rate control does not suit the access point; use \"minstrel\", or enable 802.11n: \
              `ht = { streams = 2 }`",
         ),
         (
             "channel = 6",
             "channel = 6\nrate_control = \"minstrel\"\nht = {}",
-            "bad.toml:7:16: this is Minstrel for the other kind of access point; use \"minstrel-ht\": it has 802.11n",
+            "bad.toml:7:16: this rate control does not suit the access point; use \"minstrel-ht\", as 802.11n is enabled",
         ),
         (
             "channel = 6",
             "channel = 6\nrate_mbps = 54\nht = {}",
-            "bad.toml:7:13: a rate of 802.11n is a scheme; remove `rate_mbps` and give `mcs` in `ht`",
+            "bad.toml:7:13: 802.11n selects its rate by MCS; remove `rate_mbps` and give `mcs` in `ht`",
         ),
         (
             "channel = 6",
             "channel = 6\nstandard = \"b\"\nht = {}",
-            "bad.toml:8:6: 802.11n has no rates of 802.11b; use standard \"a\" or \"g\", or remove `ht`",
+            "bad.toml:8:6: 802.11n cannot extend 802.11b; use standard \"a\" or \"g\", or remove `ht`",
         ),
     ]);
 }
@@ -135,23 +133,23 @@ fn channels_and_schemes_of_802_11n() {
         (
             "channel = 6",
             "channel = 6\nht = { width_mhz = 30 }",
-            "bad.toml:7:20: 802.11n has no such channel; give 20 or 40",
+            "bad.toml:7:20: 802.11n has no such channel width; give 20 or 40",
         ),
         (
             "channel = 6",
             "channel = 13\nht = { width_mhz = 40 }",
-            "bad.toml:7:20: there are no 40 MHz from channel 13 upwards; use channel 1 to 9, or 20 MHz",
+            "bad.toml:7:20: no 40 MHz channel starts at channel 13; use channel 1 to 9, or 20 MHz",
         ),
         (
             "channel = 6",
             "channel = 165\nstandard = \"a\"\nht = { width_mhz = 40 }",
-            "bad.toml:8:20: there are no 40 MHz from channel 165 upwards; use channel 36 to 60 or 100 to 140 in steps of 8, 149 or 157, or \
+            "bad.toml:8:20: no 40 MHz channel starts at channel 165; use channel 36 to 60 or 100 to 140 in steps of 8, 149 or 157, or \
              20 MHz",
         ),
         (
             "channel = 6",
             "channel = 6\nht = { width_mhz = 40 }\nbackhaul = { rate_mbps = 100, rtt_ms = 20 }\n\n[aps.ap2]\nat_m = [1, 2]\nchannel = 10",
-            "bad.toml:12:11: channel 10 is the upper half of the 40 MHz of \"ap1\"; move one of them, or give \"ap1\" `width_mhz = 20`",
+            "bad.toml:12:11: channel 10 is the upper half of the 40 MHz channel of \"ap1\"; move one of them, or give \"ap1\" `width_mhz = 20`",
         ),
         (
             "channel = 6",
@@ -172,12 +170,12 @@ fn noise_and_the_coarse_medium() {
         (
             "[walkers.client]",
             "[noises.oven]\nat_m = [1, 1]\nchannel = 11\n\n[walkers.client]",
-            "bad.toml:23:11: no access point is on channel 11; give the channel of one that it disturbs",
+            "bad.toml:23:11: no access point is on channel 11; give the channel of an access point",
         ),
         (
             "[walkers.client]",
             "[noises.oven]\nat_m = [1, 1]\n\n[walkers.client]",
-            "bad.toml:21:9: noise \"oven\" has no `channel`; add `channel = 6`: the channel that it disturbs",
+            "bad.toml:21:9: noise \"oven\" has no `channel`; add `channel = 6`: the channel that it interferes with",
         ),
         (
             "[walkers.client]",
@@ -187,7 +185,7 @@ fn noise_and_the_coarse_medium() {
         (
             "[walkers.client]",
             "[noises.ap1]\nat_m = [1, 1]\nchannel = 6\n\n[walkers.client]",
-            "bad.toml:21:9: there is a link called \"ap1\"; give the noise a name of its own",
+            "bad.toml:21:9: a link already has the name \"ap1\"; give the noise another name",
         ),
         (
             "duration_s = 30",
@@ -197,14 +195,12 @@ fn noise_and_the_coarse_medium() {
         (
             "duration_s = 30",
             "duration_s = 30\nmedium = \"wfq\"",
-            "bad.toml:5:6: access point \"ap1\" has no `wfq`; add `wfq = { packet_ms = 1, weight = 1 }`: what a packet \
-             takes of the coarse medium, and how often it wins",
+            "bad.toml:5:6: access point \"ap1\" has no `wfq`; add `wfq = { packet_ms = 1, weight = 1 }`: the airtime of a packet, and the share of the medium",
         ),
         (
             "channel = 6",
             "channel = 6\nwfq = { packet_ms = 3 }",
-            "bad.toml:7:7: `wfq` means nothing where every frame is modelled; remove it, or say `medium = \"wfq\"` at the \
-             top of the file",
+            "bad.toml:7:7: `wfq` has no effect without `medium = \"wfq\"`; remove it, or set `medium = \"wfq\"` at the top of the file",
         ),
         (
             "duration_s = 30\n\n[aps.ap1]",
@@ -221,7 +217,7 @@ fn what_is_not_toml() {
     };
     assert!(message.starts_with("bad.toml:2:14: "), "{message}");
     assert!(
-        message.ends_with("; this is not TOML: mend it here (https://toml.io shows the forms)"),
+        message.ends_with("; this is not TOML: fix it here (https://toml.io shows the syntax)"),
         "{message}"
     );
 }
@@ -257,7 +253,7 @@ fn access_points() {
         (
             "channel = 6",
             "channel = 6\nrate_mbps = 11",
-            "bad.toml:7:13: this is not a rate of 802.11g; use 6, 9, 12, 18, 24, 36, 48, 54 or \"auto\"",
+            "bad.toml:7:13: 802.11g has no such rate; use 6, 9, 12, 18, 24, 36, 48, 54 or \"auto\"",
         ),
         (
             "channel = 6",
@@ -277,8 +273,7 @@ fn access_points() {
         (
             "backhaul = { rate_mbps = 100, rtt_ms = 20 }",
             "",
-            "bad.toml:4:6: access point \"ap1\" has no `backhaul`; add `backhaul = { rate_mbps = 100, rtt_ms = 20 }`: the way \
-             on to the server",
+            "bad.toml:4:6: access point \"ap1\" has no `backhaul`; add `backhaul = { rate_mbps = 100, rtt_ms = 20 }`: the link from the access point to the server",
         ),
         (
             "rate_mbps = 100, ",
@@ -289,8 +284,7 @@ fn access_points() {
         (
             "[walkers.client]\nat_m = [0, 0]\n",
             "",
-            "bad.toml:1:1: the scenario has no `walkers.client`; add [walkers.client] with `at_m = [x, y]` or a `way`: access \
-             points need to know where the client is",
+            "bad.toml:1:1: the scenario has no `walkers.client`; add [walkers.client] with `at_m = [x, y]` or a `way`: with access points, the client needs a position",
         ),
     ]);
 }
@@ -335,28 +329,27 @@ fn links() {
         (
             "rate_mbps = 16",
             "up_mbps = 2",
-            "bad.toml:17:9: cable \"dsl\" has no `down_mbps`; add `down_mbps`, as the other direction has one",
+            "bad.toml:17:9: cable \"dsl\" has no `down_mbps`; add `down_mbps`, as only the other direction has a rate",
         ),
         (
             "[cables.dsl]",
             "[cables.lte]",
-            "bad.toml:17:9: there are two links called \"lte\"; give each link a name of its own, whatever its kind",
+            "bad.toml:17:9: there are two links named \"lte\"; give each link a different name, whatever its kind",
         ),
         (
             "[bottlenecks.street]\nrate_mbps = 40\n",
             "[cells.lte]\nrate_mbps = 40\n",
-            "bad.toml:14:8: duplicate key; every name and key may stand once: rename or remove this one",
+            "bad.toml:14:8: duplicate key; each name and key may occur once; rename or remove this one",
         ),
         (
             "[cables.dsl]",
             "[cables.\"my dsl\"]",
-            "bad.toml:17:9: \"my dsl\" cannot be the name of a link; use 1 to 12 letters, digits, - and _, beginning with a \
-             letter or digit",
+            "bad.toml:17:9: \"my dsl\" cannot be the name of a link; use 1 to 12 letters, digits, - and _, starting with a letter or digit",
         ),
         (
             "[cables.dsl]",
             "[cables.all]",
-            "bad.toml:17:9: \"all\" already means something in faults; choose another name",
+            "bad.toml:17:9: \"all\" has a special meaning in faults; choose another name",
         ),
         (
             "rtt_ms = 30",
@@ -366,7 +359,7 @@ fn links() {
         (
             "rtt_ms = 30",
             "rtt_ms = 30\nsubnet = \"192.168.1.7/24\"",
-            "bad.toml:20:10: \"192.168.1.7/24\" is no network; give an IPv4 network and the length of its prefix, 8 to 30, \
+            "bad.toml:20:10: \"192.168.1.7/24\" is not a network address; give an IPv4 network and its prefix length, 8 to 30, \
              such as \"192.168.1.0/24\"",
         ),
     ]);
@@ -399,12 +392,12 @@ fn queues_and_holes() {
         (
             "rtt_ms = 60",
             "",
-            "bad.toml:9:8: cell \"lte\" has no `rtt_ms`; add `rtt_ms`: the round trip without a queue, half of it each way",
+            "bad.toml:9:8: cell \"lte\" has no `rtt_ms`; add `rtt_ms`: the round-trip time without queues, half of it in each direction",
         ),
         (
             "rtt_ms = 60",
             "rtt_ms = 60\nholes = [{ at_s = 5, for_s = 2 }, { at_s = 6, for_s = 1 }]",
-            "bad.toml:13:44: this hole begins before the last one has ended; list holes in order of time",
+            "bad.toml:13:44: this hole begins before the previous one ends; list holes in order of time",
         ),
         (
             "rtt_ms = 60",
@@ -420,12 +413,12 @@ fn walkers_and_flows() {
         (
             "at_m = [0, 0]",
             "way = [{ at_m = [0, 0], t_s = 5 }, { at_m = [1, 0], t_s = 4 }]",
-            "bad.toml:22:59: this point is reached before the last one; list the way in order of time",
+            "bad.toml:22:59: this point is reached before the previous one; list the way in order of time",
         ),
         (
             "at_m = [0, 0]",
             "speed_m_per_s = 1\nway = [{ at_m = [0, 0], t_s = 5 }]",
-            "bad.toml:23:31: a point of a way with a speed has no time of its own; use `pause_s`, or leave the speed out",
+            "bad.toml:23:31: a point cannot have a time if the walker has a speed; use `pause_s`, or remove the speed",
         ),
         (
             "at_m = [0, 0]",
@@ -435,12 +428,12 @@ fn walkers_and_flows() {
         (
             "at_m = [0, 0]",
             "way = []",
-            "bad.toml:22:7: the way has no point; add { at_m = [x, y], t_s = 0 }, or use `at_m` for one place",
+            "bad.toml:22:7: the way has no points; add { at_m = [x, y], t_s = 0 }, or use `at_m` for one place",
         ),
         (
             "[flows.download]\ndirection = \"down\"\n",
             "",
-            "bad.toml:1:1: nothing is moved; add [flows.download] with `direction = \"down\"`",
+            "bad.toml:1:1: there are no flows; add [flows.download] with `direction = \"down\"`",
         ),
         (
             "direction = \"down\"",
@@ -450,7 +443,7 @@ fn walkers_and_flows() {
         (
             "direction = \"down\"",
             "direction = \"down\"\nover = \"lte\"",
-            "bad.toml:26:8: which links MPTCP uses is the policy's choice; add `transport = \"tcp\"` or \"udp\", or remove `over`",
+            "bad.toml:26:8: the policy chooses the links of an MPTCP flow; add `transport = \"tcp\"` or \"udp\", or remove `over`",
         ),
         (
             "direction = \"down\"",
@@ -460,13 +453,13 @@ fn walkers_and_flows() {
         (
             "direction = \"down\"",
             "direction = \"down\"\nstart_s = 40",
-            "bad.toml:26:11: this would begin after 40 s, and the run ends then or before; begin before 30 s, or make \
+            "bad.toml:26:11: this would begin after 40 s, when the run has ended; begin before 30 s, or make \
              `duration_s` longer",
         ),
         (
             "direction = \"down\"",
             "requests = { every_s = 3 }",
-            "bad.toml:25:1: the requests has no `reply_kb`; add `every_s` and `reply_kb`: how often, and how much comes back",
+            "bad.toml:25:1: table `requests` has no `reply_kb`; add `every_s` and `reply_kb`: the interval and the size of a reply",
         ),
     ]);
 }
@@ -482,7 +475,7 @@ fn faults() {
         (
             "at_s = 10",
             "at_s = 30",
-            "bad.toml:28:8: this would begin after 30 s, and the run ends then or before; begin before 30 s, or make \
+            "bad.toml:28:8: this would begin after 30 s, when the run has ended; begin before 30 s, or make \
              `duration_s` longer",
         ),
         (
@@ -493,32 +486,32 @@ fn faults() {
         (
             "kind = \"down\"",
             "kind = \"down\"\nloss_db = 3",
-            "bad.toml:31:11: `loss_db` means nothing for a fault of kind \"down\"; remove it, or make the kind \"fade\"",
+            "bad.toml:31:11: `loss_db` has no effect on a fault of kind \"down\"; remove it, or make the kind \"fade\"",
         ),
         (
             "kind = \"down\"",
             "kind = \"fade\"\nloss_db = 60\nover_s = 5",
-            "bad.toml:29:8: this fault cannot befall \"lte\"; only access points have it",
+            "bad.toml:29:8: \"lte\" cannot have this fault; only access points have it",
         ),
         (
             "kind = \"down\"",
             "kind = \"rate\"\nrate_mbps = 3",
-            "bad.toml:29:8: this fault cannot befall \"lte\"; only cables of their own and cells of constant rate have it",
+            "bad.toml:29:8: \"lte\" cannot have this fault; only cables of their own and cells of constant rate have it",
         ),
         (
             "kind = \"down\"",
             "kind = \"down\"\nfor_s = 3\nevery_s = 2",
-            "bad.toml:32:11: the fault happens again before it has ended; make `every_s` longer than 3 s",
+            "bad.toml:32:11: the fault repeats before it has ended; make `every_s` longer than 3 s",
         ),
         (
             "kind = \"down\"",
             "kind = \"down\"\nevery_s = 2",
-            "bad.toml:31:11: the fault never ends, so that it cannot happen again; add `for_s`",
+            "bad.toml:31:11: the fault never ends, so it cannot repeat; add `for_s`",
         ),
         (
             "kind = \"down\"",
             "kind = \"down\"\nnew_address = true",
-            "bad.toml:31:15: the link never comes back with a new address; add `for_s`",
+            "bad.toml:31:15: the link never returns, so it gets no new address; add `for_s`",
         ),
     ]);
 }
@@ -545,13 +538,13 @@ fn expectations() {
         (
             "intact = true",
             "",
-            "bad.toml:32:1: the expectation expects nothing; add one of intact, longest_stall_ms_max, stall_total_ms_max, \
+            "bad.toml:32:1: the expectation has no condition; add one of intact, longest_stall_ms_max, stall_total_ms_max, \
              first_byte_ms_max, goodput_mbps_min, moved_mb_min, vs_tcp_best_min, vs_optimal_min, vs",
         ),
         (
             "intact = true",
             "intact = false",
-            "bad.toml:34:10: nobody wants broken data; give true, or leave it out",
+            "bad.toml:34:10: `intact` cannot be false; give true, or remove it",
         ),
         (
             "intact = true",

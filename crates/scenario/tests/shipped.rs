@@ -1,6 +1,6 @@
 //! Every shipped scenario is read, and shows what its name promises.
 
-use scenario::{Change, Effect, LaneRate, LinkKind, Plan, RateControl, Synthetic, Target, Whom, load};
+use scenario::{Change, Effect, FaultTarget, LaneRate, LinkKind, Plan, RateControl, Synthetic, Target, load};
 use std::path::{Path, PathBuf};
 use units::{Bitrate, Duration};
 
@@ -25,7 +25,7 @@ fn names() -> Vec<String> {
 }
 
 #[test]
-fn all_are_sound_and_say_what_they_show() {
+fn every_shipped_scenario_is_valid_and_has_a_sentence() {
     let names = names();
     let promised = [
         "break-before-make",
@@ -84,7 +84,10 @@ fn dead_but_up_kills_the_fastest_link_without_a_sign() {
     let [only] = happenings[..] else {
         panic!("{happenings:?}")
     };
-    assert_eq!((only.whom, only.effect), (Whom::Link(0), Effect::Blackhole(true)));
+    assert_eq!(
+        (only.whom, only.effect),
+        (FaultTarget::Link(0), Effect::Blackhole(true))
+    );
 }
 
 #[test]
@@ -120,7 +123,7 @@ fn flapping_goes_down_and_up_every_two_seconds() {
 }
 
 #[test]
-fn train_has_holes_of_half_a_second_to_three() {
+fn train_has_holes_of_half_a_second_to_three_seconds() {
     let plan = shipped("train");
     let Some(LinkKind::Cell(lte)) = plan.link("lte").map(|link| &link.kind) else {
         panic!("no LTE")
@@ -155,7 +158,7 @@ fn two_homes_share_one_private_network() {
 }
 
 #[test]
-fn fading_sinks_evenly_for_five_seconds() {
+fn fading_lowers_the_signal_linearly_for_five_seconds() {
     let plan = shipped("fading");
     let [fault] = &plan.faults[..] else {
         panic!("{:?}", plan.faults)

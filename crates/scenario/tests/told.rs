@@ -9,7 +9,7 @@ use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 
 #[test]
-fn the_sound_file_is_sound() {
+fn the_valid_file_is_valid() {
     let plan = read(SOUND, &[]).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(
         plan.links
@@ -19,6 +19,18 @@ fn the_sound_file_is_sound() {
         ["ap1", "lte", "dsl"]
     );
     assert_eq!(plan.name, "bad");
+}
+
+/// Each place is found in a text with many: 9,500 flows over a link that does not exist.
+#[test]
+fn thousands_of_problems_have_their_own_lines() {
+    let flows = (0..9_500).map(|number| format!("[flows.f{number}]\ndirection = \"up\"\nover = \"x\"\n"));
+    let text = SOUND.to_owned() + &flows.collect::<String>();
+    let problems = read(&text, &[]).unwrap_err();
+    let lines: Vec<usize> = problems.iter().map(|problem| problem.spot.line).collect();
+    let before = SOUND.lines().count();
+    let expected: Vec<usize> = (0..9_500).map(|number| before + 3 * number + 3).collect();
+    assert_eq!(lines, expected);
 }
 
 #[test]
@@ -31,7 +43,7 @@ fn a_scenario_without_links_is_refused() {
 }
 
 #[test]
-fn everything_wrong_is_told_at_once_in_the_order_of_the_file() {
+fn all_problems_are_reported_together_in_file_order() {
     let text = SOUND
         .replace("duration_s = 30", "duration_s = 0")
         .replace("rate_mbps = 16", "rate = 16");
@@ -60,11 +72,11 @@ fn the_line_is_shown_with_the_place_underlined() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_refused_where_they_stand() {
+fn bytes_that_are_not_utf8_are_refused_with_their_place() {
     let problems = parse("bad.toml", b"sentence = \"x\"\n# \xff", &[], &files).unwrap_err();
     assert_eq!(
         messages(Err(problems)),
-        ["bad.toml:2:3: from here on this is not UTF-8 text; save the file as UTF-8"]
+        ["bad.toml:2:3: the file is not UTF-8 text from here on; save the file as UTF-8"]
     );
 }
 
@@ -93,7 +105,7 @@ fn settings_replace_what_the_file_says() {
 }
 
 #[test]
-fn bad_settings_are_told_like_bad_files() {
+fn bad_settings_are_reported_like_bad_files() {
     let refused = |setting| messages(read(SOUND, &[setting]));
     let table = [
         (
@@ -102,12 +114,12 @@ fn bad_settings_are_told_like_bad_files() {
         ),
         (
             "wires.dsl.rtt_ms=6",
-            "--set:1:1: no scenario has a table `wires`; a key with several parts begins with \"place\", \"air\", \"report\", \
+            "--set:1:1: scenarios have no table `wires`; the first part of a key must be \"place\", \"air\", \"report\", \
              \"aps\", \"cells\", \"cables\", \"bottlenecks\", \"walkers\", \"flows\", \"noises\", \"faults\" or \"expect\"",
         ),
         (
             "noise.oven.channel=6",
-            "--set:1:1: no scenario has a table `noise`; did you mean `noises`?",
+            "--set:1:1: scenarios have no table `noise`; did you mean `noises`?",
         ),
         (
             "air.attempt=3",
@@ -115,11 +127,11 @@ fn bad_settings_are_told_like_bad_files() {
         ),
         (
             "noises.oven.channel=6",
-            "--set:1:8: the scenario has no `oven` here; give it all that it needs, or put it into the file",
+            "--set:1:8: the scenario has no `oven` here; set all its required keys, or add it to the file",
         ),
         (
             "aps.attic.channel=6",
-            "--set:1:5: the scenario has no `attic` here; here the file has \"ap1\"; give a new one all that it needs",
+            "--set:1:5: the scenario has no `attic` here; the file has \"ap1\" here; for a new one, set all its required keys",
         ),
         (
             "cables.dsl.rtt=6",
@@ -135,19 +147,19 @@ fn bad_settings_are_told_like_bad_files() {
         ),
         (
             "cables.dsl.rtt_ms=[1",
-            "--set:1:19: `[1` is neither a TOML value nor a plain word; put text in double quotes",
+            "--set:1:19: `[1` is neither a TOML value nor a single word; put text in double quotes",
         ),
         (
             "faults.7.at_s=6",
-            "--set:1:8: `7` is no place in a list of 1; count from 0 to 0; 1 would be a new one, which needs all its keys",
+            "--set:1:8: `7` is not an index of this list of 1; use 0 to 0, or 1 for a new item with all its required keys",
         ),
         (
             "faults.1.at_s=6",
-            "--set:1:8: `1` is no place in a list of 1; count from 0 to 0; 1 would be a new one, which needs all its keys",
+            "--set:1:8: `1` is not an index of this list of 1; use 0 to 0, or 1 for a new item with all its required keys",
         ),
         (
             "place.walls.1.loss_db=6",
-            "--set:1:13: `1` is no place in a list of 0; 0 would be a new one, which needs all its keys",
+            "--set:1:13: `1` is not an index of this list of 0; use 0 for a new item, and set all its required keys",
         ),
         (
             "duration_s.x=6",
@@ -189,7 +201,7 @@ fn settings_make_the_tables_that_the_file_does_not_have() {
 }
 
 #[test]
-fn seeds_end_where_every_reader_can_follow() {
+fn seeds_fit_a_signed_64_bit_integer() {
     let seed = |seed: &str| read(SOUND, &[&format!("seed={seed}")]);
     assert_eq!(seed("9223372036854775807").unwrap().seed, i64::MAX as u64);
     for beyond in ["9223372036854775808", "18446744073709551615"] {
@@ -201,7 +213,7 @@ fn seeds_end_where_every_reader_can_follow() {
 }
 
 #[test]
-fn text_of_a_file_does_nothing_to_a_terminal() {
+fn control_characters_of_a_file_are_escaped() {
     let problems = read(&SOUND.replace("\"slowhand\"", "\"\\u001b[2J\\u0007x\""), &[]).unwrap_err();
     let said = problems.to_string();
     assert!(
@@ -241,7 +253,7 @@ fn text_of_a_file_does_nothing_to_a_terminal() {
 }
 
 #[test]
-fn one_mistake_is_told_once() {
+fn one_mistake_is_reported_once() {
     for broken in ["at_m = (1, 2]", "at_m = [1, 2", "at_m = [[[[[[[1, 2]"] {
         let problems = edited("at_m = [1, 2]", broken).unwrap_err();
         assert_eq!(problems.iter().count(), 1, "{problems}");
@@ -257,24 +269,24 @@ fn one_mistake_is_told_once() {
 }
 
 #[test]
-fn what_is_no_scenario_is_called_what_it_is() {
+fn files_of_other_formats_are_refused_by_format() {
     let said = |content: &[u8]| messages(parse("x.toml", content, &[], &files));
     let table: [(&[u8], &str); 4] = [
         (
             b"\x1f\x8b\x08\0",
-            "x.toml:1:1: the file is packed with gzip, no scenario; unpack it first, with gunzip",
+            "x.toml:1:1: the file is packed with gzip, not a scenario; unpack it first, with gunzip",
         ),
         (
             b"{\"schema\":\"slowhand.trace/1\"}\n",
-            "x.toml:1:1: the file is JSON, no scenario; name a scenario, which is TOML",
+            "x.toml:1:1: the file is JSON, not a scenario; name a scenario, which is TOML",
         ),
         (
             b"\xff\xfed\0",
-            "x.toml:1:1: the file is UTF-16 text, no scenario; save the file as UTF-8",
+            "x.toml:1:1: the file is UTF-16 text, not a scenario; save the file as UTF-8",
         ),
         (
             b"0\n1\n7\n",
-            "x.toml:1:1: the file is a rate trace, no scenario; name it in a scenario, as `down_trace` of a [cells.NAME]",
+            "x.toml:1:1: the file is a rate trace, not a scenario; name it in a scenario, as `down_trace` of a [cells.NAME]",
         ),
     ];
     for (content, expected) in table {
@@ -316,12 +328,12 @@ impl Drop for Desk {
 }
 
 #[test]
-fn a_large_file_is_no_scenario() {
+fn a_too_large_file_is_refused() {
     let desk = Desk::new("large");
     let path = desk.file("large.toml", vec![b'#'; 2 << 20]);
     let error = load(&path, &[]).unwrap_err().to_string();
     assert!(
-        error.ends_with("large.toml: more than 1048576 bytes are no scenario; name a TOML file"),
+        error.ends_with("large.toml: larger than 1048576 bytes, so not a scenario; name a TOML file"),
         "{error}"
     );
     let mut capture = vec![0; 2 << 20];
@@ -331,14 +343,14 @@ fn a_large_file_is_no_scenario() {
         .to_string();
     assert!(
         error.ends_with(
-            "air.pcap:1:1: the file is a packet capture (pcap), no scenario\n |\n = help: name a scenario, which is TOML"
+            "air.pcap:1:1: the file is a packet capture (pcap), not a scenario\n |\n = help: name a scenario, which is TOML"
         ),
         "{error}"
     );
 }
 
 #[test]
-fn what_is_read_is_limited_whatever_metadata_say() {
+fn reading_is_limited_whatever_the_metadata_say() {
     let desk = Desk::new("limited");
     // Their length is 0 or that of a link.
     let link = desk.0.join("zero.toml");
@@ -362,7 +374,7 @@ fn what_is_read_is_limited_whatever_metadata_say() {
     let path = PathBuf::from(format!("/dev/fd/{}", reader.as_raw_fd()));
     let error = load(&path, &[]).unwrap_err().to_string();
     assert!(
-        error.contains(": more than 1048576 bytes are no scenario; "),
+        error.contains(": larger than 1048576 bytes, so not a scenario; "),
         "{error}"
     );
     drop(reader);
@@ -385,7 +397,7 @@ fn a_pipe_is_read_like_a_file() {
 }
 
 #[test]
-fn nothing_of_a_file_that_a_scenario_names_is_told() {
+fn errors_show_no_content_of_referenced_files() {
     let desk = Desk::new("secret");
     let secret = "root:$6$salt$hash:19000:0:99999:7:::\nkey 8154711\n";
     for content in [

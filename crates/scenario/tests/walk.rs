@@ -87,7 +87,7 @@ fn the_best_access_point_changes_at_least_four_times() {
 }
 
 #[test]
-fn wifi_gets_poor_in_the_stair_well_and_nowhere_else() {
+fn wifi_is_poor_only_in_the_stair_well() {
     let plan = plan();
     let best_mbps = |at| {
         let best = snrs(&plan, at).into_iter().max().unwrap();
@@ -125,6 +125,7 @@ fn defaults_are_those_of_the_models() {
         );
         assert_eq!(ours.reference, theirs.reference);
         assert_eq!(ours.exponent_centi, theirs.exponent_centi);
+        assert_eq!(ours.noise_figure, theirs.noise_figure);
         assert_eq!(ours.implementation_loss, theirs.implementation_loss);
     }
     let (ours, theirs) = (scenario::Join::default(), Join::default());

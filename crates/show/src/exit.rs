@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -34,7 +35,7 @@ struct ReaderGone;
 
 impl fmt::Display for ReaderGone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("nobody reads the output any more")
+        f.write_str("standard output was closed")
     }
 }
 
@@ -42,8 +43,12 @@ impl std::error::Error for ReaderGone {}
 
 /// Writes to standard output. If its reader has gone, the program ends, without a failure.
 pub fn print(text: &[u8]) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text).and_then(|()| out.flush()) {
+    let mut written = Ok(());
+    beside(&mut || {
+        let mut out = io::stdout().lock();
+        written = out.write_all(text).and_then(|()| out.flush());
+    });
+    match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(anyhow::Error::new(ReaderGone)),
         other => Ok(other?),
     }
@@ -80,7 +85,25 @@ fn escape(value: &mut Value) {
 
 /// Does the work of `tell!`. Control characters in the line are escaped, except line ends.
 pub fn tell(line: fmt::Arguments<'_>) {
-    drop(writeln!(io::stderr(), "{}", shown_lines(line)));
+    beside(&mut || drop(writeln!(io::stderr(), "{}", shown_lines(line))));
+}
+
+/// Runs a function while nothing is drawn in place on the terminal.
+pub type Aside = fn(&mut dyn FnMut());
+
+static ASIDE: OnceLock<Aside> = OnceLock::new();
+
+/// Writes every text by this function from now on. For a program that draws in place, so that neither
+/// overwrites the other. The first call counts.
+pub fn tell_beside(aside: Aside) {
+    ASIDE.get_or_init(|| aside);
+}
+
+fn beside(write: &mut dyn FnMut()) {
+    match ASIDE.get() {
+        Some(aside) => aside(write),
+        None => write(),
+    }
 }
 
 /// An error and its causes, each stated once: many an error has its cause in its own sentence.

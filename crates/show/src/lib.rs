@@ -10,7 +10,8 @@ macro_rules! tell {
 
 pub mod exit;
 pub mod output;
+pub mod paint;
 mod table;
 pub mod terminal;
 
-pub use table::Table;
+pub use table::{Cell, Table};

@@ -1,101 +1,201 @@
-//! Tables for people, fitted to their terminal.
+//! Tables for people, fitted to their terminal. Every table of the programs is printed here.
+//!
+//! # Checked by
+//! `tests`.
+
+use std::ops::Range;
 
 use trace::{Shown, wrapped};
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::paint::{Look, Paint};
 
 /// Spaces between two columns.
 const GUTTER: usize = 2;
 /// Fewest columns of the terminal in which the last cell of a row is wrapped beside the others.
 const NARROWEST_LAST: usize = 30;
 
-/// Rows of cells under a header. Control characters in cells are escaped.
+/// A cell. Control characters in its text are escaped.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    text: String,
+    look: Look,
+}
+
+impl Cell {
+    /// A cell with this look on a terminal with colours.
+    pub fn new(text: &str, look: Look) -> Self {
+        let text = Shown(text).to_string();
+        Self { text, look }
+    }
+
+    /// Columns of the terminal that it takes.
+    fn width(&self) -> usize {
+        self.text.width()
+    }
+}
+
+/// Rows of cells under a header.
 #[derive(Debug)]
 pub struct Table {
-    header: Vec<String>,
-    rows: Vec<Vec<String>>,
+    /// Empty: no header.
+    header: Vec<Cell>,
+    rows: Vec<Vec<Cell>>,
+    numbers: Range<usize>,
+    is_ruled: bool,
+    paint: Paint,
 }
 
 impl Table {
     /// A table without rows. An empty `header` is not printed.
     pub fn new(header: &[&str]) -> Self {
         Self {
-            header: header.iter().map(|&name| name.to_owned()).collect(),
+            header: header.iter().map(|name| Cell::new(name, Look::Soft)).collect(),
             rows: Vec::new(),
+            numbers: 0..0,
+            is_ruled: false,
+            paint: Paint::Plain,
         }
     }
 
-    /// Adds a row.
-    pub fn row<const N: usize>(&mut self, cells: [&str; N]) {
-        self.rows
-            .push(cells.iter().map(|cell| Shown(cell).to_string()).collect());
+    /// Aligns these columns to the right.
+    #[must_use]
+    pub fn numbers(self, columns: Range<usize>) -> Self {
+        Self {
+            numbers: columns,
+            ..self
+        }
     }
 
-    /// Formats the table for `width` columns: aligned if it fits, else with the last column wrapped, else one
-    /// block per row.
+    /// Draws a line under the header.
+    #[must_use]
+    pub fn ruled(self) -> Self {
+        Self {
+            is_ruled: true,
+            ..self
+        }
+    }
+
+    /// Uses colours, if the terminal has them.
+    #[must_use]
+    pub fn painted(self, paint: Paint) -> Self {
+        Self { paint, ..self }
+    }
+
+    /// Adds a row of plain cells.
+    pub fn row<const N: usize>(&mut self, cells: [&str; N]) {
+        self.cells(cells.map(|cell| Cell::new(cell, Look::Plain)));
+    }
+
+    /// Adds a row.
+    pub fn cells(&mut self, cells: impl IntoIterator<Item = Cell>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+
+    /// Columns of the terminal in which no row needs to be wrapped.
+    pub fn width(&self) -> usize {
+        let widths = self.widths();
+        widths.iter().sum::<usize>() + GUTTER * widths.len().saturating_sub(1)
+    }
+
+    /// Formats the table for `width` columns: aligned if it fits, else with the last column wrapped if that
+    /// is text, else one block per row.
     pub fn fitted(&self, width: usize) -> String {
-        let lines: Vec<&[String]> = std::iter::once(self.header.as_slice())
-            .filter(|header| !header.is_empty())
-            .chain(self.rows.iter().map(Vec::as_slice))
-            .collect();
-        let widths = widths(&lines);
+        let widths = self.widths();
         let Some((last, others)) = widths.split_last() else {
             return String::new();
         };
         let indent: usize = others.iter().map(|width| width + GUTTER).sum();
-        if indent + last <= width {
-            lines.iter().map(|cells| aligned(cells, &widths)).collect()
-        } else if indent + NARROWEST_LAST <= width {
-            let rows = lines.iter().map(|cells| hanging(cells, &widths, width - indent));
-            rows.collect()
+        let room = width.saturating_sub(indent);
+        let ends_in_text = !self.numbers.contains(&others.len());
+        if room >= *last {
+            self.lines(width, |cells| self.aligned(cells, &widths))
+        } else if room >= NARROWEST_LAST && ends_in_text {
+            self.lines(width, |cells| self.hanging(cells, &widths, room))
         } else {
             self.rows.iter().map(|cells| self.block(cells, width)).collect()
         }
     }
 
-    /// The first cell, and below it each non-empty cell, with the name of its column if there is one.
-    fn block(&self, cells: &[String], width: usize) -> String {
-        let mut block = wrapped(cells.first().map_or("", String::as_str), width);
-        for (column, cell) in cells.iter().enumerate().skip(1) {
-            if !cell.is_empty() {
-                let name = self.header.get(column).map(|name| format!("{name}: "));
-                let line = format!("    {}{cell}", name.unwrap_or_default());
-                block.push_str(&wrapped(&line, width));
+    /// Width of each column.
+    fn widths(&self) -> Vec<usize> {
+        let mut widths = Vec::new();
+        for cells in self.rows.iter().chain([&self.header]) {
+            widths.resize(widths.len().max(cells.len()), 0);
+            for (width, cell) in widths.iter_mut().zip(cells) {
+                *width = cell.width().max(*width);
             }
         }
-        block
+        widths
     }
-}
 
-/// Width of each column, in characters.
-fn widths(lines: &[&[String]]) -> Vec<usize> {
-    let columns = lines.iter().map(|cells| cells.len()).max().unwrap_or(0);
-    let width = |column: usize| {
-        let cells = lines.iter().filter_map(|cells| cells.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    (0..columns).map(width).collect()
-}
+    /// The header and its rule if there are any, and all rows.
+    fn lines(&self, width: usize, line: impl Fn(&[Cell]) -> String) -> String {
+        let mut lines = String::new();
+        if !self.header.is_empty() {
+            lines += &line(&self.header);
+        }
+        if self.is_ruled {
+            lines += &"─".repeat(self.width().min(width));
+            lines.push('\n');
+        }
+        lines.extend(self.rows.iter().map(|cells| line(cells)));
+        lines
+    }
 
-/// One line; its last cell is not padded.
-fn aligned(cells: &[String], widths: &[usize]) -> String {
-    let padded = cells
-        .iter()
-        .zip(widths)
-        .map(|(cell, width)| format!("{cell:<0$}", width + GUTTER));
-    padded.collect::<String>().trim_end().to_owned() + "\n"
-}
+    /// One line, without spaces at its end.
+    fn aligned(&self, cells: &[Cell], widths: &[usize]) -> String {
+        let mut line = String::new();
+        let mut blank = 0;
+        for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
+            if cell.text.is_empty() {
+                blank += width + GUTTER;
+                continue;
+            }
+            let pad = width - cell.width();
+            let (before, after) = match self.numbers.contains(&column) {
+                true => (pad, 0),
+                false => (0, pad),
+            };
+            line += &" ".repeat(blank + before);
+            line += &self.paint.apply(cell.look, &cell.text);
+            blank = after + GUTTER;
+        }
+        line + "\n"
+    }
 
-/// A line whose last cell wraps within its column.
-fn hanging(cells: &[String], widths: &[usize], room: usize) -> String {
-    let Some((last, others)) = cells.split_last().filter(|_| cells.len() == widths.len()) else {
-        return aligned(cells, widths);
-    };
-    let text = wrapped(last, room);
-    let mut parts = text.lines().map(str::trim_start);
-    let mut first = others.to_vec();
-    first.push(parts.next().unwrap_or_default().to_owned());
-    let indent: usize = widths[..others.len()].iter().map(|width| width + GUTTER).sum();
-    let rest = parts.map(|part| format!("{:indent$}{part}\n", ""));
-    aligned(&first, widths) + &rest.collect::<String>()
+    /// A line whose last cell wraps within its column.
+    fn hanging(&self, cells: &[Cell], widths: &[usize], room: usize) -> String {
+        let Some((last, others)) = cells.split_last().filter(|_| cells.len() == widths.len()) else {
+            return self.aligned(cells, widths);
+        };
+        let text = wrapped(&last.text, room);
+        let part = |text: &str| Cell {
+            text: text.trim_start().to_owned(),
+            look: last.look,
+        };
+        let mut parts = text.lines().map(part);
+        let first: Vec<Cell> = others.iter().cloned().chain(parts.next()).collect();
+        let indent: usize = widths[..others.len()].iter().map(|width| width + GUTTER).sum();
+        let rest = parts.map(|part| format!("{:indent$}{}\n", "", self.paint.apply(part.look, &part.text)));
+        self.aligned(&first, widths) + &rest.collect::<String>()
+    }
+
+    /// The first cell, and below it each non-empty cell, with the name of its column if there is one.
+    fn block(&self, cells: &[Cell], width: usize) -> String {
+        let lines = cells.iter().enumerate().filter_map(|(column, cell)| {
+            let name = self.header.get(column).map_or("", |name| name.text.as_str());
+            let line = match (column, name) {
+                (0, _) => cell.text.clone(),
+                _ if cell.text.is_empty() => return None,
+                (_, "") => format!("    {}", cell.text),
+                (_, name) => format!("    {name}: {}", cell.text),
+            };
+            let text = wrapped(&line, width);
+            Some(self.paint.apply(cell.look, text.trim_end()) + "\n")
+        });
+        lines.collect()
+    }
 }
 
 #[cfg(test)]
@@ -118,6 +218,34 @@ mod tests {
             table.fitted(usize::MAX),
             "wl\\u{1b}[2J\\n  \\u{202e}up\nlo             up\n"
         );
+    }
+
+    #[test]
+    fn numbers_end_below_each_other_and_wide_characters_take_two_columns() {
+        let mut table = Table::new(&["name", "ms", "note"]).numbers(1..2).ruled();
+        table.row(["東京", "7", "x"]);
+        table.row(["é", "120", ""]);
+        assert_eq!(
+            table.fitted(80),
+            "name   ms  note\n───────────────\n東京    7  x\né     120\n"
+        );
+        assert_eq!(table.width(), 15);
+    }
+
+    #[test]
+    fn colours_change_no_width() {
+        let mut table = links().painted(Paint::Colour);
+        table.cells([Cell::new("lte", Look::Alarm), Cell::new("down", Look::Plain)]);
+        let text = table.fitted(80);
+        assert!(text.contains("\n\x1b[1;31mlte\x1b[0m    down\n"), "{text:?}");
+        assert!(text.starts_with("\x1b[2mLINK\x1b[0m   \x1b[2mSTATE"), "{text:?}");
+    }
+
+    #[test]
+    fn a_last_column_of_numbers_does_not_wrap() {
+        let mut table = Table::new(&["policy", "Mb/s"]).numbers(1..2);
+        table.row(["slowhand", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18"]);
+        assert!(table.fitted(45).starts_with("slowhand\n    Mb/s: 1 2 3"));
     }
 
     #[test]

@@ -77,6 +77,31 @@ fn uploads_and_broadcast_probes_arrive() {
     assert!((1_500..=2_000).contains(&probe.bytes), "{}", probe.bytes);
 }
 
+/// A datagram every 0.6 s, each followed by a tail of 0.24 s unless the radio sleeps.
+#[test]
+fn a_client_that_saves_power_spends_less() {
+    let [awake, sleeping] = ["false", "true"].map(|saves| {
+        let saves = format!("walkers.client.power_save={saves}");
+        played(ONE, &["flows.download.limit_mbps=0.02", &saves])
+            .run
+            .energy_j
+    });
+    assert!(sleeping > 0.0 && sleeping < 0.6 * awake, "{sleeping} {awake}");
+}
+
+#[test]
+fn an_upload_counts_as_frames_of_its_access_point() {
+    let played = played(
+        ONE,
+        &["flows.download.direction=up", "flows.download.limit_mbps=3"],
+    );
+    let link = &played.run.links[0];
+    // 3 Mb/s for 2 s are 510 datagrams of 1,470 bytes. Nobody else sends.
+    assert!((500..=520).contains(&link.frames), "{link:?}");
+    assert_eq!((link.retries, link.collisions), (0, 0));
+    assert!((0.05..0.1).contains(&link.airtime_share), "{link:?}");
+}
+
 #[test]
 fn equal_seeds_give_equal_records_and_captures() {
     let text = with(

@@ -1,84 +1,16 @@
-//! Writes the daemon's log on standard error: decisions and failures. Each line has a level, and the name of
-//! the link or connection.
+//! Logs what the daemon does: decisions, actions and failures, each with the link and the connection.
 //!
-//! If a service manager keeps the lines, levels have its form (`<6>`), otherwise the form for people (`info:
-//! `).
-//!
-//! # Sources
-//! - sd-daemon(3): `SD_INFO`, `SD_WARNING`, `SD_ERR`; systemd.exec(5): `JOURNAL_STREAM`.
+//! The text of a line is made only if its level is logged.
 
+use host::log::{ACTION, DECISION, INPUT};
 use linux::daemon::Observation;
 use policy::{Action, ConnId, Family, Input, LinkEvent, LinkId, Note, SubflowEvent, SubflowId, Verb};
-use show::tell;
 use std::collections::BTreeMap;
-use std::os::fd::AsFd as _;
-use std::os::unix::fs::MetadataExt as _;
+use std::fmt;
+use tracing::field::display;
+use tracing::{Level, debug, enabled, info, trace, warn};
 
-/// Severity of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
-    /// The daemon ends.
-    Error,
-    /// The daemon continues without something.
-    Warning,
-    /// Normal operation.
-    Info,
-}
-
-impl Level {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-            Self::Info => "info",
-        }
-    }
-
-    /// Priority as in syslog(3).
-    const fn priority(self) -> u8 {
-        match self {
-            Self::Error => 3,
-            Self::Warning => 4,
-            Self::Info => 6,
-        }
-    }
-}
-
-/// Form of a line's level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Log {
-    /// A word.
-    Words,
-    /// A number for the service manager.
-    Journal,
-}
-
-impl Log {
-    /// Chooses the form for the reader of our standard error.
-    pub fn to_stderr() -> Self {
-        let told = std::env::var("JOURNAL_STREAM").unwrap_or_default();
-        let stderr = std::io::stderr().as_fd().try_clone_to_owned();
-        let found = stderr.and_then(|fd| std::fs::File::from(fd).metadata());
-        match found {
-            Ok(found) if told == format!("{}:{}", found.dev(), found.ino()) => Self::Journal,
-            _ => Self::Words,
-        }
-    }
-
-    /// Writes the lines of a text.
-    pub fn write(self, level: Level, text: &str) {
-        self.lines(level, text).for_each(|line| tell!("{line}"));
-    }
-
-    fn lines(self, level: Level, text: &str) -> impl Iterator<Item = String> {
-        text.lines().map(move |line| match self {
-            Self::Words => format!("{}: {line}", level.word()),
-            Self::Journal => format!("<{}>{line}", level.priority()),
-        })
-    }
-}
-
-/// Turns the daemon's observations into log lines.
+/// Turns the daemon's observations into log events.
 #[derive(Debug, Default)]
 pub struct Chronicle {
     links: BTreeMap<LinkId, String>,
@@ -94,37 +26,27 @@ impl Chronicle {
         }
     }
 
-    /// The line for an observation, if it is worth one.
-    pub fn line(&mut self, observation: &Observation<'_>) -> Option<(Level, String)> {
+    /// Logs an observation.
+    pub fn log(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Told(input) => {
+                told(input);
                 self.learn(input);
-                None
             }
             Observation::Subflow {
                 subflow, link, conn, ..
             } => {
                 self.subflows.insert(*subflow, (*link, *conn));
-                None
             }
-            // Probed, and mostly answered within milliseconds. `slowhand status` shows suspect links.
-            Observation::Done(Action::Note(note)) if note.verb == Verb::Suspect => None,
-            Observation::Done(Action::Note(note)) => Some((Level::Info, self.decision(note))),
-            Observation::Done(Action::DefaultRoute(family, link)) => {
-                Some((Level::Info, self.beginning(*family, *link)))
-            }
-            Observation::Done(_) => None,
-            Observation::Failed { action, why } => {
-                Some((Level::Warning, format!("{}: {why}", self.attempt(action))))
-            }
-            Observation::Trouble { what, why } => Some((Level::Warning, format!("{what}: {why}"))),
+            Observation::Done(Action::Note(note)) => self.decision(note),
+            Observation::Done(action) => self.done(action),
+            Observation::Failed { action, why } => self.failed(action, why),
+            Observation::Trouble { what, why } => warn!(target: ACTION, why, "{what}"),
             Observation::LeftAlone { conn, why } => {
-                let text = format!("{}: left alone: {}", connection(*conn), why.why());
-                Some((Level::Info, text))
+                info!(target: ACTION, conn = %Conn(*conn), why = why.why(), "left alone");
             }
             Observation::Resumed(slept) => {
-                let text = format!("awake again after {:.1} s", slept.as_secs_f64());
-                Some((Level::Info, text))
+                info!(target: ACTION, "awake again after {:.1} s", slept.as_secs_f64());
             }
         }
     }
@@ -141,41 +63,52 @@ impl Chronicle {
         }
     }
 
-    fn decision(&self, note: &Note) -> String {
-        let link = note.link.map(|link| self.link(link));
-        let subject = Vec::from_iter(link.into_iter().chain(note.conn.map(connection)));
-        let subject = match &subject[..] {
-            [] => "all links".to_owned(),
-            subject => subject.join(": "),
+    /// The only place that reads the reason of a decision.
+    fn decision(&self, note: &Note) {
+        let link = match (note.link, note.conn) {
+            (None, None) => Some(Link::All),
+            (link, _) => link.map(|link| self.link(link)),
         };
-        format!("{subject}: {}: {}", note.verb.id(), note.why)
+        let (link, conn) = (link.map(display), note.conn.map(|conn| display(Conn(conn))));
+        let (verb, why) = (note.verb.id(), note.reason.sentence(&self.links));
+        match note.verb {
+            // Probed, and mostly answered within milliseconds. `slowhand status` shows suspect links.
+            Verb::Suspect => debug!(target: DECISION, link, conn, verb, %why),
+            _ => info!(target: DECISION, link, conn, verb, %why),
+        }
     }
 
-    /// The link that new connections of one family use.
-    fn beginning(&self, family: Family, link: Option<LinkId>) -> String {
-        let version = match family {
-            Family::V4 => "IPv4",
-            Family::V6 => "IPv6",
-        };
-        let place = link.map_or_else(
-            || "where the routes of this host lead".to_owned(),
-            |link| format!("on {}", self.link(link)),
-        );
-        format!("new connections over {version} begin {place}")
+    fn done(&self, action: &Action) {
+        if let Action::DefaultRoute(..) = action {
+            info!(target: ACTION, "{}", self.attempt(action).doing);
+        } else if enabled!(target: ACTION, Level::DEBUG) {
+            let Attempt { link, conn, doing } = self.attempt(action);
+            debug!(target: ACTION, link = link.map(display), conn = conn.map(display), "{doing}");
+        }
     }
 
-    /// The action that failed, and on what.
-    fn attempt(&self, action: &Action) -> String {
-        let of_link = |link: LinkId, doing: &str| format!("{}: {doing}", self.link(link));
+    fn failed(&self, action: &Action, why: &str) {
+        if enabled!(target: ACTION, Level::WARN) {
+            let Attempt { link, conn, doing } = self.attempt(action);
+            warn!(target: ACTION, link = link.map(display), conn = conn.map(display), why, "{doing}");
+        }
+    }
+
+    /// What an action does, and to what.
+    fn attempt(&self, action: &Action) -> Attempt<'_> {
+        let of_link = |link: LinkId, doing: &str| Attempt::of(Some(self.link(link)), None, doing);
+        let of_conn = |conn: ConnId, doing: &str| Attempt::of(None, Some(conn), doing);
         match action {
-            Action::Associate(link) => of_link(*link, "associating"),
+            Action::Associate(link) => of_link(*link, "joining the access point"),
             Action::Leave(link) => of_link(*link, "leaving the access point"),
-            Action::DefaultRoute(family, link) => self.beginning(*family, *link),
+            Action::DefaultRoute(family, link) => Attempt::of(None, None, self.default_route(*family, *link)),
             Action::Endpoint(link, true) => of_link(*link, "giving the address to the kernel's path manager"),
             Action::Endpoint(link, false) => {
                 of_link(*link, "taking the address from the kernel's path manager")
             }
-            Action::Join { conn, link, .. } => of_link(*link, &format!("joining {}", connection(*conn))),
+            Action::Join { conn, link, .. } => {
+                Attempt::of(Some(self.link(*link)), Some(*conn), "adding a subflow")
+            }
             Action::SetBackup {
                 subflow,
                 backup: true,
@@ -184,172 +117,101 @@ impl Chronicle {
                 subflow,
                 backup: false,
             } => self.of_subflow(*subflow, "promoting the subflow"),
-            Action::Destroy(subflow) => self.of_subflow(*subflow, "ending the subflow"),
+            Action::Destroy(subflow) => self.of_subflow(*subflow, "closing the subflow"),
             Action::Withdraw(subflow) => self.of_subflow(*subflow, "withdrawing the subflow's address"),
-            Action::CapPacing { subflow, .. } => self.of_subflow(*subflow, "capping the pacing rate"),
+            Action::CapPacing { subflow, .. } => self.of_subflow(*subflow, "limiting the pacing rate"),
             Action::Probe { link, conn, .. } => {
-                of_link(*link, &format!("probing the peer of {}", connection(*conn)))
+                Attempt::of(Some(self.link(*link)), Some(*conn), "probing the peer")
             }
             Action::Ask { link, .. } => of_link(*link, "probing a host"),
             Action::Check(link) => of_link(*link, "checking for a captive portal"),
-            Action::Window(conn, _) => format!("{}: bounding the window", connection(*conn)),
-            Action::Unsent(conn, _) => format!("{}: bounding what waits unsent", connection(*conn)),
-            Action::Mark(link, _) => of_link(*link, "marking what arrives"),
-            Action::MarkSent(link, _) => of_link(*link, "marking what is sent"),
-            Action::Outlook(link, _) => of_link(*link, "reporting the signal's outlook"),
-            Action::Slots(radio, _) => format!("radio {}: dividing its time", radio.0),
+            Action::Window(conn, _) => of_conn(*conn, "limiting the receive window"),
+            Action::Unsent(conn, _) => of_conn(*conn, "limiting the unsent bytes"),
+            Action::Mark(link, _) => of_link(*link, "marking received packets"),
+            Action::MarkSent(link, _) => of_link(*link, "marking sent packets"),
+            Action::Outlook(link, _) => of_link(*link, "reporting the signal's trend to servers"),
+            Action::Slots(radio, _) => {
+                Attempt::of(None, None, format!("radio {}: dividing its time", radio.0))
+            }
             Action::Assign(flow, link) => of_link(*link, &format!("assigning flow {}", flow.0)),
-            Action::Hold(flow) => format!("flow {}: holding it", flow.0),
-            Action::EndFlow(flow) => format!("flow {}: ending it", flow.0),
-            Action::Note(note) => self.decision(note),
+            Action::Hold(flow) => Attempt::of(None, None, format!("flow {}: delaying it", flow.0)),
+            Action::EndFlow(flow) => Attempt::of(None, None, format!("flow {}: ending it", flow.0)),
+            Action::Note(note) => Attempt::of(None, note.conn, note.verb.id()),
         }
     }
 
-    fn of_subflow(&self, subflow: SubflowId, doing: &str) -> String {
+    /// The link that new connections of one family use.
+    fn default_route(&self, family: Family, link: Option<LinkId>) -> String {
+        let version = match family {
+            Family::V4 => "IPv4",
+            Family::V6 => "IPv6",
+        };
+        match link {
+            Some(link) => format!("new connections over {version} start on {}", self.link(link)),
+            None => format!("new connections over {version} follow this host's own routes"),
+        }
+    }
+
+    fn of_subflow(&self, subflow: SubflowId, doing: &str) -> Attempt<'_> {
         match self.subflows.get(&subflow) {
-            Some((link, conn)) => format!("{}: {}: {doing}", self.link(*link), connection(*conn)),
-            None => format!("subflow {}: {doing}", subflow.0),
+            Some((link, conn)) => Attempt::of(Some(self.link(*link)), Some(*conn), doing),
+            None => Attempt::of(None, None, format!("subflow {}: {doing}", subflow.0)),
         }
     }
 
-    fn link(&self, link: LinkId) -> String {
+    fn link(&self, link: LinkId) -> Link<'_> {
         let name = self.links.get(&link);
-        name.map_or_else(|| format!("link {}", link.0), Clone::clone)
+        name.map_or(Link::Number(link), |name| Link::Name(name))
     }
 }
 
-fn connection(conn: ConnId) -> String {
-    format!("connection {:08x}", conn.0)
+/// Logs an input. Each sample is one, so nothing may be formatted unless it is logged.
+fn told(input: &impl fmt::Debug) {
+    trace!(target: INPUT, "{input:?}");
+}
+
+/// What the daemon does, and to what.
+struct Attempt<'n> {
+    link: Option<Link<'n>>,
+    conn: Option<Conn>,
+    doing: String,
+}
+
+impl<'n> Attempt<'n> {
+    fn of(link: Option<Link<'n>>, conn: Option<ConnId>, doing: impl Into<String>) -> Self {
+        Self {
+            link,
+            conn: conn.map(Conn),
+            doing: doing.into(),
+        }
+    }
+}
+
+/// A link as users know it.
+enum Link<'n> {
+    Name(&'n str),
+    Number(LinkId),
+    All,
+}
+
+impl fmt::Display for Link<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Number(link) => write!(f, "link {}", link.0),
+            Self::All => f.write_str("all links"),
+        }
+    }
+}
+
+/// A connection as `slowhand status` shows it.
+struct Conn(ConnId);
+
+impl fmt::Display for Conn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x}", self.0.0)
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use policy::{LinkKind, LinkSpec, Role};
-
-    const CONN: ConnId = ConnId(0x2a);
-
-    fn chronicle() -> Chronicle {
-        let mut chronicle = Chronicle::of([(LinkId(0), "desk".to_owned())]);
-        let spec = LinkSpec {
-            name: "wlan7".to_owned(),
-            kind: LinkKind::Wifi,
-            role: Role::Primary,
-            channel: None,
-        };
-        let appeared = Input::Link(LinkId(9), LinkEvent::Appeared(spec));
-        assert_eq!(chronicle.line(&Observation::Told(&appeared)), None);
-        let end = "10.0.0.1:1".parse().unwrap();
-        let begun = Observation::Subflow {
-            subflow: SubflowId(3),
-            conn: CONN,
-            link: LinkId(9),
-            local: end,
-            remote: end,
-            address_id: 1,
-        };
-        assert_eq!(chronicle.line(&begun), None);
-        chronicle
-    }
-
-    fn info(text: &str) -> Option<(Level, String)> {
-        Some((Level::Info, text.to_owned()))
-    }
-
-    fn warning(text: &str) -> Option<(Level, String)> {
-        Some((Level::Warning, text.to_owned()))
-    }
-
-    #[test]
-    fn a_decision_is_told_with_the_names_of_what_it_is_about() {
-        let mut chronicle = chronicle();
-        let mut said = |link, conn, verb| {
-            let why = "because".to_owned();
-            let note = Action::Note(Note {
-                link,
-                conn,
-                verb,
-                why,
-            });
-            chronicle.line(&Observation::Done(&note))
-        };
-        assert_eq!(
-            said(Some(LinkId(9)), None, Verb::Use),
-            info("wlan7: use: because")
-        );
-        assert_eq!(
-            said(Some(LinkId(0)), Some(CONN), Verb::Demote),
-            info("desk: connection 0000002a: demote: because")
-        );
-        assert_eq!(
-            said(None, Some(CONN), Verb::Window),
-            info("connection 0000002a: window: because")
-        );
-        assert_eq!(said(None, None, Verb::Refuse), info("all links: refuse: because"));
-        assert_eq!(said(Some(LinkId(9)), None, Verb::Suspect), None);
-    }
-
-    #[test]
-    fn what_fails_is_told_in_words() {
-        let mut chronicle = chronicle();
-        let mut said = |action: &Action| chronicle.line(&Observation::Failed { action, why: "no" });
-        let join = Action::Join {
-            conn: CONN,
-            link: LinkId(9),
-            backup: true,
-        };
-        assert_eq!(said(&join), warning("wlan7: joining connection 0000002a: no"));
-        assert_eq!(
-            said(&Action::Destroy(SubflowId(3))),
-            warning("wlan7: connection 0000002a: ending the subflow: no")
-        );
-        assert_eq!(
-            said(&Action::Withdraw(SubflowId(4))),
-            warning("subflow 4: withdrawing the subflow's address: no")
-        );
-        assert_eq!(
-            said(&Action::DefaultRoute(Family::V6, Some(LinkId(0)))),
-            warning("new connections over IPv6 begin on desk: no")
-        );
-        let trouble = Observation::Trouble {
-            what: "reading counters",
-            why: "no",
-        };
-        assert_eq!(chronicle.line(&trouble), warning("reading counters: no"));
-    }
-
-    #[test]
-    fn where_new_connections_begin_is_told() {
-        let mut chronicle = chronicle();
-        let mut said = |family, link| chronicle.line(&Observation::Done(&Action::DefaultRoute(family, link)));
-        assert_eq!(
-            said(Family::V4, Some(LinkId(0))),
-            info("new connections over IPv4 begin on desk")
-        );
-        assert_eq!(
-            said(Family::V6, None),
-            info("new connections over IPv6 begin where the routes of this host lead")
-        );
-    }
-
-    #[test]
-    fn a_subflow_that_is_gone_is_forgotten() {
-        let mut chronicle = chronicle();
-        let closed = Input::Subflow(SubflowId(3), SubflowEvent::Closed);
-        assert_eq!(chronicle.line(&Observation::Told(&closed)), None);
-        assert!(chronicle.subflows.is_empty());
-    }
-
-    #[test]
-    fn how_long_the_host_slept_is_told_in_seconds() {
-        let slept = Observation::Resumed(units::Duration::from_millis(3_250));
-        assert_eq!(chronicle().line(&slept), info("awake again after 3.2 s"));
-    }
-
-    #[test]
-    fn every_line_has_its_level_for_whoever_reads_it() {
-        let lines = |log: Log| Vec::from_iter(log.lines(Level::Warning, "a: b\nc"));
-        assert_eq!(lines(Log::Words), ["warning: a: b", "warning: c"]);
-        assert_eq!(lines(Log::Journal), ["<4>a: b", "<4>c"]);
-    }
-}
+mod tests;

@@ -17,5 +17,5 @@ use show::exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    exit::code(up::run(&Daemon::parse().args))
+    exit::code(up::run(&Daemon::parse()))
 }

@@ -15,7 +15,7 @@ pub fn unmet<'a>(name: &PolicyName, links: impl Iterator<Item = &'a LinkSpec>) -
             let may_be_chosen = |link: &LinkSpec| link.kind == LinkKind::Wifi && link.role != Role::Never;
             (!links.any(may_be_chosen)).then(|| {
                 format!(
-                    "policy `{name}` chooses among access points, and no [[link]] that may be used is of kind \"wifi\"; add one, or use `slowhand`"
+                    "policy `{name}` chooses among access points, and no usable [[link]] has kind \"wifi\"; add one, or use `slowhand`"
                 )
             })
         }
@@ -61,7 +61,7 @@ mod tests {
         let links = [modem, barred];
         assert_eq!(
             said("handover", &links).unwrap(),
-            "policy `handover` chooses among access points, and no [[link]] that may be used is of kind \"wifi\"; add one, or use `slowhand`"
+            "policy `handover` chooses among access points, and no usable [[link]] has kind \"wifi\"; add one, or use `slowhand`"
         );
         assert!(said("handover-warm", &links).is_some());
         assert_eq!(said("handover+cell", &links), None, "the modem is used");

@@ -1,105 +1,162 @@
-//! Reports the daemon's state to a service manager.
+//! Reports the daemon's state to a service manager, if there is one.
 //!
 //! # Sources
 //! - `sd_notify(3)`, `systemd.service(5)` (`Type=notify`, `WatchdogSec=`).
 
-use std::ffi::OsString;
-use std::io::ErrorKind;
-use std::os::linux::net::SocketAddrExt as _;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::net::{SocketAddr, UnixDatagram};
+use sd_notify::NotifyState;
+use std::sync::mpsc;
 use std::time::Duration;
 
-/// Longest wait for the service manager: if it does not read, it must keep a daemon neither from its work nor
-/// from ending.
+/// Longest wait for the service manager at the end. If it does not read, it must not keep the daemon from
+/// ending.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The service manager's socket, if there is one.
-#[derive(Debug, Clone)]
-pub struct Notify {
-    socket: Option<OsString>,
+/// Reports that the daemon works. Waits while the service manager does not read.
+pub fn ready() {
+    tell(NotifyState::Ready);
 }
 
-impl Notify {
-    /// Reads `NOTIFY_SOCKET`.
-    pub fn from_environment() -> Self {
-        Self {
-            socket: std::env::var_os("NOTIFY_SOCKET").filter(|socket| !socket.is_empty()),
-        }
-    }
-
-    /// Sends one or more lines such as `READY=1`. A failure has nobody to be reported to.
-    pub fn say(&self, words: &str) {
-        let _ = self.socket.as_ref().map(|socket| send(socket, words));
-    }
+/// Reports that the daemon is alive. Waits while the service manager does not read.
+pub fn alive() {
+    tell(NotifyState::Watchdog);
 }
 
-fn send(socket: &OsString, words: &str) -> std::io::Result<usize> {
-    let address = match socket.as_bytes() {
-        [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,
-        _ => SocketAddr::from_pathname(socket)?,
+/// Reports that the daemon ends. Waits for [`PATIENCE`] at most.
+pub fn stopping() {
+    let (done, told) = mpsc::channel();
+    let tell = move || {
+        tell(NotifyState::Stopping);
+        // Nobody waits any more after `PATIENCE`.
+        let _ = done.send(());
     };
-    let socket = UnixDatagram::unbound()?;
-    socket.set_write_timeout(Some(PATIENCE))?;
-    loop {
-        match socket.send_to_addr(words.as_bytes(), &address) {
-            // With a deadline set, stopping and continuing the machine interrupts the wait (signal(7)).
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            sent => return sent,
-        }
+    let teller = std::thread::Builder::new().name("stopping".to_owned());
+    if teller.spawn(tell).is_ok() {
+        // The daemon ends in any case.
+        let _ = told.recv_timeout(PATIENCE);
     }
 }
 
 /// Interval at which the service manager wants keep-alives, if it does: half of what it allows.
 pub fn watchdog_period() -> Option<Duration> {
-    let usec: u64 = std::env::var("WATCHDOG_USEC").ok()?.parse().ok()?;
-    let pid = std::env::var("WATCHDOG_PID").ok();
-    let for_us = pid.is_none_or(|pid| pid == std::process::id().to_string());
-    (for_us && usec > 0).then(|| Duration::from_micros(usec / 2))
+    let allowed = sd_notify::watchdog_enabled()?;
+    (!allowed.is_zero()).then(|| allowed / 2)
+}
+
+fn tell(state: NotifyState<'_>) {
+    let shown = state.to_string();
+    if let Err(error) = sd_notify::notify(&[state]) {
+        tracing::warn!(why = %error, "NOTIFY_SOCKET: the service manager was not told {shown}");
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::net::UnixDatagram;
+    use std::process::{Child, Command};
 
-    #[test]
-    fn words_arrive_at_a_path_and_at_an_abstract_name() {
-        let path = std::env::temp_dir().join(format!("slowhand-notify-{}", std::process::id()));
-        let ear = UnixDatagram::bind(&path).unwrap();
-        Notify {
-            socket: Some(path.clone().into()),
-        }
-        .say("READY=1");
-        let mut words = [0; 32];
-        let length = ear.recv(&mut words).unwrap();
-        assert_eq!(&words[..length], b"READY=1");
-        std::fs::remove_file(path).unwrap();
+    /// Names the part of a child that runs a test of this module again.
+    const CHILD: &str = "SLOWHAND_TEST_CHILD";
 
-        let name = format!("slowhand-notify-{}", std::process::id());
-        let ear = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
-        Notify {
-            socket: Some(format!("@{name}").into()),
+    /// `sd_notify` reads the environment, which a test must not change: starts this test in a process of its
+    /// own. `None`: this is that process.
+    fn child(test: &str, environment: &[(&str, &str)]) -> Option<Child> {
+        if std::env::var_os(CHILD).is_some() {
+            return None;
         }
-        .say("STOPPING=1");
-        let length = ear.recv(&mut words).unwrap();
-        assert_eq!(&words[..length], b"STOPPING=1");
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", &format!("notify::tests::{test}")]);
+        command.env_remove("NOTIFY_SOCKET").env(CHILD, "1");
+        command.envs(environment.iter().copied());
+        Some(command.spawn().unwrap())
+    }
+
+    /// A service manager's socket, removed at the end.
+    struct Manager {
+        path: String,
+        socket: UnixDatagram,
+    }
+
+    impl Manager {
+        fn new(test: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("slowhand-{test}-{}", std::process::id()));
+            let path = path.to_str().unwrap().to_owned();
+            let socket = UnixDatagram::bind(&path).unwrap();
+            let patience = Some(Duration::from_secs(30));
+            socket.set_read_timeout(patience).unwrap();
+            Self { path, socket }
+        }
+
+        fn hears(&self) -> String {
+            let mut words = [0; 64];
+            let length = self.socket.recv(&mut words).unwrap();
+            String::from_utf8_lossy(&words[..length]).into_owned()
+        }
+    }
+
+    impl Drop for Manager {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 
     #[test]
-    fn a_service_manager_that_does_not_listen_holds_nobody_up() {
-        let name = format!("slowhand-deaf-{}", std::process::id());
-        let _deaf = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
-        let notify = Notify {
-            socket: Some(format!("@{name}").into()),
+    fn the_service_manager_receives_every_state() {
+        let manager = Manager::new("states");
+        let environment = [("NOTIFY_SOCKET", manager.path.as_str())];
+        let Some(mut child) = child("the_service_manager_receives_every_state", &environment) else {
+            ready();
+            alive();
+            return stopping();
         };
-        let kept = std::fs::read_to_string("/proc/sys/net/unix/max_dgram_qlen").unwrap();
-        let kept: u32 = kept.trim().parse().unwrap();
-        // One more than the backlog fits, the next one does not.
-        (0..kept + 2).for_each(|_| notify.say("WATCHDOG=1"));
+        let heard = [manager.hears(), manager.hears(), manager.hears()];
+        assert_eq!(heard, ["READY=1\n", "WATCHDOG=1\n", "STOPPING=1\n"]);
+        assert!(child.wait().unwrap().success());
     }
 
     #[test]
-    fn without_a_service_manager_nothing_is_said() {
-        Notify { socket: None }.say("READY=1");
+    fn a_service_manager_that_does_not_read_does_not_delay_the_end() {
+        let manager = Manager::new("deaf");
+        let environment = [("NOTIFY_SOCKET", manager.path.as_str())];
+        let test = "a_service_manager_that_does_not_read_does_not_delay_the_end";
+        if let Some(mut child) = child(test, &environment) {
+            assert!(child.wait().unwrap().success());
+            // The backlog is full, so the last report was really held up.
+            let first = manager.hears();
+            assert_eq!(first, "WATCHDOG=1\n");
+            return;
+        }
+        std::thread::spawn(|| {
+            loop {
+                alive();
+            }
+        });
+        let socket = std::env::var_os("NOTIFY_SOCKET").unwrap();
+        let probe = UnixDatagram::unbound().unwrap();
+        probe.connect(socket).unwrap();
+        probe.set_nonblocking(true).unwrap();
+        while probe.send(b"WATCHDOG=1\n").is_ok() {
+            std::thread::yield_now();
+        }
+        stopping();
+    }
+
+    #[test]
+    fn the_watchdog_is_fed_twice_as_often_as_it_asks() {
+        let environment = [("WATCHDOG_USEC", "10000000"), ("WATCHDOG_PID", "")];
+        match child("the_watchdog_is_fed_twice_as_often_as_it_asks", &environment) {
+            Some(mut child) => assert!(child.wait().unwrap().success()),
+            None => assert_eq!(watchdog_period(), Some(Duration::from_secs(5))),
+        }
+    }
+
+    #[test]
+    fn without_a_service_manager_nothing_is_reported() {
+        if let Some(mut child) = child("without_a_service_manager_nothing_is_reported", &[]) {
+            assert!(child.wait().unwrap().success());
+            return;
+        }
+        assert_eq!(sd_notify::notify(&[NotifyState::Ready]).ok(), Some(()));
+        stopping();
     }
 }

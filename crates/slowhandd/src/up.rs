@@ -1,12 +1,13 @@
 //! Runs the daemon on a host's own interfaces, in the foreground.
 
-use crate::log::{Chronicle, Level, Log};
-use crate::notify::{Notify, watchdog_period};
+use crate::log::Chronicle;
+use crate::notify;
 use crate::server::{Answering, Sockets};
 use anyhow::Context as _;
 use host::config::{Asked, Config, ConfigError, DEFAULT, LinkConfig};
 use host::control::Stopped;
-use host::up::Args;
+use host::log::Form;
+use host::up::{self, Args};
 use host::{doctor, report_key};
 use linux::bpf::cc::{Controller, Coupled};
 use linux::daemon::{
@@ -21,17 +22,20 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use trace::PolicyName;
+use tracing::Level;
 
 /// Time in which a daemon must answer its own watchdog.
 const WATCHDOG_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Runs until a signal or `slowhand down`.
-pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let log = Log::to_stderr();
-    let outcome = work(args, log);
-    match (&outcome, log) {
-        (Err(error), Log::Journal) => {
-            log.write(Level::Error, &format!("{error:#}"));
+pub fn run(program: &up::Daemon) -> anyhow::Result<ExitCode> {
+    let form = Form::of_stderr();
+    let started = program.log.start(form).map_err(Refused::because);
+    let outcome = started.and_then(|()| work(&program.args));
+    match (&outcome, form) {
+        (Err(error), Form::Journal) => {
+            // No filter hides why the daemon ended.
+            form.write(Level::ERROR, &format!("{error:#}"));
             let refused = error.is::<Refused>();
             Ok(if refused {
                 ExitCode::from(2)
@@ -44,7 +48,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Does everything that can fail before the first change to the host.
-fn work(args: &Args, log: Log) -> anyhow::Result<ExitCode> {
+fn work(args: &Args) -> anyhow::Result<ExitCode> {
     let config = configuration(args).map_err(Refused::because)?;
     let links = declared(&config.links);
     let policy = policy(&config.policy, &links).map_err(Refused::because)?;
@@ -77,14 +81,10 @@ fn work(args: &Args, log: Log) -> anyhow::Result<ExitCode> {
         links,
         epoch_ns: daemon::monotonic_ns(),
         inlet,
-        sender: cc.and_then(|name| sender(name, log)),
+        sender: cc.and_then(sender),
         reports,
         associate: Box::new(|_| {}),
-        observe: Box::new(move |_, observation| {
-            if let Some((level, line)) = chronicle.line(&observation) {
-                log.write(level, &line);
-            }
-        }),
+        observe: Box::new(move |_, observation| chronicle.log(&observation)),
         window: None,
         fallback_window: config.fallback_window,
         probing: probing(&config),
@@ -94,12 +94,12 @@ fn work(args: &Args, log: Log) -> anyhow::Result<ExitCode> {
     let mut daemon =
         Daemon::start(setup).map_err(|error| Refused::because(exit::sentence(&anyhow::Error::new(error))))?;
     let outcome = daemon.run();
-    Notify::from_environment().say("STOPPING=1");
-    end(outcome, &sockets, log)
+    notify::stopping();
+    end(outcome, &sockets)
 }
 
 /// Reports how it ended, and what could not be restored.
-fn end(outcome: Result<(), RunError>, sockets: &Sockets, log: Log) -> anyhow::Result<ExitCode> {
+fn end(outcome: Result<(), RunError>, sockets: &Sockets) -> anyhow::Result<ExitCode> {
     let (left, early) = match outcome {
         Ok(()) => (Vec::new(), None),
         Err(RunError::Left(left)) => (left, None),
@@ -107,10 +107,10 @@ fn end(outcome: Result<(), RunError>, sockets: &Sockets, log: Log) -> anyhow::Re
         Err(error) => (Vec::new(), Some(error)),
     };
     for left in &left {
-        log.write(Level::Warning, &format!("left as it is: {left}"));
+        tracing::warn!("left as it is: {left}");
     }
     let how = match left[..] {
-        [] => "the daemon ended early; what it changed has been put back",
+        [] => "the daemon ended early; what it changed has been restored",
         _ => "the daemon ended early",
     };
     sockets.say_stopped(&Stopped { left });
@@ -136,7 +136,7 @@ fn check_controller(name: &str) -> Result<(), daemon::SenderError> {
 
 /// Loads the controller if it is one of ours. If the kernel refuses it, the kernel's own is better than no
 /// daemon.
-fn sender(name: &str, log: Log) -> Option<Sender> {
+fn sender(name: &str) -> Option<Sender> {
     let Some(coupled) = Coupled::from_id(name) else {
         return Some(Sender::Kernel(name.to_owned()));
     };
@@ -144,8 +144,7 @@ fn sender(name: &str, log: Log) -> Option<Sender> {
         Ok(loaded) => Some(Sender::Coupled(Arc::new(loaded))),
         Err(error) => {
             let error = anyhow::Error::new(error);
-            let text = format!("without `{name}`: {error:#}; connections keep the kernel's own controller");
-            log.write(Level::Warning, &text);
+            tracing::warn!("without `{name}`: {error:#}; connections keep the kernel's own controller");
             None
         }
     }
@@ -194,14 +193,15 @@ fn stop_at(signals: &SigSet, stopper: &Stopper) {
 
 /// Reports ready when the loop answers for the first time, then alive for as long as it answers.
 fn keep_telling(inlet: &InletSender) {
-    let notify = Notify::from_environment();
     if inlet.report(WATCHDOG_PATIENCE).is_ok() {
-        notify.say("READY=1");
+        notify::ready();
     }
-    let Some(period) = watchdog_period() else { return };
+    let Some(period) = notify::watchdog_period() else {
+        return;
+    };
     loop {
         if inlet.report(WATCHDOG_PATIENCE.min(period)).is_ok() {
-            notify.say("WATCHDOG=1");
+            notify::alive();
         }
         std::thread::sleep(period);
     }

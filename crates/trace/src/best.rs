@@ -99,6 +99,6 @@ fn computed(like: &Run, series: Vec<u64>, intact: bool) -> Run {
         optimal_mbps: like.optimal_mbps,
         goodput_series: series,
         levels: crate::Levels::default(),
-        notes: vec!["computed: for every 10 s the best tcp:<link> run".to_owned()],
+        notes: vec!["computed: in every 10 s, the best tcp:<link> run".to_owned()],
     }
 }

@@ -26,7 +26,7 @@ macro_rules! schema {
                 if found == Self::NAME {
                     return Ok(Self);
                 }
-                Err(D::Error::custom(format_args!("schema is `{found}`, and this reads `{}` only", Self::NAME)))
+                Err(D::Error::custom(format_args!("the schema is `{found}`; this version reads only `{}`", Self::NAME)))
             }
         }
     };

@@ -11,7 +11,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PolicyError {
     /// There is no such link.
-    #[error("policy `tcp:{link}`: there is no link `{link}`; the links: {known}")]
+    #[error("policy `tcp:{link}`: there is no link `{link}`; the links are: {known}")]
     NoSuchLink {
         /// The name.
         link: String,
@@ -19,7 +19,7 @@ pub enum PolicyError {
         known: String,
     },
     /// It is computed from other runs.
-    #[error("policy `tcp-best` is computed from the runs of all `tcp:<link>`; run those")]
+    #[error("policy `tcp-best` cannot run: it is computed from runs of every `tcp:<link>`; run those")]
     Computed,
 }
 
@@ -98,17 +98,17 @@ mod tests {
         assert_eq!(only("right"), Ok(Policy::Tcp(LinkId(7))));
         assert_eq!(
             only("middle").unwrap_err().to_string(),
-            "policy `tcp:middle`: there is no link `middle`; the links: left, right"
+            "policy `tcp:middle`: there is no link `middle`; the links are: left, right"
         );
         let nowhere = PolicyName::Tcp("left".to_owned()).in_engine([]);
         assert_eq!(
             nowhere.unwrap_err().to_string(),
-            "policy `tcp:left`: there is no link `left`; the links: none"
+            "policy `tcp:left`: there is no link `left`; the links are: none"
         );
     }
 
     #[test]
-    fn every_name_but_the_computed_one_is_a_policy_of_its_own() {
+    fn every_policy_except_tcp_best_has_an_engine_policy() {
         let mut found = Vec::new();
         for name in PolicyName::FIXED {
             match name.in_engine(LINKS) {

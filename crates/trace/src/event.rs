@@ -77,6 +77,10 @@ pub enum What {
         conn: Option<u32>,
         /// Stable identifier, such as `demote`.
         verb: String,
+        /// Stable identifier of the reason, such as `fading`. Empty in older records, and where the engine
+        /// gave none.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
         /// Why, in a sentence with its numbers.
         why: String,
     },

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn means_are_over_the_time_in_which_something_is_known() {
+    fn means_cover_only_times_with_known_values() {
         let events = [
             at(100, window(1, Some(1_000))),
             at(200, window(1, Some(3_000))),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_are_added_up() {
+    fn levels_of_connections_are_summed() {
         let queue = |conn, bytes| What::ServerQueue { conn, bytes };
         let held = |conn, bytes| What::OutOfOrder { conn, bytes };
         let events = [
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_nobody_looked_into_says_nothing() {
+    fn a_run_without_samples_has_no_levels() {
         assert!(Levels::of(&[], Instant::from_secs(1)).is_unknown());
     }
 }

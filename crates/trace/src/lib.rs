@@ -15,6 +15,7 @@
 //! - `recorder`: writing and reading trace files (JSON Lines).
 //! - `shown`: text from outside, made safe for a terminal.
 //! - `spot`: a place in a file, and a message about it.
+//! - `suggest`: "did you mean", for a word in a file.
 
 mod bench;
 mod best;
@@ -31,6 +32,7 @@ mod run;
 mod shown;
 mod spot;
 mod stall;
+pub mod suggest;
 mod view;
 mod words;
 mod wrapped;
@@ -47,7 +49,7 @@ pub use plan::{LinkKind, Plan, PlanFault, PlanLink, Walker, Waypoint};
 pub use recorder::{ReadError, Recorder, RunRecord, event_line, header_line, read_runs, write_runs};
 pub use run::{Flow, Levels, LinkMarks, LinkUse, PathUse, PlayDocument, Run};
 pub use shown::{Shown, is_shown, shown_json, shown_lines};
-pub use spot::Spot;
+pub use spot::{Lines, Spot};
 pub use stall::{STALL_THRESHOLD, Stall, StallDetector, WAIT_THRESHOLD};
 pub use view::{Comparison, DecisionMark, FaultMark, Figures, LaneLevel, LaneSpan, PathSeries, Span, Track};
 pub use words::UnknownWord;

@@ -38,9 +38,7 @@ pub enum ParsePolicyError {
     #[error("unknown policy `{0}`; valid: {list}", list = PolicyName::VALID.join(", "))]
     Unknown(String),
     /// `tcp:` without a link.
-    #[error(
-        "policy `tcp:` lacks the link; write `tcp:<link>` with a link of the scenario, such as `tcp:lte`"
-    )]
+    #[error("policy `tcp:` names no link; write `tcp:<link>` with a link of the scenario, such as `tcp:lte`")]
     NoLink,
 }
 
@@ -93,23 +91,25 @@ impl PolicyName {
     /// What it is, in a few words for a reader who has not seen the list.
     pub const fn sentence(&self) -> &'static str {
         match self {
-            Self::Tcp(_) => "plain TCP over this network only",
-            Self::TcpBest => "computed: for every 10 s the network that did best in them",
+            Self::Tcp(_) => "plain TCP over this link only",
+            Self::TcpBest => "computed: in every 10 s, the link with the highest goodput",
             Self::Handover => {
-                "one access point at a time, the old one left before the next is joined; no cellular"
+                "one access point at a time, leaving the old one before joining the next; no cellular"
             }
-            Self::HandoverWarm => "one access point at a time, the next one joined beforehand; no cellular",
+            Self::HandoverWarm => {
+                "one access point at a time, joining the next before leaving the old one; no cellular"
+            }
             Self::HandoverCell => {
-                "one access point at a time, the next one joined beforehand, and cellular beside it"
+                "one access point at a time, joining the next before leaving the old one, and cellular at the same time"
             }
-            Self::WifiFirst => "WiFi where there is any, otherwise cellular; one at a time",
-            Self::Mptcp => "every network joined, and the kernel left alone",
-            Self::Ecn => "every network joined, the poor ones slowed down by congestion marks",
+            Self::WifiFirst => "WiFi where available, otherwise cellular; one link at a time",
+            Self::Mptcp => "a subflow on every link, scheduled by the kernel alone",
+            Self::Ecn => "a subflow on every link, with ECN marks that slow down poor access points",
             Self::Slowhand => {
-                "the best networks together, watched, each given up before or as soon as it fails"
+                "the best links together; each link is monitored and removed when it fails or is about to"
             }
             Self::SlowhandNoWindow => {
-                "the same without a bound on what is queued: no window, unsent limit, marks or caps, no link put by or replaced"
+                "slowhand without limits on queues: no window, unsent limit, marks or caps; no link is demoted, no subflow replaced"
             }
         }
     }

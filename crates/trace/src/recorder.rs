@@ -134,7 +134,7 @@ pub fn write_runs<'a>(
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file could not be read at all.
-    #[error("line {line}: cannot be read; check the file and its permissions")]
+    #[error("line {line}: cannot read it; check the file and its permissions")]
     Io {
         /// Where it happened.
         line: usize,
@@ -142,7 +142,7 @@ pub enum ReadError {
         source: io::Error,
     },
     /// Nothing in it.
-    #[error("the file is empty; a trace begins with {{\"schema\":\"{name}\"}}", name = TraceSchema::NAME)]
+    #[error("the file is empty; a trace starts with {{\"schema\":\"{name}\"}}", name = TraceSchema::NAME)]
     Empty,
     /// Not a trace, or one of another version.
     #[error("line 1: not a trace of this version: {source}; it must be {{\"schema\":\"{name}\"}}", name = TraceSchema::NAME)]
@@ -159,13 +159,13 @@ pub enum ReadError {
         source: serde_json::Error,
     },
     /// The last line ends in the middle: the run was cut off while writing.
-    #[error("line {line}: ends in the middle, as after a crash; delete that line to read the rest")]
+    #[error("line {line}: incomplete, as after a crash; delete that line to read the rest")]
     CutOff {
         /// Where.
         line: usize,
     },
     /// An event before any `run_start`.
-    #[error("line {line}: belongs to no run; the second line must be a `run_start`")]
+    #[error("line {line}: no run has started; the second line must be a `run_start`")]
     NoRun {
         /// Where.
         line: usize,

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_do_something_is_escaped() {
+    fn control_characters_are_escaped() {
         let table = [
             ("wlan0", "wlan0"),
             ("Café 東京 ✓", "Café 東京 ✓"),

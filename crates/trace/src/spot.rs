@@ -22,7 +22,7 @@ use std::fmt;
 use std::ops::Range;
 
 /// A place in a text, with the line to show if it may be shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Spot {
     /// The file as it was named to us; `--set` for a setting from the command line.
     pub file: String,
@@ -34,7 +34,7 @@ pub struct Spot {
 }
 
 /// The part of the line around the place, escaped.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Excerpt {
     text: String,
     /// The bytes of it to underline.
@@ -50,8 +50,13 @@ const WIDTH: usize = 100;
 impl Spot {
     /// The place of `text[span]`; a span outside the text is placed at its end.
     pub fn new(file: &str, text: &str, span: Range<usize>) -> Self {
+        Self::on(&Lines::of(text), file, text, span)
+    }
+
+    /// As [`Spot::new`], with the lines of the text: for a text with many places.
+    pub fn on(lines: &Lines, file: &str, text: &str, span: Range<usize>) -> Self {
         let start = boundary(text, span.start);
-        let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        let (line, line_start) = lines.line_of(start);
         let line_end = text[start..]
             .find('\n')
             .map_or(text.len(), |length| start + length);
@@ -59,7 +64,7 @@ impl Spot {
         let (before, place, after) = (&text[line_start..start], &text[start..end], &text[end..line_end]);
         Self {
             file: file.to_owned(),
-            line: text[..line_start].matches('\n').count() + 1,
+            line,
             column: before.chars().count() + 1,
             excerpt: Some(Box::new(Excerpt::new(before, place, after))),
         }
@@ -92,6 +97,24 @@ impl Spot {
             report = report.element(Level::HELP.message(remedy));
         }
         Renderer::plain().term_width(WIDTH).render(&[report])
+    }
+}
+
+/// Where the lines of a text begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lines(Vec<usize>);
+
+impl Lines {
+    /// Reads a text once.
+    pub fn of(text: &str) -> Self {
+        let later = text.match_indices('\n').map(|(newline, _)| newline + 1);
+        Self(std::iter::once(0).chain(later).collect())
+    }
+
+    /// Number, from 1, and first byte of the line that contains a byte.
+    fn line_of(&self, byte: usize) -> (usize, usize) {
+        let line = self.0.partition_point(|&start| start <= byte);
+        (line, self.0[line - 1])
     }
 }
 
@@ -150,6 +173,17 @@ mod tests {
     }
 
     #[test]
+    fn every_byte_is_in_the_line_that_counting_gives() {
+        let text = "a\n\nbc\r\n\n  d";
+        let lines = Lines::of(text);
+        for byte in 0..=text.len() {
+            let before = &text[..byte];
+            let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+            assert_eq!(lines.line_of(byte), (before.matches('\n').count() + 1, start));
+        }
+    }
+
+    #[test]
     fn the_marker_is_under_its_place_behind_wide_characters_and_tabs() {
         assert_eq!(
             report("\t\"東京\" = 22 # x\r\n", 12..14),
@@ -163,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_would_obey_is_escaped() {
+    fn control_characters_in_a_spot_are_escaped() {
         let spot = Spot::new("a\x1b[1m\n.toml", "k = \"\x1b[2J\" # \u{202e}", 4..10);
         assert_eq!(
             spot.report("no \x07", Some(&"\u{9b}1m")),
@@ -177,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_line_or_a_remedy_the_rest_is_said() {
+    fn a_spot_without_line_or_remedy_shows_the_rest() {
         let spot = Spot::at_line("walk.down", 7);
         assert_eq!(spot.report("no time", None), "walk.down:7:1: no time");
         assert_eq!(

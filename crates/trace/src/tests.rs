@@ -7,7 +7,7 @@ fn ms(millis: u64) -> Instant {
 }
 
 #[test]
-fn every_policy_reads_back_as_it_is_written() {
+fn every_policy_name_parses_to_itself() {
     for policy in PolicyName::FIXED
         .into_iter()
         .chain([PolicyName::Tcp("ap1".into())])
@@ -25,7 +25,7 @@ fn every_policy_reads_back_as_it_is_written() {
 }
 
 #[test]
-fn unknown_names_are_told_the_valid_ones() {
+fn unknown_names_are_refused_with_the_valid_ones() {
     let policy = "slowhnad".parse::<PolicyName>().unwrap_err().to_string();
     assert!(
         policy.contains("`slowhnad`") && policy.contains("tcp:<link>, tcp-best, handover, "),
@@ -103,7 +103,7 @@ fn a_request_waits_from_when_it_is_written() {
 }
 
 #[test]
-fn nobody_waits_between_requests() {
+fn time_between_requests_is_not_a_stall() {
     let mut meter = FlowMeter::new("requests", ms(0));
     for asked in [0, 3_000, 6_000] {
         meter.requested(ms(asked));
@@ -248,7 +248,7 @@ fn the_document_has_the_fields_of_the_contract() {
 }
 
 #[test]
-fn a_run_without_a_controller_says_so_and_older_ones_are_read() {
+fn a_run_without_a_controller_has_null_and_older_documents_parse() {
     let none = Run {
         cc: None,
         ..run("slowhand", 60.0, vec![1])
@@ -263,6 +263,24 @@ fn a_run_without_a_controller_says_so_and_older_ones_are_read() {
         serde_json::from_value::<Run>(value).unwrap().cc.as_deref(),
         Some("reno")
     );
+}
+
+#[test]
+fn a_decision_has_the_identifier_of_its_reason_and_older_ones_are_read() {
+    let what = |reason: &str| What::Decision {
+        link: Some("far".to_owned()),
+        conn: None,
+        verb: "demote".to_owned(),
+        reason: reason.to_owned(),
+        why: "its signal is fading".to_owned(),
+    };
+    let older = r#"{"t_ns":1,"what":"decision","link":"far","verb":"demote","why":"its signal is fading"}"#;
+    let event = |reason| Event::new(Instant::from_nanos(1), what(reason));
+    assert_eq!(serde_json::from_str::<Event>(older).unwrap(), event(""));
+    assert_eq!(serde_json::to_string(&event("")).unwrap(), older);
+    let json = serde_json::to_value(event("fading")).unwrap();
+    assert_eq!(json["reason"], "fading");
+    assert_eq!(serde_json::from_value::<Event>(json).unwrap(), event("fading"));
 }
 
 #[test]
@@ -377,12 +395,14 @@ fn something() -> impl Strategy<Value = What> {
             prop::option::of(text()),
             prop::option::of(any::<u32>()),
             text(),
+            text(),
             text()
         )
-            .prop_map(|(link, conn, verb, why)| What::Decision {
+            .prop_map(|(link, conn, verb, reason, why)| What::Decision {
                 link,
                 conn,
                 verb,
+                reason,
                 why
             }),
     ];
@@ -443,7 +463,7 @@ proptest! {
     }
 
     #[test]
-    fn cutting_a_file_anywhere_is_seen_or_harmless(run in record(), share in 0.0..1.0f64) {
+    fn a_truncated_file_is_detected_or_complete(run in record(), share in 0.0..1.0f64) {
         let mut file = Vec::new();
         write_runs(&mut file, [&run]).unwrap();
         let cut = (file.len() as f64 * share) as usize;
@@ -491,12 +511,12 @@ fn a_bad_line_is_named() {
         unknown.starts_with("line 3, column ") && unknown.contains("explosion"),
         "{unknown}"
     );
-    assert!(error(format!("{good}{{\"t_ns\":5,\"wh")).starts_with("line 3: ends in the middle"));
+    assert!(error(format!("{good}{{\"t_ns\":5,\"wh")).starts_with("line 3: incomplete"));
     assert!(error(good.replace("trace/1", "trace/9")).starts_with("line 1: not a trace of this version"));
     assert!(error(String::new()).starts_with("the file is empty"));
     let orphan =
         "{\"schema\":\"slowhand.trace/1\"}\n{\"t_ns\":5,\"what\":\"app_bytes\",\"flow\":\"d\",\"bytes\":1}\n";
-    assert!(error(orphan.to_owned()).starts_with("line 2: belongs to no run"));
+    assert!(error(orphan.to_owned()).starts_with("line 2: no run has started"));
 }
 
 /// A sink that accepts so many bytes and then fails, as a full disk does.
@@ -519,7 +539,7 @@ impl std::io::Write for Disk {
 }
 
 #[test]
-fn a_recorder_writes_as_it_goes() {
+fn a_recorder_writes_each_event_at_once() {
     let disk = Disk(std::sync::Arc::new(std::sync::Mutex::new((Vec::new(), 1 << 20))));
     let mut recorder = Recorder::with_sink(disk.clone()).unwrap();
     recorder.record(Instant::ZERO, start(3));
@@ -537,7 +557,7 @@ fn a_recorder_writes_as_it_goes() {
 }
 
 #[test]
-fn a_full_disk_is_reported_and_the_run_goes_on() {
+fn a_full_disk_is_reported_and_the_run_continues() {
     let disk = Disk(std::sync::Arc::new(std::sync::Mutex::new((Vec::new(), 60))));
     let mut recorder = Recorder::with_sink(disk).unwrap();
     recorder.record(Instant::ZERO, start(3));

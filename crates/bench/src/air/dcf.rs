@@ -9,7 +9,7 @@
 //! 3. In its cell of one station the access point sends and the station receives. In ours it is the other way
 //!    round. To DCF that is the same.
 
-use show::tell;
+use runs::progress::Progress;
 use std::time::Instant as Wall;
 
 use anyhow::Context as _;
@@ -77,7 +77,9 @@ fn run(setup: &Setup, cell: &Cell) -> anyhow::Result<Vec<BenchRow>> {
     let ns3 = Ns3::build();
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     let mut goodput = (0.0, None);
+    let progress = Progress::new(cell.name, setup.trials() as usize);
     for trial in 0..setup.trials() {
+        progress.begin(trial as usize, format_args!("trial {}", trial + 1));
         let (rate, mbps) = packets_per_second(setup.seed + u64::from(trial), &plan, cell.seconds)?;
         ours.push(rate);
         goodput.0 = mbps;
@@ -88,7 +90,8 @@ fn run(setup: &Setup, cell: &Cell) -> anyhow::Result<Vec<BenchRow>> {
             theirs.push(rate);
             goodput.1 = Some(mbps);
         }
-        tell!("{}: trial {} of {}", cell.name, trial + 1, setup.trials());
+        let line = format_args!("{}: trial {} of {}", cell.name, trial + 1, setup.trials());
+        progress.end_with(trial as usize, line);
     }
     let row = setup.only_row().trials(&ours);
     let row = compared(row, cell, &theirs, calibration::against_stored).with("goodput_mbps", goodput.0);

@@ -8,7 +8,7 @@
 //! Each network runs as [`Islands`] on all cores, channel by channel. Beside it, it runs as one [`World`] on
 //! one core, which simulates all channels in turn.
 
-use show::tell;
+use runs::progress::Progress;
 use std::num::NonZeroUsize;
 use std::thread::available_parallelism;
 use std::time::Instant as Wall;
@@ -37,7 +37,9 @@ const SIZES: [(u32, Duration); 3] = [
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let (mut islands, mut worlds) = (Ratios::default(), Ratios::default());
+    let progress = Progress::new("growth", setup.trials() as usize);
     for trial in 0..setup.trials() {
+        progress.begin(trial as usize, format_args!("trial {}", trial + 1));
         let seed = setup.seed + u64::from(trial);
         let (mut of_islands, mut of_worlds) = (Vec::new(), Vec::new());
         for (access_points, time) in SIZES {
@@ -46,7 +48,8 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
         }
         islands.add(of_islands);
         worlds.add(of_worlds);
-        tell!("growth: trial {} of {}", trial + 1, setup.trials());
+        let line = format_args!("growth: trial {} of {}", trial + 1, setup.trials());
+        progress.end_with(trial as usize, line);
     }
     let one_world = BenchRow::new("", "", Better::Lower).trials(&worlds.grown).p50;
     let mut row = setup

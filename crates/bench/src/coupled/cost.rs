@@ -10,7 +10,7 @@ use trace::BenchRow;
 
 use super::{chosen, sent_as_asked, went_over_all};
 use crate::declaration::Setup;
-use crate::plans;
+use crate::trial::plans;
 use crate::trial::{self, Doubts};
 
 /// Fewest runs of the program at which a measurement counts. There are usually some ten thousand.
@@ -59,7 +59,7 @@ fn run(setup: &Setup, subflows: usize, text: &str) -> anyhow::Result<Vec<BenchRo
 fn nanos_a_run(time: RunTime) -> anyhow::Result<f64> {
     anyhow::ensure!(
         time.runs >= LEAST_RUNS,
-        "the controller ran {} times in all; this run measured nothing, please report this",
+        "the controller ran {} times in all; this run has no result, please report this",
         time.runs
     );
     Ok(time.time.as_nanos() as f64 / time.runs as f64)

@@ -34,7 +34,7 @@ use units::{Duration, Instant};
 
 use super::{CONTROL, OURS, read, sent_as_asked, sent_with, went_over_all};
 use crate::declaration::Setup;
-use crate::plans;
+use crate::trial::plans;
 use crate::trial::{self, Doubts, Observed, Trial};
 
 /// The controller whose figure is quoted, unless the user chooses another.
@@ -231,7 +231,7 @@ fn observe(setup: &Setup, all: &[Measured<'_>]) -> anyhow::Result<(Vec<Vec<Walks
 fn was_advised(sender: &Sender<'_>, way: Way, observed: &Observed) -> anyhow::Result<()> {
     anyhow::ensure!(
         is_as_meant(sender, way, observed.advised),
-        "seed {}, {}: `{}` was not told what it was to be told ({:?}); this run measured nothing, please report this",
+        "seed {}, {}: the sender `{}` got other radio reports than the trial asks for ({:?}); this run has no result, please report this",
         observed.run.seed,
         way.name(),
         sender.name(),
@@ -289,7 +289,7 @@ impl Walks {
         }
         anyhow::ensure!(
             !walks.costs.is_empty(),
-            "{}: no run had {HANDOFFS} hand-offs and went over all links; this machine is too busy, end what else it does",
+            "{}: no run had {HANDOFFS} hand-offs and went over all links; this machine is too busy: stop other programs",
             sender.name()
         );
         Ok(walks)

@@ -1,8 +1,11 @@
 //! `cc-…`: what share the coupled congestion controllers take beside others, how fast they respond, and what
 //! they cost.
 //!
-//! All but the last have uncoupled Reno as control in the same run. The last has an empty controller.
+//! All of `cc-…` but the cost have uncoupled Reno as control in the same run. The cost has an empty
+//! controller.
+//! [`cla_steps`] measures CLA's hand-off stage step by step, in virtual time.
 
+pub mod cla_steps;
 mod cost;
 mod disjoint;
 mod handoff;
@@ -91,7 +94,7 @@ fn went_over_all(run: &Run) -> anyhow::Result<()> {
     let over = ours.map_or(0, |flow| flow.paths.iter().filter(|path| carried(path)).count());
     anyhow::ensure!(
         over == run.links.len(),
-        "seed {}: {over} of {} links carried something of the connection; this run measured nothing, please report this",
+        "seed {}: {over} of {} links carried data of the connection; this run has no result, please report this",
         run.seed,
         run.links.len()
     );

@@ -10,7 +10,7 @@ use units::Duration;
 
 use super::{CONTROL, OURS, controllers, read, run_all, spread};
 use crate::declaration::Setup;
-use crate::plans;
+use crate::trial::plans;
 use crate::trial::{Doubts, Observed};
 
 /// The controller whose figure is quoted, unless the user chooses another: the one with an aim.

@@ -7,7 +7,7 @@ use units::{Duration, Instant};
 
 use super::{CONTROL, OURS, chosen, figures, read, run_all};
 use crate::declaration::Setup;
-use crate::plans;
+use crate::trial::plans;
 use crate::trial::{Doubts, Observed};
 
 /// Time left out at the start of a run.
@@ -50,7 +50,10 @@ fn share(plan: &Plan, observed: &Observed) -> anyhow::Result<f64> {
     let (from, to) = (Instant::ZERO + WARM_UP, Instant::ZERO + plan.duration);
     let read = |flow| read::read_between(&observed.record, flow, from, to);
     match (read(OURS), read("rival")) {
-        (_, 0) => anyhow::bail!("seed {}: the TCP beside it moved nothing", observed.run.seed),
+        (_, 0) => anyhow::bail!(
+            "seed {}: the competing TCP connection transferred nothing",
+            observed.run.seed
+        ),
         (ours, rival) => Ok(ours as f64 / rival as f64),
     }
 }

@@ -31,7 +31,7 @@ use units::{Duration, Instant};
 
 use super::{CONTROL, OURS, controllers, figures, read, run_all, spread};
 use crate::declaration::Setup;
-use crate::plans;
+use crate::trial::plans;
 use crate::trial::{Doubts, Observed};
 
 /// Payload of a segment, in bytes.

@@ -32,11 +32,11 @@ pub fn ensure_prompt(observed: &Observed, planned: Duration) -> anyhow::Result<(
 }
 
 fn prompt(run: &Run, record: &RunRecord, planned: Duration) -> anyhow::Result<()> {
-    let began = began(run, record).context("the connection never began, so that nothing was measured")?;
+    let began = began(run, record).context("the connection never started, so this trial has no result")?;
     let late = began.since(Instant::ZERO + planned);
     anyhow::ensure!(
         late <= LATEST,
-        "the connection began {} ms late, so that its first 5 s and its cut are not those of the definition; run on a quieter machine",
+        "the connection began {} ms late, so its first 5 s and its fault do not match the definition; run on a less busy machine",
         late.as_millis()
     );
     Ok(())

@@ -144,7 +144,7 @@ impl Load<'_> {
         // bytes to be worth a limit.
         anyhow::ensure!(
             bounded > 0 || self.way != Way::Unsent || self.connections > 1,
-            "nothing that waits unsent was bounded, so that nothing was measured; please report this"
+            "no limit on unsent data was set, so there is no result; please report this"
         );
         let share = |time: Duration| time.as_secs_f64() / observed.run.duration_s * 100.0;
         Ok(Cost {

@@ -11,8 +11,8 @@ use super::figures::{self, FIRST, against, mean_mbps, median, most, rounded, sin
 use super::rows::{self, Row};
 use super::together::Pairs;
 use crate::declaration::Setup;
-use crate::gap;
 use crate::trial::Observed;
+use crate::trial::gap;
 
 /// Three equal links with ordinary queues.
 pub fn equal(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
@@ -223,6 +223,7 @@ mod tests {
                 link: Some("a".to_owned()),
                 conn: None,
                 verb: verb.to_owned(),
+                reason: String::new(),
                 why: String::new(),
             };
             Event::new(ms(at), what)

@@ -48,7 +48,7 @@ impl Lever {
         ensure_in_force(self, &report.levers)?;
         anyhow::ensure!(
             self == Self::Buffer || report.conns.iter().any(|conn| conn.window.is_some()),
-            "{}: no window was bounded at the end, so that nothing was measured: {}",
+            "{}: no window was limited at the end, so there is no result: {}",
             self.key(),
             why_unbounded(&report.conns)
         );
@@ -64,7 +64,7 @@ fn ensure_in_force(lever: Lever, report: &LeverReport) -> anyhow::Result<()> {
     };
     anyhow::ensure!(
         is_in_force,
-        "{}: windows were not bounded by it: {window:?}, buffer of new connections {buffer:?}; see `slowhand doctor`",
+        "{}: it did not limit windows: {window:?}, buffer of new connections {buffer:?}; see `slowhand doctor`",
         lever.key()
     );
     Ok(())
@@ -75,7 +75,7 @@ fn why_unbounded(conns: &[ConnReport]) -> String {
     let why = |conn: &ConnReport| match conn.left_alone {
         Some(left_alone) => left_alone.why().to_owned(),
         None => format!(
-            "of a connection with {} subflows the daemon does not say why, please report this",
+            "the daemon gives no reason for a connection with {} subflows, please report this",
             conn.subflows.len()
         ),
     };
@@ -94,7 +94,7 @@ pub fn ensure_bounds(report: &LeverReport) -> anyhow::Result<()> {
     ];
     if let Some(why) = whys.into_iter().flatten().next() {
         anyhow::bail!(
-            "slowhand could not bound queues here, so that this trial would measure another policy: {why}; see `slowhand doctor`"
+            "slowhand could not limit windows on this host, so this trial would measure another policy: {why}; see `slowhand doctor`"
         );
     }
     Ok(())
@@ -103,7 +103,7 @@ pub fn ensure_bounds(report: &LeverReport) -> anyhow::Result<()> {
 /// The daemon's report at the end of the run.
 pub fn report(observed: &Observed) -> anyhow::Result<&Report> {
     let report = observed.daemon.as_ref();
-    report.context("the daemon was too busy to say what it did; run on a quieter machine")
+    report.context("the daemon was too busy to say what it did; run on a less busy machine")
 }
 
 /// A trial and its lever, if it has one.

@@ -16,7 +16,7 @@ use super::lever::{self, Lever, Levered};
 use super::rows;
 use super::together::{Nth, Results, Sets};
 use crate::declaration::Setup;
-use crate::gap;
+use crate::trial::gap;
 use crate::trial::{self, Observed, Trial};
 
 /// Start of the measured connection.
@@ -95,7 +95,7 @@ fn read(observed: &Observed) -> anyhow::Result<Figures> {
     let before = observed
         .flows
         .get(1)
-        .context("the connection before came to no end")?;
+        .context("the previous connection never ended")?;
     ensure_over(&before.series)?;
     Figures::around(observed, BEGINS, gap::last_change(&observed.record)?.at)
 }
@@ -104,7 +104,7 @@ fn ensure_over(before: &[u64]) -> anyhow::Result<()> {
     let (read, bins) = (before.iter().sum::<u64>(), before.len() as u32);
     anyhow::ensure!(
         read == BEFORE.get() && SERIES_BIN * bins <= BEGINS,
-        "of the download before the measured one {read} of {} B had come by {:.1} s; run on a quieter machine",
+        "the download before the measured one had only {read} of {} B by {:.1} s; run on a less busy machine",
         BEFORE.get(),
         (SERIES_BIN * bins).as_secs_f64()
     );

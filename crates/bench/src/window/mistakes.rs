@@ -1,7 +1,7 @@
 //! `window-false`: how often a path is removed, suspected or changed in ten minutes in which every link
 //! delivers.
 
-use policy::LITTLE_MOVES;
+use policy::reason::Choice;
 use scenario::{Flow, Plan, Work};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use super::figures::{self, object};
 use super::rows::{self, Row};
 use super::together::{self, Sets};
 use crate::declaration::Setup;
-use crate::gap;
+use crate::trial::gap;
 use crate::trial::{Observed, Trial};
 
 /// The senders' controller, unless the user chooses another.
@@ -121,8 +121,9 @@ struct Reasons<'r> {
 impl<'r> Reasons<'r> {
     /// Notes a decision. One about a connection's link is the window controller's, unless its reason is low
     /// traffic.
-    fn decided(&mut self, at: Instant, link: &'r str, conn: Option<u32>, (verb, why): (&str, &str)) {
-        match (verb, conn.filter(|_| !why.starts_with(LITTLE_MOVES))) {
+    fn decided(&mut self, at: Instant, link: &'r str, conn: Option<u32>, (verb, reason): (&str, &str)) {
+        let is_low_traffic = reason == Choice::LOW_TRAFFIC;
+        match (verb, conn.filter(|_| !is_low_traffic)) {
             ("suspect", _) => {
                 self.suspected.insert(link, at);
             }
@@ -139,7 +140,7 @@ impl<'r> Reasons<'r> {
             }
             _ => {}
         }
-        if let Some(conn) = conn.filter(|_| why.starts_with(LITTLE_MOVES)) {
+        if let Some(conn) = conn.filter(|_| is_low_traffic) {
             self.thin.insert(conn, at);
         }
     }
@@ -166,8 +167,9 @@ impl Roles {
                     link: Some(link),
                     conn,
                     verb,
-                    why,
-                } => reasons.decided(at, link, *conn, (verb, why)),
+                    reason,
+                    ..
+                } => reasons.decided(at, link, *conn, (verb, reason)),
                 What::Subflow {
                     conn,
                     link,
@@ -267,12 +269,13 @@ mod tests {
         said(ms, link, conn, (verb, ""))
     }
 
-    fn said(ms: u64, link: &str, conn: Option<u32>, (verb, why): (&str, &str)) -> Event {
+    fn said(ms: u64, link: &str, conn: Option<u32>, (verb, reason): (&str, &str)) -> Event {
         let what = What::Decision {
             link: Some(link.to_owned()),
             conn,
             verb: verb.to_owned(),
-            why: why.to_owned(),
+            reason: reason.to_owned(),
+            why: String::new(),
         };
         Event::new(Instant::from_millis(ms), what)
     }
@@ -322,8 +325,8 @@ mod tests {
     fn thin_traffic_and_steering_are_neither() {
         let thin = [
             decision(1_000, "a", None, "suspect"),
-            said(1_010, "b", Some(7), ("use", "little moves, and over this link")),
-            said(1_010, "a", Some(7), ("demote", "little moves, and over b")),
+            said(1_010, "b", Some(7), ("use", Choice::LOW_TRAFFIC)),
+            said(1_010, "a", Some(7), ("demote", Choice::LOW_TRAFFIC)),
             role(1_011, "a", true),
         ];
         assert_eq!(roles(&thin), [1, 0, 0]);

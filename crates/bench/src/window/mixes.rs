@@ -11,7 +11,7 @@ use super::figures::{self, least, median, object, rounded, since_start};
 use super::rows;
 use super::together::Pairs;
 use crate::declaration::Setup;
-use crate::gap;
+use crate::trial::gap;
 use crate::trial::{Doubts, Observed};
 
 /// Number of mixes.

@@ -4,7 +4,7 @@ use scenario::{Change, Fault, LaneRate, Link, LinkKind, Plan, Target, Window, Wo
 use units::{Bitrate, Duration};
 
 use super::connect;
-use crate::plans;
+use crate::trial::plans;
 
 /// When a link is cut, after the first flow was to connect, drawn by the seed. However late it connects, the
 /// cut is 12 to 17 s after connect.

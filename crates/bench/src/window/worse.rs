@@ -9,7 +9,7 @@ use super::figures::{self, object, rounded};
 use super::rows::{self, Row};
 use super::together::{self, Nth, Sets};
 use crate::declaration::Setup;
-use crate::plans;
+use crate::trial::plans;
 use crate::trial::{Doubts, Observed, Trial};
 
 /// Length of each run but the walk's.

@@ -7,7 +7,7 @@ use show::exit::{print_document, print_text};
 use show::terminal;
 use std::process::ExitCode;
 
-/// Show the controllers that this program brings, and whether this kernel takes them.
+/// List the congestion controllers of slowhand, and whether this kernel can load them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Print one JSON document (schema slowhand.cc-list/1).
@@ -65,7 +65,7 @@ fn text(document: &Document, width: usize) -> String {
         table.row([listed.id, &listed.name, listed.about]);
     }
     let verdict = match &document.missing {
-        None => "this kernel takes them\n".to_owned(),
+        None => "this kernel can load them\n".to_owned(),
         Some(missing) => format!("{missing}\n"),
     };
     table.fitted(width) + &verdict
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_kernel_lacks_is_told_last() {
+    fn a_missing_kernel_feature_is_the_last_line() {
         let document = Document {
             missing: Some("this kernel has no BTF".to_owned()),
             ..document()

@@ -14,10 +14,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Give the kernel a controller, until this command ends or, with --pin, until it is unloaded.
+/// Load a controller into the kernel until this command ends or, with --pin, until `slowhand cc unload`.
 ///
-/// When it has gone, sockets that use it keep it until they close, and a namespace whose default it is until
-/// it is given another.
+/// Sockets that use the controller keep it until they close. A namespace whose default it is keeps it until
+/// the default is changed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -25,21 +25,20 @@ Examples:
   sudo slowhand cc load balia --pin
   sudo slowhand cc load cla --name cla_test")]
 pub struct Args {
-    /// Which: lia, olia, balia or cla.
+    /// Controller to load: lia, olia, balia or cla.
     #[arg(value_name = "NAME", value_parser = super::coupled)]
     coupled: Coupled,
 
-    /// What the kernel should call it, instead of slow_NAME: 1 to 15 letters, digits, `_` or `-`.
+    /// Name in the kernel, 1 to 15 letters, digits, `_` or `-` [default: slow_NAME].
     #[arg(long = "name", value_name = "KERNEL-NAME")]
     name: Option<ControllerName>,
 
-    /// Let it outlive this command, until `slowhand cc unload` or the next boot.
+    /// Keep the controller loaded after this command ends, until `slowhand cc unload` or the next boot.
     #[arg(long)]
     pin: bool,
 
-    /// With cla: hear on this address (UDP) how the signals of mobiles go that have the same key, and set the
-    /// windows of what this host
-    /// sends them.
+    /// With cla: receive signal reports on this UDP address from mobile hosts that have the same key, and
+    /// adjust the congestion windows of connections to them.
     #[arg(
         long,
         value_name = "ADDRESS:PORT",
@@ -48,14 +47,14 @@ pub struct Args {
     )]
     listen: Option<SocketAddr>,
 
-    /// The key: 64 hexadecimal digits, as `openssl rand -hex 32` prints them.
+    /// File with the key of the reports: 64 hexadecimal digits, as `openssl rand -hex 32` prints them.
     #[arg(long, value_name = "FILE", requires = "listen")]
     key_file: Option<PathBuf>,
 
     #[command(flatten)]
     place: Place,
 
-    /// Print one JSON document (schema slowhand.cc-load/1) once it is loaded.
+    /// Print one JSON document (schema slowhand.cc-load/1) once the controller is loaded.
     #[arg(long)]
     json: bool,
 }
@@ -78,17 +77,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let signals: SigSet = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP]
         .into_iter()
         .collect();
-    signals.thread_block().context("blocking signals")?;
+    signals.thread_block().context("cannot block signals")?;
     let controller = Controller::load(args.coupled, &name).map_err(refused)?;
     if args.pin {
         controller.pin(&args.place.pins()).map_err(refused)?;
-        exit::print(told(args, &name)?.as_bytes())?;
+        exit::print(message(args, &name)?.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
     let controller = Arc::new(controller);
     let listener = listener(args, &controller)?;
-    exit::print(told(args, &name)?.as_bytes())?;
-    signals.wait().context("waiting for the end")?;
+    exit::print(message(args, &name)?.as_bytes())?;
+    signals.wait().context("cannot wait for a signal")?;
     if let Some(listener) = listener {
         tell!("{}", summary(&listener.heard()));
     }
@@ -110,7 +109,7 @@ fn listener(args: &Args, controller: &Arc<Controller>) -> anyhow::Result<Option<
 /// What came of listening.
 fn summary(heard: &Heard) -> String {
     format!(
-        "heard {} messages and set {} windows; {} forged, {} stale and {} repeated messages were dropped, {} could not be followed",
+        "received {} reports and set {} windows; dropped {} forged, {} stale and {} replayed reports; {} reports could not be applied",
         heard.followed, heard.orders, heard.forged, heard.stale, heard.replayed, heard.failed
     )
 }
@@ -119,7 +118,7 @@ fn refused(error: impl std::error::Error + Send + Sync + 'static) -> anyhow::Err
     Refused::because(exit::sentence(&anyhow::Error::new(error)))
 }
 
-fn told(args: &Args, name: &ControllerName) -> anyhow::Result<String> {
+fn message(args: &Args, name: &ControllerName) -> anyhow::Result<String> {
     if args.json {
         let document = Document {
             schema: "slowhand.cc-load/1",
@@ -135,7 +134,7 @@ fn told(args: &Args, name: &ControllerName) -> anyhow::Result<String> {
         "until this command ends".to_owned()
     };
     Ok(format!(
-        "{name} is loaded {stays}; new connections of this namespace use it after\n  sysctl -w net.ipv4.tcp_congestion_control={name}\n"
+        "{name} is loaded {stays}; to use it for new connections of this namespace, run\n  sysctl -w net.ipv4.tcp_congestion_control={name}\n"
     ))
 }
 
@@ -144,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_count_is_told_at_the_end() {
+    fn the_summary_has_every_counter() {
         let heard = Heard {
             followed: 11,
             handed_off: 3,
@@ -156,7 +155,7 @@ mod tests {
         };
         assert_eq!(
             summary(&heard),
-            "heard 11 messages and set 15 windows; 12 forged, 13 stale and 14 repeated messages were dropped, 16 could not be followed"
+            "received 11 reports and set 15 windows; dropped 12 forged, 13 stale and 14 replayed reports; 16 reports could not be applied"
         );
     }
 }

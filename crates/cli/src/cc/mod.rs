@@ -9,14 +9,14 @@ use linux::bpf::cc::{ControllerName, Coupled, Pins};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Load, unload and look at coupled congestion controllers for MPTCP.
+/// Load, unload and inspect coupled congestion controllers for MPTCP.
 ///
-/// Two subflows through one bottleneck take two TCPs' share of it, unless their windows are coupled; upstream
-/// Linux couples none.
+/// Two subflows through one bottleneck take the share of two TCP connections, unless a controller couples
+/// their windows. Upstream Linux has no such controller.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A controller acts where data is sent: on this host for what it uploads, on the server for what it downloads. Once loaded, it is chosen by
-name: sysctl net.ipv4.tcp_congestion_control for new connections of a namespace, or TCP_CONGESTION for one socket.
+A controller acts on the sender: on this host for uploads, on the server for downloads. After loading it, select it by name:
+with sysctl net.ipv4.tcp_congestion_control for new connections of a namespace, or with TCP_CONGESTION for one socket.
 
 Examples:
   slowhand cc list
@@ -32,20 +32,20 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// Show the controllers that this program brings, and whether this kernel takes them.
+    /// List the congestion controllers of slowhand, and whether this kernel can load them.
     List(list::Args),
-    /// Give the kernel a controller, until this command ends or, with --pin, until it is unloaded.
+    /// Load a controller into the kernel until this command ends or, with --pin, until `slowhand cc unload`.
     Load(load::Args),
-    /// Take a pinned controller out of the kernel.
+    /// Unload a pinned controller from the kernel.
     Unload(unload::Args),
-    /// Show what is loaded, and what every connection of this namespace really uses.
+    /// Show the loaded controllers, and which one each connection of this namespace uses.
     Status(status::Args),
 }
 
 /// Where controllers are pinned.
 #[derive(Debug, clap::Args)]
 struct Place {
-    /// Where pinned controllers are kept; on a BPF file system.
+    /// Directory of pinned controllers, on a BPF file system.
     #[arg(long, value_name = "DIR", default_value = "/sys/fs/bpf/slowhand/cc")]
     dir: PathBuf,
 }
@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn coupled(id: &str) -> Result<Coupled, String> {
     Coupled::from_id(id).ok_or_else(|| {
         let known = Coupled::ALL.map(Coupled::id).join(", ");
-        format!("no such controller; there are {known}")
+        format!("no such controller; use one of {known}")
     })
 }
 
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_short_name_is_the_kernels_with_our_prefix() {
+    fn a_short_name_maps_to_the_prefixed_kernel_name() {
         assert_eq!(kernel_name("lia").unwrap().as_str(), "slow_lia");
         assert_eq!(kernel_name("slow_lia_7").unwrap().as_str(), "slow_lia_7");
         assert!(kernel_name("../lia").unwrap_err().contains("1 to 15"));

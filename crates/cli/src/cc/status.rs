@@ -10,10 +10,10 @@ use show::terminal;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-/// Show what is loaded, and what every connection of this namespace really uses.
+/// Show the loaded controllers, and which one each connection of this namespace uses.
 ///
-/// The kernel silently ignores an unknown name on an MPTCP socket; what is shown here is read back from the
-/// sockets.
+/// The kernel silently ignores an unknown name on an MPTCP socket, so this command reads the names back from
+/// the sockets.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -110,7 +110,7 @@ fn connection((conn, subflows): (ConnId, Vec<SubflowController>)) -> Connection 
 
 fn text(document: &Document, width: usize) -> String {
     let mut text = controllers(&document.controllers, width);
-    text += &format!("new connections begin with {}\n", document.default);
+    text += &format!("new connections use {}\n", document.default);
     let used = |(name, count): (&String, &usize)| format!("{name} {count}");
     let used: Vec<String> = document.sockets.iter().map(used).collect();
     if !used.is_empty() {
@@ -122,16 +122,16 @@ fn text(document: &Document, width: usize) -> String {
 fn controllers(loaded: &[Loaded], width: usize) -> String {
     if loaded.is_empty() {
         return format!(
-            "no controller is loaded; `slowhand cc load {}` loads one\n",
+            "no controller is loaded; to load one, run `slowhand cc load {}`\n",
             cc::Coupled::Lia.id()
         );
     }
-    let mut table = Table::new(&["CONTROLLER", "KIND", "STAYS", "SOCKETS"]);
+    let mut table = Table::new(&["CONTROLLER", "KIND", "LOADED", "SOCKETS"]);
     for loaded in loaded {
         let stays = match (loaded.registered, loaded.pinned) {
             (true, true) => "until unloaded",
-            (true, false) => "with the process that loaded it",
-            (false, _) => "for the sockets that have it",
+            (true, false) => "until its loader exits",
+            (false, _) => "until its sockets close",
         };
         table.row([&loaded.name, loaded.id, stays, &loaded.sockets.to_string()]);
     }
@@ -140,7 +140,7 @@ fn controllers(loaded: &[Loaded], width: usize) -> String {
 
 fn connections(connections: &[Connection], width: usize) -> String {
     if connections.is_empty() {
-        return "no MPTCP connection here\n".to_owned();
+        return "no MPTCP connection in this namespace\n".to_owned();
     }
     let mut table = Table::new(&["CONNECTION", "LOCAL ID", "REMOTE ID", "USES"]);
     for connection in connections {
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn every_subflow_is_shown_with_what_it_uses() {
+    fn every_subflow_is_shown_with_its_controller() {
         let name = cc::ControllerName::of(cc::Coupled::Lia).to_string();
         let loaded = Loaded {
             id: "lia",
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_controller_the_way_to_one_is_told() {
+    fn without_a_controller_status_says_how_to_load_one() {
         assert!(text(&document(Vec::new()), usize::MAX).contains("`slowhand cc load lia`"));
     }
 }

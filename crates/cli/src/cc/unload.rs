@@ -6,17 +6,17 @@ use serde::Serialize;
 use show::exit::{self, Refused};
 use std::process::ExitCode;
 
-/// Take pinned controllers out of the kernel.
+/// Unload pinned controllers from the kernel.
 ///
-/// Sockets that use one keep it until they close; no new one can choose it. New sockets of a namespace whose
-/// default it is begin with it until the
-/// namespace is given another (sysctl net.ipv4.tcp_congestion_control).
+/// Sockets that use the controller keep it until they close, and no other socket can select it. If it is the
+/// default of a namespace, new sockets still start with it until the default is changed (sysctl
+/// net.ipv4.tcp_congestion_control).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   sudo slowhand cc unload lia")]
 pub struct Args {
-    /// Which: what `load` or what the kernel calls them.
+    /// Controllers to unload, by the name that `load` takes or the name in the kernel.
     #[arg(value_name = "NAME", required = true, value_parser = super::kernel_name)]
     names: Vec<ControllerName>,
 
@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let pins = args.place.pins();
     let pinned = pins
         .names()
-        .map_err(|error| Refused::because(format!("{}: {error}: run as root", pins.dir().display())))?;
+        .map_err(|error| Refused::because(format!("{}: {error}; run as root", pins.dir().display())))?;
     if let Some(name) = args.names.iter().find(|name| !pinned.contains(name)) {
         let absent = cc::UnloadError::NotPinned {
             name: name.clone(),
@@ -50,11 +50,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     for name in &args.names {
         cc::unload(&pins, name)?;
     }
-    exit::print(told(args)?.as_bytes())?;
+    exit::print(message(args)?.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn told(args: &Args) -> anyhow::Result<String> {
+fn message(args: &Args) -> anyhow::Result<String> {
     if args.json {
         let document = Document {
             schema: "slowhand.cc-unload/1",
@@ -63,6 +63,6 @@ fn told(args: &Args) -> anyhow::Result<String> {
         return Ok(serde_json::to_string_pretty(&document)? + "\n");
     }
     let line =
-        |name: &ControllerName| format!("{name} is unloaded; sockets that use it keep it until they close\n");
+        |name: &ControllerName| format!("unloaded {name}; sockets that use it keep it until they close\n");
     Ok(args.names.iter().map(line).collect())
 }

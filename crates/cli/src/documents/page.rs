@@ -154,7 +154,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 #[test]
-fn blocks_of_shell_and_commands_of_ours_are_found() {
+fn shell_blocks_and_our_commands_are_found() {
     let page = Page {
         path: "a.md".to_owned(),
         text: "Type `make test`, not `ls`.\n```sh run\nsudo slowhand play a.toml --shell 'x; y' \\\n  --json > out # why\n\

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Programs of others, and the Debian package that each comes with.
-const PACKAGES: [(&str, &str); 21] = [
+const PACKAGES: [(&str, &str); 23] = [
     ("bpftool", "bpftool"),
     ("cc", "gcc"),
     ("chromium", "chromium"),
@@ -13,10 +13,12 @@ const PACKAGES: [(&str, &str); 21] = [
     ("git", "git"),
     ("ip", "iproute2"),
     ("iperf3", "iperf3"),
+    ("make", "make"),
     ("mount", "mount"),
     ("mptcpize", "mptcpize"),
     ("nft", "nftables"),
     ("nginx", "nginx-light"),
+    ("nsenter", "util-linux"),
     ("pkg-config", "pkg-config"),
     ("setpriv", "util-linux"),
     ("setsid", "util-linux"),

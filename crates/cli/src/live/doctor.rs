@@ -8,14 +8,14 @@ use show::terminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Say what this host lacks, and how to get it. Changes nothing.
+/// Show which requirements of slowhand this host does not meet, and how to meet them. Changes nothing.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Print one JSON document (schema slowhand.doctor/1).
     #[arg(long)]
     json: bool,
 
-    /// Configuration file whose `probe` and `portal_url` are looked at.
+    /// Configuration file from which to read `probe` and `portal_url`.
     #[arg(long, value_name = "FILE", default_value = "/etc/slowhand/slowhand.toml")]
     config: PathBuf,
 }
@@ -50,7 +50,7 @@ fn probing(root: &Path, config: &Path) -> [Check; 2] {
     let (idle, portal) = if is_on {
         (idle(root), portal(root, config.and_then(|config| config.portal)))
     } else {
-        let off = "off (probe = false): a link that dies while no MPTCP connection is open, or leads to a captive portal, is not found";
+        let off = "off (probe = false): captive portals are not detected, nor are links that die while no MPTCP connection is open";
         (Ok(off.to_owned()), Ok(off.to_owned()))
     };
     [check("idle-probe", idle), check("portal-check", portal)]
@@ -61,12 +61,12 @@ fn idle(root: &Path) -> Result<String, String> {
     let resolvers = linux::resolvers::of_link(root, 0);
     if resolvers.is_empty() {
         return Err(
-            "no resolver beyond this host is in /etc/resolv.conf or known to systemd-resolved; idle links are asked through hosts in use only".into(),
+            "/etc/resolv.conf and systemd-resolved name no resolver on another host; idle links are probed only through hosts with open connections".into(),
         );
     }
     let resolvers: Vec<String> = resolvers.iter().map(ToString::to_string).collect();
     Ok(format!(
-        "hosts in use, and the resolvers {}",
+        "hosts with open connections, and the resolvers {}",
         resolvers.join(", ")
     ))
 }
@@ -78,10 +78,10 @@ fn portal(root: &Path, configured: Option<linux::portal::Check>) -> Result<Strin
     match linux::portal::from_network_manager(root) {
         Ok(Some(check)) => Ok(format!("{} (NetworkManager's)", check.url)),
         Ok(None) => Err(
-            "no URL to check: captive portals are not found; set portal_url in /etc/slowhand/slowhand.toml, or uri in [connectivity] of NetworkManager.conf".into(),
+            "no URL to check, so captive portals are not detected; set portal_url in /etc/slowhand/slowhand.toml, or uri in [connectivity] of NetworkManager.conf".into(),
         ),
         Err(error) => Err(format!(
-            "captive portals are not found: NetworkManager's connectivity URL cannot be used ({error}); set portal_url in /etc/slowhand/slowhand.toml"
+            "captive portals are not detected: NetworkManager's connectivity URL cannot be used ({error}); set portal_url in /etc/slowhand/slowhand.toml"
         )),
     }
 }
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_of_links_is_told_and_what_is_missing_for_it() {
+    fn doctor_shows_how_links_are_probed_and_what_is_missing() {
         let root = std::env::temp_dir().join(format!("slowhand-doctor-{}", std::process::id()));
         let write = |file: &str, text: &str| {
             let path = root.join(file);
@@ -108,11 +108,11 @@ mod tests {
         let [idle, portal] = told();
         assert_eq!(
             idle,
-            "-- no resolver beyond this host is in /etc/resolv.conf or known to systemd-resolved; idle links are asked through hosts in use only"
+            "-- /etc/resolv.conf and systemd-resolved name no resolver on another host; idle links are probed only through hosts with open connections"
         );
         assert_eq!(
             portal,
-            "-- no URL to check: captive portals are not found; set portal_url in /etc/slowhand/slowhand.toml, or uri in [connectivity] of NetworkManager.conf"
+            "-- no URL to check, so captive portals are not detected; set portal_url in /etc/slowhand/slowhand.toml, or uri in [connectivity] of NetworkManager.conf"
         );
         write("etc/resolv.conf", "nameserver 192.0.2.53\n");
         write(
@@ -120,10 +120,13 @@ mod tests {
             "[connectivity]\nuri=https://tls.example/\n",
         );
         let [idle, portal] = told();
-        assert_eq!(idle, "ok hosts in use, and the resolvers 192.0.2.53");
+        assert_eq!(
+            idle,
+            "ok hosts with open connections, and the resolvers 192.0.2.53"
+        );
         assert_eq!(
             portal,
-            "-- captive portals are not found: NetworkManager's connectivity URL cannot be used (only http:// can be checked: a captive portal cannot answer in \
+            "-- captive portals are not detected: NetworkManager's connectivity URL cannot be used (only http:// can be checked: a captive portal cannot answer in \
              place of a TLS host); set portal_url in /etc/slowhand/slowhand.toml"
         );
         write(
@@ -134,7 +137,7 @@ mod tests {
         write("slowhand.toml", "portal_url = \"http://own.example/\"\n");
         assert_eq!(told()[1], "ok http://own.example/ (portal_url)");
         write("slowhand.toml", "probe = false\n");
-        let off = "ok off (probe = false): a link that dies while no MPTCP connection is open, or leads to a captive portal, is not found";
+        let off = "ok off (probe = false): captive portals are not detected, nor are links that die while no MPTCP connection is open";
         assert_eq!(told(), [off, off]);
         std::fs::remove_dir_all(&root).unwrap();
     }

@@ -8,17 +8,16 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// End the daemon and wait until everything it changed is put back.
+/// Stop the daemon and wait until it has restored everything it changed.
 ///
-/// When no daemon runs, what a crashed one has left behind is put back. What somebody has changed since, or
-/// the kernel refuses, is told, and the
-/// exit code is 1.
+/// If no daemon runs, restore what a crashed one left behind. The exit code is 1 if something could not be
+/// restored, because somebody else has changed it or the kernel refuses. The output lists it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     place: Place,
 
-    /// How many seconds to wait.
+    /// Longest wait, in seconds.
     #[arg(long, value_name = "S", default_value_t = 30)]
     timeout: u64,
 }
@@ -42,7 +41,7 @@ fn wait(args: &Args, ending: Ending) -> anyhow::Result<ExitCode> {
     let stopped = ending.wait(until);
     let late = || {
         anyhow::anyhow!(
-            "process {pid} has not ended after {} s, and will once it has put everything back; see its log",
+            "process {pid} has not ended after {} s; it ends when it has restored everything, see its log",
             args.timeout
         )
     };
@@ -103,7 +102,7 @@ fn restore(args: &Args) -> anyhow::Result<ExitCode> {
     match args.place.lock() {
         Ok(lock) => put_back(args, lock),
         Err(error @ LockError::Taken { .. }) => {
-            anyhow::bail!("{error}, but it does not answer yet; try again in a moment")
+            anyhow::bail!("{error}, but it does not reply yet; try again in a moment")
         }
         Err(error) => Err(Refused::because(error)),
     }
@@ -132,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_is_as_it_was_only_if_it_is() {
+    fn changes_left_behind_are_listed() {
         let stopped = |left: &[&str]| Stopped {
             left: left.iter().map(|&left| left.to_owned()).collect(),
         };

@@ -9,7 +9,7 @@ use show::terminal;
 use std::process::ExitCode;
 use units::Bytes;
 
-/// Show links, connections and subflows, and the congestion controller that each is really sent with.
+/// Show links, connections and subflows, and the congestion controller that each subflow uses.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Print one JSON document (schema slowhand.status/1).
@@ -34,13 +34,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 /// Tables fit `width` columns.
 fn text(status: &Status, width: usize) -> String {
     let mut text = format!(
-        "policy {}, new connections sent with {}, process {}, up {:.0} s, {:.1} % of a core, window lever: {}\n\n",
+        "policy {}, congestion control {}, process {}, up {:.0} s, {:.1} % of a core, windows limited by {}\n\n",
         status.policy,
         or_dash(&status.cc),
         status.pid,
         status.uptime_s,
         100.0 * status.cpu_s / status.uptime_s.max(1e-3),
-        status.window_lever.as_deref().unwrap_or("none"),
+        status.window_lever.as_deref().unwrap_or("nothing"),
     );
     text.push_str(&links(&status.links).fitted(width));
     text.extend(status.links.iter().flat_map(marks));
@@ -95,19 +95,16 @@ fn add_link(table: &mut Table, link: &Link, differ: bool) {
 /// A sentence for each direction in which anything was ever to be marked.
 fn marks(link: &Link) -> impl Iterator<Item = String> {
     let directions = [
-        (link.marks, &link.marks_blocked, "arrives"),
-        (link.sent_marks, &link.sent_marks_blocked, "is sent"),
+        (link.marks, &link.marks_blocked, "received"),
+        (link.sent_marks, &link.sent_marks_blocked, "sent"),
     ];
     directions.into_iter().filter_map(|(marks, blocked, what)| {
         let marks = marks?;
         if let Some(why) = blocked {
-            return Some(format!(
-                "{}: nothing of what {what} is marked, since {why}\n",
-                link.name
-            ));
+            return Some(format!("{}: no {what} packet is marked: {why}\n", link.name));
         }
         Some(format!(
-            "{}: {:.2} % of what {what} is marked; so far {} of {} ECN-capable packets, {} asked for\n",
+            "{}: marks {:.2} % of {what} packets; so far {} of {} ECN-capable packets, {} requested\n",
             link.name,
             100.0 * marks.rate,
             marks.made,
@@ -128,7 +125,7 @@ fn connections(connections: &[Connection]) -> Table {
         "RTT",
         "RETRANS",
         "WINDOW",
-        "SENT WITH",
+        "CC",
     ];
     let mut table = Table::new(&header);
     for connection in connections {
@@ -182,7 +179,7 @@ fn add_subflow(table: &mut Table, subflow: &Subflow) {
 }
 
 fn fallbacks(fallbacks: &[Fallback], width: usize) -> String {
-    let mut table = Table::new(&["FELL BACK", "PEER", "LOCAL", "LINK", "WINDOW", "SENT WITH"]);
+    let mut table = Table::new(&["FELL BACK", "PEER", "LOCAL", "LINK", "WINDOW", "CC"]);
     for fallback in fallbacks {
         add_fallback(&mut table, fallback);
     }
@@ -223,14 +220,14 @@ mod tests {
     use host::document::Marks;
 
     #[test]
-    fn why_a_connection_over_plain_tcp_is_not_bounded_is_told_beside_those_that_are() {
+    fn a_fallback_without_a_window_limit_is_listed_with_its_reason() {
         let bounded = Fallback {
             token: None,
             link: "desk".to_owned(),
             local: "10.0.0.1:40000".parse().unwrap(),
             remote: "10.255.0.1:443".parse().unwrap(),
             window_bytes: Some(262_144),
-            why: "because it is asked for".to_owned(),
+            why: "it is configured".to_owned(),
             cc: Some("cubic".to_owned()),
         };
         let refused = Fallback {
@@ -256,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_connection_is_sent_with_is_told_and_for_each_subflow() {
+    fn controllers_are_shown_for_the_connection_and_each_subflow() {
         let subflow = Subflow {
             link: "desk".to_owned(),
             local: "10.0.0.1:40000".parse().unwrap(),
@@ -292,7 +289,7 @@ mod tests {
             .lines()
             .map(|line| line.split_whitespace().last().unwrap())
             .collect();
-        assert_eq!(last, ["WITH", "reno,slow_olia", "slow_olia", "-"], "{told}");
+        assert_eq!(last, ["CC", "reno,slow_olia", "slow_olia", "-"], "{told}");
     }
 
     /// A link on which new connections begin in these families.
@@ -317,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_names_the_family_only_where_the_two_differ() {
+    fn the_default_star_names_the_ip_version_only_if_links_differ() {
         for (first, second, expected) in [
             ((true, true), (false, false), ["a *", "b"]),
             ((true, false), (false, false), ["a *", "b"]),
@@ -335,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_told_in_the_direction_in_which_there_are_any() {
+    fn marks_are_shown_only_for_directions_that_have_any() {
         let link = beginning("dsl", false, false);
         assert_eq!(marks(&link).count(), 0);
         let sent_marks = Some(Marks {
@@ -349,7 +346,7 @@ mod tests {
         let link = Link { sent_marks, ..link };
         assert_eq!(
             Vec::from_iter(marks(&link)),
-            ["dsl: 2.00 % of what is sent is marked; so far 19 of 1000 ECN-capable packets, 20 asked for\n"]
+            ["dsl: marks 2.00 % of sent packets; so far 19 of 1000 ECN-capable packets, 20 requested\n"]
         );
         let why = "what leaves by eth0 does not reach slowhand's tcx program: BPF program 42, ahead of it, ends the chain";
         let sent_marks_blocked = Some(why.to_owned());
@@ -359,7 +356,7 @@ mod tests {
         };
         assert_eq!(
             Vec::from_iter(marks(&link)),
-            [format!("dsl: nothing of what is sent is marked, since {why}\n")]
+            [format!("dsl: no sent packet is marked: {why}\n")]
         );
     }
 }

@@ -9,10 +9,10 @@ use host::place::Place;
 use show::exit::{Refused, print_document, print_text, shown};
 use std::process::ExitCode;
 
-/// Say why each link is used, or why not.
+/// Explain why each link is used or not.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only this link.
+    /// Explain only this link.
     link: Option<String>,
 
     /// Print one JSON document (schema slowhand.why/1).
@@ -42,7 +42,7 @@ fn keep(why: &mut Why, wanted: &str) -> anyhow::Result<()> {
     why.links.retain(|link| link.link == wanted);
     if why.links.is_empty() {
         return Err(Refused::because(format!(
-            "no link `{wanted}`; there are: {}",
+            "no link `{wanted}`; the links are: {}",
             known.join(", ")
         )));
     }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_and_sentences_bring_along_does_nothing_to_a_terminal() {
+    fn control_characters_in_names_and_reasons_are_escaped() {
         let why = Why {
             links: vec![LinkWhy {
                 why: "\u{9b}2J is up\ndsl: use".to_owned(),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_last_about_marks_follows_the_links_state() {
+    fn the_reason_for_marks_follows_the_link_state() {
         let marks = Some("a queue stands before it".to_owned());
         let why = Why {
             links: vec![LinkWhy { marks, ..link("dsl") }],
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_that_fell_back_are_counted_and_told_one_by_one() {
+    fn fallen_back_connections_are_counted_and_listed() {
         let fallback = |port: u16| host::document::Fallback {
             token: None,
             link: "dsl".to_owned(),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connections_slow_link_is_told_with_it_and_with_the_link_alone() {
+    fn a_demoted_subflow_is_shown_for_its_connection_and_its_link() {
         let role = |link: &str| RoleWhy {
             token: "0x2a".to_owned(),
             remote: "[2001:db8::1]:443".parse().unwrap(),

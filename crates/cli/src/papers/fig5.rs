@@ -3,19 +3,23 @@
 
 mod draw;
 
+use std::cell::Cell;
+
 use anyhow::Context as _;
 use policy::estimate::delivery::{Config, Delivery, Estimate};
 use scenario::{Plan, Setting};
 use sim::{Cast, World, digest};
 use units::{Duration, Instant};
 
-use super::Experiment;
 use super::folder::{Figures, Folder};
+use super::{Experiment, Report};
 
 const SCENARIO: &str = include_str!("../../../../papers/nsdi15-fig5/scenario.toml");
 /// The paper's window.
 const WINDOW: Duration = Duration::from_millis(500);
 const FULL_DBM: i32 = 15;
+/// Groups of runs, for the report of their progress.
+const GROUPS: f64 = 10.0;
 /// Two minutes at each power.
 const PHASE: Duration = Duration::from_secs(120);
 /// Enough at each step of a sweep.
@@ -87,9 +91,9 @@ enum Rumble {
 }
 
 /// Runs all of it.
-pub(super) fn run(folder: &Folder) -> anyhow::Result<Experiment> {
+pub(super) fn run(folder: &Folder, report: Report<'_>) -> anyhow::Result<Experiment> {
     let published = Published::of(folder)?;
-    let results = Results::of_runs()?;
+    let results = Results::of_runs(report)?;
     Ok(Experiment {
         measured: results.measured()?,
         figures: draw::all(&results, &published),
@@ -137,26 +141,31 @@ struct Results {
 }
 
 impl Results {
-    fn of_runs() -> anyhow::Result<Self> {
-        let powers = powers()?;
+    fn of_runs(report: Report<'_>) -> anyhow::Result<Self> {
+        let ended = Cell::new(0);
+        let end = || {
+            ended.set(ended.get() + 1);
+            report(f64::from(ended.get()) / GROUPS);
+        };
+        let powers = reported(powers(), end)?;
         let low = powers
             .first()
-            .context("no power leads to a delivery probability between 0.3 and 1")?
+            .context("no transmit power gives a delivery probability between 0.3 and 1")?
             .0;
-        let quiet = |power_dbm| samples(&Condition::quiet(power_dbm), PHASE);
+        let quiet = |power_dbm| reported(samples(&Condition::quiet(power_dbm), PHASE), end);
         let saturated = Condition {
             rumble: Rumble::Saturated,
             ..Condition::quiet(FULL_DBM)
         };
-        let [slow, middle, fast] = HIDDEN_MBPS.map(sparse);
-        let [walking, sitting] = FADES.map(|fades| powers_of_n(Some(fades)));
+        let [slow, middle, fast] = HIDDEN_MBPS.map(|mbps| reported(sparse(mbps), end));
+        let [walking, sitting] = FADES.map(|fades| reported(powers_of_n(Some(fades)), end));
         Ok(Self {
             weak: quiet(low)?,
             strong: quiet(FULL_DBM)?,
             powers,
             sparse: [slow?, middle?, fast?],
-            heavy: Summary::of(&samples(&saturated, SHORT)?),
-            of_n: powers_of_n(None)?,
+            heavy: Summary::of(&reported(samples(&saturated, SHORT), end)?),
+            of_n: reported(powers_of_n(None), end)?,
             walking: walking?,
             sitting: sitting?,
         })
@@ -172,7 +181,7 @@ impl Results {
         let most = self.sparse[0]
             .iter()
             .max_by(|a, b| a.1.overestimate().total_cmp(&b.1.overestimate()))
-            .context("nothing was swept")?;
+            .context("the sweep has no results")?;
         let worst = |swept: &Powers| {
             let errors = swept.iter().map(|(_, summary)| summary.mean_error);
             errors.fold(0.0, f64::max)
@@ -221,6 +230,12 @@ impl Summary {
     }
 }
 
+/// Passes a result on, and reports it.
+fn reported<T>(result: T, report: impl Fn()) -> T {
+    report();
+    result
+}
+
 /// Every power, in steps of 1 dB, that leads to a delivery probability between 0.3 and 1, from the lowest.
 fn powers() -> anyhow::Result<Powers> {
     let mut found = Vec::new();
@@ -233,7 +248,7 @@ fn powers() -> anyhow::Result<Powers> {
     Ok(found)
 }
 
-/// In 802.11n, every power that leads to a delivery probability of 0.3 at least.
+/// In 802.11n, every power that gives a delivery probability of at least 0.3.
 fn powers_of_n(fades: Option<&'static str>) -> anyhow::Result<Powers> {
     let one = |power_dbm| {
         let condition = Condition {

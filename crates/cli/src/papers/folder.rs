@@ -106,13 +106,13 @@ impl Folder {
             .collect::<Option<_>>()
             .with_context(|| {
                 format!(
-                    "{}: claim `{}` asks for what was not measured",
+                    "{}: claim `{}` uses a value that the experiment does not measure",
                     self.id, stated.name
                 )
             })?;
         let holds = stated
             .holds(&values)
-            .with_context(|| format!("{}: claim `{}` does not say what must hold", self.id, stated.name))?;
+            .with_context(|| format!("{}: claim `{}` has no condition", self.id, stated.name))?;
         let published = self
             .published
             .iter()
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_values_and_bounds() {
+    fn claims_of_order_value_and_limit_are_judged() {
         for (claim, holds) in [
             ("ascending = [\"a\", \"b\"]", true),
             ("ascending = [\"b\", \"a\"]", false),
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_about_nothing_is_an_error() {
+    fn a_claim_without_a_condition_is_an_error() {
         assert!(judged("figure = \"c\"\nat_most = 1").is_err());
         assert!(judged("figure = \"a\"").is_err());
         assert!(judged("figure = \"a\"\nat_moist = 1").is_err());

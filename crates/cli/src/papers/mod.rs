@@ -13,25 +13,25 @@ use std::time::Instant as Wall;
 use trace::{PaperFigure, PapersDocument};
 
 use folder::{Figures, Folder};
+use runs::progress::{self, Progress};
 use show::exit::{self, Refused};
 use show::output::Output;
-use show::tell;
 use show::terminal;
 
-/// Repeat the papers' figures and tables, and say which of their claims hold.
+/// Repeat figures and tables of research papers, and check which of their claims hold.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Papers:
   nsdi15-fig5     how well a client estimates its access point's delivery probability
   nsdi15-users    several clients that switch between three channels
 
-What each must show, and where it stands in the paper, is in papers/. Exit code 1: a claim does not hold.
+The claims, and where each is in its paper, are in papers/. Exit code 1: a claim does not hold.
 
 Examples:
   slowhand papers
   slowhand papers nsdi15-users --html out")]
 pub struct Args {
-    /// Which ones; all of them if none is named.
+    /// Papers to repeat [default: all].
     ids: Vec<String>,
 
     /// Print one JSON document (schema slowhand.papers/1).
@@ -39,8 +39,7 @@ pub struct Args {
     json: bool,
 
     /// Write a page with all figures into this directory (papers.html), and each figure as a picture (SVG).
-    /// Each file is there once it is
-    /// complete.
+    /// Each file appears when it is complete.
     #[arg(long, value_name = "DIR")]
     html: Option<PathBuf>,
 }
@@ -51,12 +50,15 @@ struct Experiment {
     figures: Vec<PaperFigure>,
 }
 
+/// Gets the share of an experiment that is complete, from 0 to 1.
+type Report<'r> = &'r dyn Fn(f64);
+
 /// One folder of `papers/`, and the experiment for it.
 struct Paper {
     id: &'static str,
     published: &'static str,
     claims: &'static str,
-    run: fn(&Folder) -> anyhow::Result<Experiment>,
+    run: fn(&Folder, Report<'_>) -> anyhow::Result<Experiment>,
 }
 
 const PAPERS: [Paper; 2] = [
@@ -77,11 +79,14 @@ const PAPERS: [Paper; 2] = [
 /// Runs, judges, draws.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let chosen = chosen(&args.ids)?;
+    if args.json {
+        progress::lines_only();
+    }
     if let Some(directory) = &args.html {
         std::fs::create_dir_all(directory).map_err(|error| {
             let shown = directory.display();
             Refused::because(format!(
-                "{shown}: {error}; name a directory that you may write to"
+                "{shown}: {error}; choose a directory that you may write to"
             ))
         })?;
     }
@@ -112,7 +117,7 @@ fn chosen(ids: &[String]) -> anyhow::Result<Vec<&'static Paper>> {
             PAPERS.iter().find(|paper| paper.id == id).ok_or_else(|| {
                 let known: Vec<&str> = PAPERS.iter().map(|paper| paper.id).collect();
                 Refused::because(format!(
-                    "there is no paper `{id}`; there are {}",
+                    "there is no paper `{id}`; use one of {}",
                     known.join(", ")
                 ))
             })
@@ -123,12 +128,17 @@ fn chosen(ids: &[String]) -> anyhow::Result<Vec<&'static Paper>> {
 fn document(papers: &[&Paper]) -> anyhow::Result<PapersDocument> {
     let begun = Wall::now();
     let mut document = PapersDocument::default();
-    for paper in papers {
-        tell!("{} …", paper.id);
+    let progress = Progress::new("papers", papers.len());
+    for (index, paper) in papers.iter().enumerate() {
+        progress.begin(index, paper.id);
         let folder = Folder::read(paper.id, paper.published, paper.claims)?;
-        let experiment = (paper.run)(&folder)?;
+        let experiment = (paper.run)(&folder, &|share| progress.part(index, share))?;
         document.claims.extend(folder.judge(&experiment.measured)?);
         document.figures.extend(experiment.figures);
+        progress.end_with(
+            index,
+            format_args!("{}: paper {} of {}", paper.id, index + 1, papers.len()),
+        );
     }
     document.wall_s = begun.elapsed().as_secs_f64();
     Ok(document)
@@ -182,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_folder_is_here_and_every_claim_says_why() {
+    fn every_paper_folder_is_registered_and_every_claim_has_a_reason() {
         let folders = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers")).unwrap();
         let mut names: Vec<String> = folders
             .map(|entry| entry.unwrap().path())
@@ -199,14 +209,14 @@ mod tests {
     }
 
     #[test]
-    fn a_paper_that_is_named_twice_is_repeated_once() {
+    fn a_paper_named_twice_runs_once() {
         let ids = ["nsdi15-users", "nsdi15-users"].map(str::to_owned);
         assert_eq!(chosen(&ids).unwrap().len(), 1);
     }
 
     #[test]
-    fn a_paper_that_is_not_there_is_refused_with_those_that_are() {
+    fn an_unknown_paper_is_refused_with_the_known_ones() {
         let error = chosen(&["nsdi15-fig55".to_owned()]).err().unwrap().to_string();
-        assert!(error.contains("there are nsdi15-fig5, nsdi15-users"), "{error}");
+        assert!(error.contains("use one of nsdi15-fig5, nsdi15-users"), "{error}");
     }
 }

@@ -6,8 +6,8 @@ mod scenario_file;
 use anyhow::Context as _;
 use trace::{PaperFigure, PaperSeries};
 
-use super::Experiment;
 use super::folder::{Figures, Folder};
+use super::{Experiment, Report};
 use fluid::{Setting, share};
 use scenario_file::{Scenario, Variant};
 
@@ -17,13 +17,14 @@ const SCENARIO: &str = include_str!("../../../../papers/nsdi15-users/scenario.to
 type Curve = Vec<[f64; 2]>;
 
 /// Runs all of it.
-pub(super) fn run(folder: &Folder) -> anyhow::Result<Experiment> {
+pub(super) fn run(folder: &Folder, report: Report<'_>) -> anyhow::Result<Experiment> {
     let scenario = Scenario::read(SCENARIO)?;
-    let swept: Vec<Curve> = scenario
-        .cycles_ms
-        .iter()
-        .map(|&ms| curve(&scenario, |users| Setting::new(&scenario, users, ms)))
-        .collect::<Result<_, _>>()?;
+    let curves = (scenario.cycles_ms.len() + scenario.variants.len()) as f64;
+    let mut swept: Vec<Curve> = Vec::new();
+    for &ms in &scenario.cycles_ms {
+        swept.push(curve(&scenario, |users| Setting::new(&scenario, users, ms))?);
+        report(swept.len() as f64 / curves);
+    }
     let mean = mean(&swept);
     let mut measured: Figures = scenario
         .users
@@ -31,9 +32,9 @@ pub(super) fn run(folder: &Folder) -> anyhow::Result<Experiment> {
         .zip(&mean)
         .map(|(users, point)| (format!("users_{users}"), point[1]))
         .collect();
-    let at_three = measured
-        .get("users_3")
-        .context("papers/nsdi15-users/scenario.toml: claims are about three users, so `users` has 3")?;
+    let at_three = measured.get("users_3").context(
+        "papers/nsdi15-users/scenario.toml: the claims are about three users, so `users` must contain 3",
+    )?;
     measured.insert("lost_at_three".to_owned(), 1.0 - at_three / 100.0);
     let mut series = vec![ours("ours, mean over C".to_owned(), mean)];
     let cycles = scenario.cycles_ms.iter().zip(swept);
@@ -41,6 +42,8 @@ pub(super) fn run(folder: &Folder) -> anyhow::Result<Experiment> {
     for variant in &scenario.variants {
         let points = curve(&scenario, |users| varied(&scenario, variant, users))?;
         series.push(ours(variant.name.clone(), points));
+        // The mean is one of the series, and no curve of its own.
+        report((series.len() - 1) as f64 / curves);
     }
     series.push(PaperSeries {
         name: "published".to_owned(),
@@ -52,7 +55,7 @@ pub(super) fn run(folder: &Folder) -> anyhow::Result<Experiment> {
         id: "nsdi15-users".to_owned(),
         title: scenario.sentence.trim_end_matches('.').to_owned(),
         x: "users".to_owned(),
-        y: "throughput of all, % of the optimum".to_owned(),
+        y: "total throughput, % of the optimum".to_owned(),
         series,
     };
     Ok(Experiment {

@@ -22,20 +22,21 @@ use trace::PolicyName;
 
 use files::Files;
 use recordings::Recordings;
-use runs::{interrupt, seed};
+use runs::{interrupt, progress, seed};
 use show::exit::{self, Refused};
 use show::tell;
 use world::Order;
 
-/// Play a scenario on this machine's own kernel, in network namespaces connected by models of links, or in
+/// Run a scenario on this machine's own kernel, in network namespaces connected by modelled links, or in
 /// virtual time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The lab needs root, MPTCP and /dev/net/tun. Everything it makes lies in network namespaces of its own and is gone at the end.
-Its access points exchange one frame at a time; a scenario's medium = \"exact\" makes it every frame and who hears whom, as always in virtual time.
-Virtual time (--world sim) needs nothing. It has UDP so far, over access points, cells and cables; one seed gives one trace, byte for byte.
-JSON Lines (--trace, --table) grow in place, row by row. All other files are written beside their place and renamed when they are complete;
-interrupted by Ctrl-C, they are left as they were before. No file may be read and written, or written twice.
+The lab (--world lab) needs root, MPTCP and /dev/net/tun. It runs in network namespaces of its own and removes them at the end.
+It models WiFi coarsely, one frame exchange at a time on each channel. With medium = \"exact\" in the scenario it models every frame and
+who hears whom, as virtual time always does. Virtual time (--world sim) needs no privileges. It carries UDP only, over access points,
+cells and cables. The same seed gives the same trace, byte for byte.
+Files of JSON Lines (--trace, --table) grow row by row. All other files are replaced when they are complete; Ctrl-C leaves them unchanged.
+No two options may write the same file, and none may overwrite an input.
 
 Examples:
   sudo slowhand play scenarios/building-walk.toml --compare --html walk.html
@@ -48,77 +49,68 @@ pub struct Args {
     /// Scenario file (TOML).
     pub file: PathBuf,
 
-    /// Where to run it: `lab` is this machine's kernel over modelled links, `sim` is virtual time.
+    /// Where to run: `lab` is this machine's kernel over modelled links, `sim` is virtual time.
     #[arg(long, value_enum, default_value_t = World::Lab)]
     world: World,
 
-    /// Who decides which links to use; may be given several times. Without it: slowhand. handover and
-    /// handover-warm need access points in
-    /// the scenario, whose beacons they count.
+    /// Policy that decides which links to use; may be given several times [default: slowhand]. handover and
+    /// handover-warm count beacons, so the scenario must have access points.
     #[arg(long = "policy", value_name = "P", conflicts_with = "compare")]
     policies: Vec<PolicyName>,
 
-    /// Run every policy that the scenario compares, or all.
+    /// Run every policy that the scenario lists in `report`, or all policies if it lists none.
     #[arg(long)]
     compare: bool,
 
-    /// The sender's congestion controller, instead of the scenario's: one of the kernel's, or lia, olia,
-    /// balia or cla. A server has these
-    /// only if it runs slowhand (--set server=slowhand), and cla goes by the signals of access points, which
-    /// the scenario must have. Not for
-    /// virtual time: no scenario has one there.
+    /// Congestion controller of the sender, instead of the scenario's: one of the kernel's, or lia, olia,
+    /// balia or cla. A server has these four only if it runs slowhand (--set server=slowhand). cla uses the
+    /// signals of access points, so the scenario must have some. Lab only.
     #[arg(long, value_name = "NAME")]
     cc: Option<String>,
 
-    /// Seed of everything random, instead of the scenario's: 0 to 9223372036854775807. Printed by every run;
-    /// the same seed draws the same
-    /// faults.
+    /// Random seed, instead of the scenario's: 0 to 9223372036854775807. Every run prints its seed; the same
+    /// seed gives the same faults.
     #[arg(long, value_name = "N", value_parser = seed::parser())]
     seed: Option<u64>,
 
-    /// Run every seed from A to the one before B (virtual time only).
+    /// Run the seeds A to B - 1 (virtual time only).
     #[arg(long, value_name = "A..B", value_parser = seed::range, conflicts_with = "seed")]
     seeds: Option<std::ops::Range<u64>>,
 
     /// Replace a value of the scenario, such as cells.lte.rate_mbps=6, or add one, such as air.attempts=4;
-    /// may be given several times. In
-    /// virtual time a key may have several values, separated by commas: every combination is run.
+    /// may be given several times. In virtual time, a key may have several values, separated by commas. Every
+    /// combination is run.
     #[arg(long = "set", value_name = "KEY=V,V…")]
     pub settings: Vec<String>,
 
-    /// Write one row for each flow of each run into this file: Parquet if its name ends so, otherwise JSON
-    /// Lines (virtual time only). A key
-    /// with several values has a column `set.KEY`: whole numbers, numbers, true and false, or text where they
-    /// are mixed. Interrupted, it has
-    /// the rows of the runs that had ended.
+    /// Write one row for each flow of each run into this file: Parquet if its name ends in .parquet,
+    /// otherwise JSON Lines (virtual time only). A key with several values has a column `set.KEY`, of text if
+    /// the types of its values differ. If interrupted, the file has the rows of all finished runs.
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
 
-    /// Write what the client's radios hear into this file: pcapng with radiotap, as Wireshark opens it
+    /// Write the frames that the client's radios hear into this file: pcapng with radiotap, for Wireshark
     /// (virtual time, one run).
     #[arg(long, value_name = "FILE")]
     capture: Option<PathBuf>,
 
-    /// Stop a run that has come to so many frames and datagrams together, and say so (virtual time only;
-    /// default: a thousand million).
+    /// Stop a run with an error once its frames and datagrams exceed this number (virtual time only)
+    /// [default: 1000000000].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     most: Option<u64>,
 
-    /// Run this command in the client's namespace instead of the scenario's flows; $SLOWHAND_SERVER is the
-    /// server's address there.
-    /// The run ends with it.
+    /// Run this command in the client's namespace instead of the scenario's flows. $SLOWHAND_SERVER holds the
+    /// server's address. The run ends when the command ends.
     #[arg(long, value_name = "CMD")]
     shell: Option<String>,
 
-    /// Run this command in the server's namespace meanwhile. The client's begins once it listens, or has had
-    /// some seconds for it.
-    /// May be given several times.
+    /// Run this command in the server's namespace during the run; may be given several times. The client's
+    /// command starts when this one listens, or after some seconds.
     #[arg(long, value_name = "CMD", requires = "shell")]
     serve: Vec<String>,
 
-    /// Record what the engine of every run is told and asks for, in a file for each run in this directory:
-    /// `slowhand replay` compares it
-    /// with what the engine of another version asks for.
+    /// Record the inputs and actions of the engine into this directory, one file for each run. `slowhand
+    /// replay` compares them with the actions of another version.
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
 
@@ -133,13 +125,12 @@ pub struct Wanted {
     #[arg(long)]
     pub json: bool,
 
-    /// Write everything that happened into this file (JSON Lines, schema slowhand.trace/1), row by row: an
-    /// interrupted run leaves what it
-    /// had.
+    /// Write every event into this file as it happens (JSON Lines, schema slowhand.trace/1). An interrupted
+    /// run leaves the rows so far.
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
 
-    /// Write a page with the picture into this file; it needs no network and no other file.
+    /// Write a self-contained HTML page with the picture into this file.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
@@ -151,14 +142,17 @@ pub struct Wanted {
 /// Where a scenario can be played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum World {
-    /// Network namespaces, the real kernel, modelled links.
+    /// The real kernel in network namespaces, over modelled links.
     Lab,
-    /// Virtual time, modelled links, UDP.
+    /// Virtual time over modelled links, UDP only.
     Sim,
 }
 
 /// Plays, shows, judges.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if args.wanted.json {
+        progress::lines_only();
+    }
     if args.world == World::Sim {
         return virtual_world::run(&args);
     }
@@ -186,7 +180,7 @@ fn only_in_virtual_time(args: &Args) -> anyhow::Result<()> {
     ];
     match asked.iter().find(|(_, asked)| *asked) {
         Some((option, _)) => Err(Refused::because(format!(
-            "{option} is for virtual time: add --world sim, or leave it out"
+            "{option} needs virtual time; add --world sim, or remove {option}"
         ))),
         None => Ok(()),
     }
@@ -268,7 +262,7 @@ fn setting(text: &str) -> anyhow::Result<Setting> {
     match (values.pop(), values.is_empty()) {
         (Some(only), true) => Ok(only),
         _ => Err(Refused::because(format!(
-            "--set {text}: several values are several runs; give one, and run again for the next, or use --world sim"
+            "--set {text}: the lab takes one value for each key; give one value, or use --world sim"
         ))),
     }
 }

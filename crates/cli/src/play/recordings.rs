@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recording_is_called_after_its_run() {
+    fn a_recording_is_named_after_its_run() {
         let of = |policy: &str, number| {
             let policy = policy.parse().unwrap();
             let of = Of {

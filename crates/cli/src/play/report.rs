@@ -33,7 +33,7 @@ pub fn text(plan: &Plan, played: &Played) -> String {
 pub fn failures(plan: &Plan, played: &Played) -> Vec<String> {
     let broken = played.document.runs.iter().filter(|run| !run.intact());
     let mut failed: Vec<String> = broken
-        .map(|run| format!("{}: not every byte arrived as it was sent", run.policy))
+        .map(|run| format!("{}: the received data differs from the sent data", run.policy))
         .collect();
     let fails = |verdict: &&Verdict| verdict.outcome == Outcome::Fails;
     failed.extend(judged(plan, played).iter().filter(fails).map(ToString::to_string));
@@ -53,7 +53,7 @@ fn judged(plan: &Plan, played: &Played) -> Vec<Verdict> {
 fn program_failure((policy, ended): &(PolicyName, ProgramsEnded)) -> Option<String> {
     match ended.code() {
         Some(0) => None,
-        Some(code) => Some(format!("{policy}: the command ended with {code}")),
+        Some(code) => Some(format!("{policy}: the command exited with code {code}")),
         None => Some(format!(
             "{policy}: the command was still running when the scenario ended; set a longer duration_s"
         )),

@@ -15,7 +15,7 @@ use super::virtual_world::Job;
 use show::output::{Output, Rows};
 
 /// What the user wants of the runs, besides their result.
-pub struct Wishes<'w> {
+pub struct Outputs<'w> {
     pub trace: Option<&'w Path>,
     pub table: Option<&'w Path>,
     /// Whether their events are needed at the end.
@@ -42,7 +42,7 @@ struct Growing {
 
 impl<'s> Results<'s> {
     /// Opens the files for this many runs. If they cannot be written, the runs are stopped.
-    pub fn new(wishes: &Wishes<'_>, swept: Vec<Swept>, runs: usize, stop: &'s Stop) -> anyhow::Result<Self> {
+    pub fn new(wishes: &Outputs<'_>, swept: Vec<Swept>, runs: usize, stop: &'s Stop) -> anyhow::Result<Self> {
         let is_parquet = |path: &&Path| path.extension().is_some_and(|ending| ending == "parquet");
         Ok(Self {
             keeps_records: wishes.keeps_records,
@@ -96,11 +96,7 @@ impl<'s> Results<'s> {
             let rows = rows.filter_map(|(job, played)| Some((job, played.as_ref()?)));
             parquet.write(&table(&self.swept, rows).parquet()?)?;
         }
-        anyhow::ensure!(
-            all,
-            "stopped; {count} of {} runs had come to their end",
-            done.len()
-        );
+        anyhow::ensure!(all, "interrupted; {count} of {} runs were finished", done.len());
         Ok(done.into_iter().flatten().collect())
     }
 }

@@ -1,11 +1,12 @@
-//! Progress of runs on standard error: lines redrawn in place on a terminal, elsewhere one line for the end
-//! of each run.
+//! Progress of runs on standard error: on a terminal a live line for each run, and a bar for all of them;
+//! elsewhere one line for the end of each run.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration as Wall, Instant as WallInstant};
 
-use dash::terminal::{Live, progress};
+use dash::terminal::{Live, progress as live_lines};
+use runs::progress::{self, Line, Progress};
 use trace::{Event, PolicyName, What};
 use units::Duration;
 
@@ -17,14 +18,17 @@ const REDRAW_EVERY: Wall = Wall::from_millis(250);
 
 /// Follows runs, each known by its number in the order in which they were announced.
 pub struct Screen {
-    face: Face,
+    face: ProgressStyle,
     state: Mutex<State>,
 }
 
 /// Where the progress goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Face {
-    Terminal,
+enum ProgressStyle {
+    /// A line for each run, and a bar for all of them.
+    Terminal {
+        lines: Vec<Line>,
+        bar: Progress,
+    },
     Log,
 }
 
@@ -32,7 +36,6 @@ struct State {
     runs: Vec<Live>,
     labels: Vec<String>,
     duration: Duration,
-    drawn: usize,
     drawn_at: Option<WallInstant>,
 }
 
@@ -41,18 +44,19 @@ impl Screen {
     /// may be redrawn.
     pub fn new(policies: &[PolicyName], duration: Duration, alone: bool) -> Self {
         let labels: Vec<String> = policies.iter().map(ToString::to_string).collect();
-        let runs = labels
+        let runs: Vec<Live> = labels
             .iter()
             .map(|label| Live::new(label.as_str(), duration))
             .collect();
-        // Lines are drawn over by moving the cursor up, which ends at the top of the screen.
-        let error = io::stderr();
-        let can_draw =
-            error.is_terminal() && !terminal::is_dumb() && policies.len() < terminal::height(&error);
-        let face = if alone && can_draw {
-            Face::Terminal
+        // The lines, the bar, and the cursor below them.
+        let fits = policies.len() + 1 < terminal::height(&io::stderr());
+        let face = if alone && fits && progress::can_draw() {
+            ProgressStyle::Terminal {
+                lines: runs.iter().map(|_| Line::new()).collect(),
+                bar: Progress::new("runs", runs.len()),
+            }
         } else {
-            Face::Log
+            ProgressStyle::Log
         };
         Self {
             face,
@@ -60,7 +64,6 @@ impl Screen {
                 runs,
                 labels,
                 duration,
-                drawn: 0,
                 drawn_at: None,
             }),
         }
@@ -74,9 +77,12 @@ impl Screen {
             state.runs[run] = Live::new(state.labels[run].as_str(), state.duration);
         }
         state.runs[run].observe(event);
-        match self.face {
-            Face::Terminal => state.redraw(matches!(event.what, What::RunEnd { .. })),
-            Face::Log => state.log(run, event),
+        match &self.face {
+            ProgressStyle::Terminal { lines, bar } => {
+                state.advance(bar, run, event);
+                state.redraw(lines, matches!(event.what, What::RunEnd { .. }));
+            }
+            ProgressStyle::Log => state.log(run, event),
         }
     }
 
@@ -87,30 +93,31 @@ impl Screen {
     /// Draws the last state.
     pub fn close(&self) {
         let mut state = self.state();
-        if self.face == Face::Terminal {
-            state.redraw(true);
+        if let ProgressStyle::Terminal { lines, .. } = &self.face {
+            state.redraw(lines, true);
         }
     }
 }
 
 impl State {
-    fn redraw(&mut self, now: bool) {
+    fn advance(&self, bar: &Progress, run: usize, event: &Event) {
+        match event.what {
+            What::RunStart(_) => bar.begin(run, &self.labels[run]),
+            What::RunEnd { .. } => bar.end(run),
+            _ => bar.part(run, event.at().as_secs_f64() / self.duration.as_secs_f64()),
+        }
+    }
+
+    fn redraw(&mut self, lines: &[Line], now: bool) {
         if !now && self.drawn_at.is_some_and(|at| at.elapsed() < REDRAW_EVERY) {
             return;
         }
         // One column less: on some terminals a full line starts another.
         let width = terminal::width(&io::stderr()).saturating_sub(1);
-        let text = progress(&self.runs, width, paint(&io::stderr()));
-        let up = if self.drawn > 0 {
-            format!("\x1b[{}A", self.drawn)
-        } else {
-            String::new()
-        };
-        // Each line is cleared to its end, so that a shorter one leaves nothing of the longer one behind.
-        let lines: String = text.lines().map(|line| format!("{line}\x1b[K\n")).collect();
-        // Progress that cannot be shown is no reason to end a run.
-        drop(io::stderr().write_all(format!("{up}{lines}").as_bytes()));
-        self.drawn = text.lines().count();
+        let text = live_lines(&self.runs, width, paint(&io::stderr()));
+        for (line, text) in lines.iter().zip(text.lines()) {
+            line.show(text.to_owned());
+        }
         self.drawn_at = Some(WallInstant::now());
     }
 

@@ -61,14 +61,14 @@ fn possible(plan: &Plan, policy: &PolicyName) -> anyhow::Result<()> {
             let names: Vec<&str> = plan.links.iter().map(|link| link.name.as_str()).collect();
             let known = names.join(", ");
             Err(Refused::because(format!(
-                "policy `tcp:{link}`: {} has no link `{link}`; its links: {known}",
+                "policy `tcp:{link}`: {} has no link `{link}`; its links are: {known}",
                 plan.name
             )))
         }
         // The others of their kind have a cell or a cable to go by.
         PolicyName::Handover | PolicyName::HandoverWarm if plan.access_points().next().is_none() => {
             Err(Refused::because(format!(
-                "policy `{policy}` chooses among access points by their beacons, and {} has none; choose another, or add an [aps.NAME]",
+                "policy `{policy}` needs access points, and {} has none; choose another policy, or add an [aps.NAME]",
                 plan.name
             )))
         }
@@ -117,13 +117,13 @@ mod tests {
     }
 
     #[test]
-    fn ours_unless_something_is_asked_for() {
+    fn slowhand_is_the_default_policy() {
         assert_eq!(names(&plan(""), &[], false), ["slowhand"]);
         assert_eq!(names(&plan(""), &["mptcp", "tcp:a"], false), ["mptcp", "tcp:a"]);
     }
 
     #[test]
-    fn the_best_single_link_brings_every_single_link() {
+    fn tcp_best_adds_a_run_for_every_link() {
         assert_eq!(
             names(&plan(""), &["tcp:b", "tcp-best"], false),
             ["tcp:b", "tcp:a", "tcp-best"]
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_leaves_out_what_means_nothing_here() {
+    fn a_comparison_skips_policies_that_do_not_apply() {
         let all = names(&plan(""), &[], true);
         assert_eq!(
             all,
@@ -147,19 +147,19 @@ mod tests {
     }
 
     #[test]
-    fn a_scenario_may_say_what_to_compare() {
+    fn a_scenario_can_list_the_policies_to_compare() {
         let plan = plan("[report]\npolicies = [\"mptcp\", \"slowhand\"]\n");
         assert_eq!(names(&plan, &[], true), ["mptcp", "slowhand"]);
     }
 
     #[test]
-    fn a_policy_that_has_nothing_to_choose_by_is_refused() {
+    fn a_beacon_policy_without_access_points_is_refused() {
         for policy in [PolicyName::Handover, PolicyName::HandoverWarm] {
             let error = policies(&plan(""), std::slice::from_ref(&policy), false).unwrap_err();
             assert_eq!(
                 error.to_string(),
                 format!(
-                    "policy `{policy}` chooses among access points by their beacons, and test has none; choose another, or add an [aps.NAME]"
+                    "policy `{policy}` needs access points, and test has none; choose another policy, or add an [aps.NAME]"
                 )
             );
         }
@@ -167,9 +167,9 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_is_not_there_is_refused_with_those_that_are() {
+    fn an_unknown_link_is_refused_with_the_known_ones() {
         let asked = [PolicyName::Tcp("lte".to_owned())];
         let error = policies(&plan(""), &asked, false).unwrap_err().to_string();
-        assert!(error.contains("no link `lte`; its links: a, b"), "{error}");
+        assert!(error.contains("no link `lte`; its links are: a, b"), "{error}");
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use columns::{Column, Table};
-use scenario::{Given, Setting};
+use scenario::{Setting, TypedValue};
 use sim::Played;
 use trace::{PlayDocument, Shown};
 
@@ -44,12 +44,12 @@ enum Kind {
 }
 
 impl Kind {
-    const fn of(value: &Given) -> Self {
+    const fn of(value: &TypedValue) -> Self {
         match value {
-            Given::Integer(_) => Self::Integer,
-            Given::Real(_) => Self::Real,
-            Given::Flag(_) => Self::Flag,
-            Given::Text(_) => Self::Text,
+            TypedValue::Integer(_) => Self::Integer,
+            TypedValue::Real(_) => Self::Real,
+            TypedValue::Flag(_) => Self::Flag,
+            TypedValue::Text(_) => Self::Text,
         }
     }
 
@@ -83,32 +83,32 @@ impl Swept {
         match self.kind {
             Kind::Integer => Column::Integer(given.map(|(value, _)| whole(&value)).collect()),
             Kind::Real => Column::Real(given.map(|(value, _)| real(&value)).collect()),
-            Kind::Flag => Column::Flag(given.map(|(value, _)| value == Given::Flag(true)).collect()),
+            Kind::Flag => Column::Flag(given.map(|(value, _)| value == TypedValue::Flag(true)).collect()),
             Kind::Text => Column::Text(given.map(|(value, written)| text_of(value, written)).collect()),
         }
     }
 }
 
-const fn whole(value: &Given) -> i64 {
+const fn whole(value: &TypedValue) -> i64 {
     match *value {
-        Given::Integer(whole) => whole,
-        Given::Real(_) | Given::Flag(_) | Given::Text(_) => 0,
+        TypedValue::Integer(whole) => whole,
+        TypedValue::Real(_) | TypedValue::Flag(_) | TypedValue::Text(_) => 0,
     }
 }
 
-const fn real(value: &Given) -> f64 {
+const fn real(value: &TypedValue) -> f64 {
     match *value {
-        Given::Integer(whole) => whole as f64,
-        Given::Real(number) => number,
-        Given::Flag(_) | Given::Text(_) => f64::NAN,
+        TypedValue::Integer(whole) => whole as f64,
+        TypedValue::Real(number) => number,
+        TypedValue::Flag(_) | TypedValue::Text(_) => f64::NAN,
     }
 }
 
 /// Text without its quotes, everything else as it was written.
-fn text_of(value: Given, written: &str) -> String {
+fn text_of(value: TypedValue, written: &str) -> String {
     match value {
-        Given::Text(text) => text,
-        Given::Integer(_) | Given::Real(_) | Given::Flag(_) => written.to_owned(),
+        TypedValue::Text(text) => text,
+        TypedValue::Integer(_) | TypedValue::Real(_) | TypedValue::Flag(_) => written.to_owned(),
     }
 }
 
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn mixed_values_stand_as_they_were_written_text_without_quotes() {
+    fn mixed_values_are_text_as_written_without_quotes() {
         let values = Setting::alternatives("k=54,\"auto\",5.50,true").unwrap();
         let swept = Swept {
             key: "k".to_owned(),

@@ -1,6 +1,7 @@
 //! Scenarios in virtual time: one run, or every combination of values, seeds and policies on all cores.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,10 +14,11 @@ use trace::{PlayDocument, PlaySchema, PolicyName, RunRecord, Shown, World};
 
 use super::files::{self, Files};
 use super::recordings::{Of, Recordings};
-use super::results::{Results, Wishes};
+use super::results::{Outputs, Results};
 use super::table::Swept;
 use super::{Args, report, selection, world};
 use runs::interrupt;
+use runs::progress::Progress;
 use runs::seed::MOST_RUNS;
 use show::exit::{self, Refused};
 use show::tell;
@@ -36,6 +38,14 @@ pub struct Job {
 }
 
 impl Job {
+    /// The scenario with its seed.
+    fn seeded(&self) -> Plan {
+        Plan {
+            seed: self.seed,
+            ..Plan::clone(&self.plan)
+        }
+    }
+
     /// The parts of its recording's name, if it is the job with this index.
     fn called(&self, index: usize) -> Of<'_> {
         Of {
@@ -47,11 +57,20 @@ impl Job {
     }
 }
 
+impl fmt::Display for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, seed {}", self.policy, self.seed)?;
+        self.settings
+            .iter()
+            .try_for_each(|setting| write!(f, ", {}", Shown(&setting.to_string())))
+    }
+}
+
 /// Plays, shows, judges.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.shell.is_some() {
         return Err(Refused::because(
-            "--shell: programs run on the kernel, and virtual time has none; use --world lab",
+            "--shell: virtual time cannot run programs; use --world lab",
         ));
     }
     let begun = Wall::now();
@@ -59,7 +78,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let single = jobs.len() == 1;
     if args.capture.is_some() && !single {
         return Err(Refused::because(format!(
-            "--capture: {} runs would be {0} captures; give one seed, one policy and one value for each key",
+            "--capture: there would be {} runs, and a capture is of one; give one seed, one policy and one value for each key",
             jobs.len()
         )));
     }
@@ -69,7 +88,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let files = Files::create(&args.wanted)?;
     let capture = files::whole(args.capture.as_deref())?;
     let recordings = Recordings::open(args.record.as_deref())?;
-    let wishes = Wishes {
+    let wishes = Outputs {
         trace: args.wanted.trace.as_deref(),
         table: args.table.as_deref(),
         keeps_records: args.wanted.html.is_some() || args.wanted.svg.is_some(),
@@ -78,16 +97,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let numbered: Vec<(usize, &Job)> = jobs.iter().enumerate().collect();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let (most, flag) = (args.most.unwrap_or(Play::MOST), stop.flag());
+    let progress = Progress::new("runs", jobs.len());
     let done = sim::sweep(&numbered, cores, |&(index, job)| {
         (!stop.is_stopped()).then(|| {
-            let plan = Plan {
-                seed: job.seed,
-                ..Plan::clone(&job.plan)
-            };
+            progress.begin(index, job);
+            let plan = job.seeded();
             let buffer = recordings.as_ref().map(|_| Buffer::default());
             let played = sim::play(&Play {
                 most,
                 capture: capture.is_some(),
+                events: wishes.trace.is_some() || wishes.keeps_records,
                 record: buffer.clone(),
                 stop: Some(&flag),
                 ..Play::new(&plan, job.policy.clone())
@@ -95,9 +114,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             if let (Some(recordings), Some(buffer)) = (&recordings, buffer) {
                 recordings.keep(job.called(index), Some(&buffer.take()));
             }
+            progress.end(index);
             played.map(|played| results.take(index, job, with_values(played, job)))
         })
     });
+    drop(progress);
     let done: Vec<Option<Played>> = std::iter::zip(&jobs, done)
         .map(|(job, played)| played.transpose().map_err(|error| refused(&job.plan, &error)))
         .collect::<Result<_, _>>()?;
@@ -195,7 +216,7 @@ fn refused(plan: &Plan, error: &CastError) -> anyhow::Error {
 fn jobs(args: &Args) -> anyhow::Result<Vec<Job>> {
     if let Some(cc) = &args.cc {
         return Err(Refused::because(format!(
-            "--cc {}: no scenario has a congestion controller in virtual time, as all flows are UDP; leave it out, or play in the lab",
+            "--cc {}: virtual time has no congestion control, as all flows are UDP; remove --cc, or use --world lab",
             Shown(cc)
         )));
     }
@@ -233,7 +254,7 @@ fn refuse_too_many(before: u64, factors: &[u64]) -> anyhow::Result<()> {
     let all = more.and_then(|more| more.checked_add(before));
     if all.is_none_or(|all| all > MOST_RUNS) {
         return Err(Refused::because(format!(
-            "this would be more than {MOST_RUNS} runs; give fewer seeds, or fewer values at a time"
+            "more than {MOST_RUNS} runs; give fewer seeds or fewer values"
         )));
     }
     Ok(())
@@ -291,14 +312,14 @@ fn refuse_contradictions(args: &Args, given: &[Vec<Setting>]) -> anyhow::Result<
         };
         if let Some(option) = option.filter(|_| key == "seed") {
             return Err(Refused::because(format!(
-                "--set seed=… beside {option}: both say which seeds to run; keep one of them"
+                "--set seed=… and {option} both set the seeds; remove one of them"
             )));
         }
         let same = |other: &&Vec<Setting>| other.first().map_or("", Setting::key) == key;
         let other = given[..place].iter().find(same);
         if other.is_some_and(|other| other.len() > 1 || values.len() > 1) {
             return Err(Refused::because(format!(
-                "--set {}=…: several values, and given twice; give all of its values in one --set",
+                "--set {}=…: given twice, once with several values; give all values in one --set",
                 Shown(&key)
             )));
         }
@@ -311,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_value_meets_every_other() {
+    fn every_combination_of_values_is_a_job() {
         let given = ["a.b=1,2", "c=7", "d=x,y,z"].map(|text| Setting::alternatives(text).unwrap());
         let all = multiplied(&given);
         assert_eq!(all.len(), 6);
@@ -320,14 +341,11 @@ mod tests {
         assert!(all.iter().all(|values| values.all.len() == 3));
     }
     #[test]
-    fn more_runs_than_anybody_waits_for_are_refused_before_they_are_made() {
+    fn too_many_runs_are_refused_before_they_are_created() {
         assert!(refuse_too_many(0, &[1_000, 1_000]).is_ok());
         for (before, factors) in [(1, [1_000, 1_000]), (0, [u64::MAX, 2]), (u64::MAX, [1, 1])] {
             let error = refuse_too_many(before, &factors).unwrap_err().to_string();
-            assert_eq!(
-                error,
-                "this would be more than 1000000 runs; give fewer seeds, or fewer values at a time"
-            );
+            assert_eq!(error, "more than 1000000 runs; give fewer seeds or fewer values");
         }
     }
 }

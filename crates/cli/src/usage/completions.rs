@@ -9,18 +9,18 @@ use super::Usage;
 use host::up::Daemon;
 use show::exit;
 
-/// Print what a shell needs to complete our commands.
+/// Print a script that lets a shell complete the commands of slowhand.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   slowhand completions bash > slowhand.bash
   slowhand completions bash slowhandd > slowhandd.bash")]
 pub struct Args {
-    /// Which shell.
+    /// Shell to print the script for.
     #[arg(value_enum)]
     shell: Shell,
 
-    /// For which program.
+    /// Program whose commands to complete.
     #[arg(value_enum, value_name = "PROGRAM", default_value_t = Program::Slowhand)]
     program: Program,
 }

@@ -17,7 +17,7 @@ use show::output::Output;
 Examples:
   slowhand man man1 && man man1/slowhand.1")]
 pub struct Args {
-    /// Where to; made if it is not there.
+    /// Directory for the pages; created if missing.
     directory: PathBuf,
 }
 
@@ -27,7 +27,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     std::fs::create_dir_all(directory).map_err(|error| {
         let shown = directory.display();
         Refused::because(format!(
-            "{shown}: {error}: cannot write manual pages; choose a directory that you may write to"
+            "{shown}: cannot write manual pages: {error}; choose a directory that you may write to"
         ))
     })?;
     let mut command = Usage::command().disable_help_subcommand(true);

@@ -5,7 +5,7 @@ pub mod man;
 
 use clap::{Parser, Subcommand};
 
-use host::up;
+use host::{log, up};
 
 use crate::{cc, demo, live, papers, play, replay};
 
@@ -16,44 +16,49 @@ use crate::{cc, demo, live, papers, play, replay};
     version,
     propagate_version = true,
     after_help = "\
-Exit codes: 0 done; 1 it ran and something does not hold; 2 wrong use, wrong input, or something needed is missing.
+Exit codes: 0 success; 1 a check or an expectation failed; 2 wrong usage or input, or a missing requirement.
 
 Examples:
   sudo slowhand demo
   sudo slowhand play scenarios/building-walk.toml --compare"
 )]
 pub struct Usage {
-    /// What to do.
+    /// Command to run.
     #[command(subcommand)]
     pub verb: Verb,
+
+    /// What it logs.
+    #[command(flatten)]
+    pub log: log::Options,
 }
 
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Walk past five access points and a cellular link on this machine's own kernel, policy by policy.
+    /// Run a modelled walk past five access points and a cellular link on this machine's own kernel, under
+    /// each policy.
     Demo(demo::Args),
-    /// Play a scenario on this machine's own kernel over modelled links, or in virtual time.
+    /// Run a scenario on this machine's own kernel over modelled links, or in virtual time.
     Play(Box<play::Args>),
-    /// Replay recordings of the engine, and say whether it still decides the same.
+    /// Replay recordings of the engine, and check whether it still decides the same.
     Replay(replay::Args),
-    /// Repeat the papers' figures and tables, and say which of their claims hold.
+    /// Repeat figures and tables of research papers, and check which of their claims hold.
     Papers(papers::Args),
-    /// Measure speed, stalls and mistakes on this machine.
+    /// Measure goodput, stalls and wrong decisions on this machine.
     Bench(bench::Args),
-    /// Keep this host's connections alive over all its links, until stopped.
+    /// Start the daemon: keep this host's connections alive over all its links, until stopped.
     Up(up::Args),
-    /// End the daemon and wait until everything it changed is put back.
+    /// Stop the daemon and wait until it has restored everything it changed.
     Down(live::down::Args),
     /// Show links, connections and subflows.
     Status(live::status::Args),
-    /// Say why each link is used, or why not.
+    /// Explain why each link is used or not.
     Why(live::why::Args),
-    /// Say what this host lacks, and how to get it.
+    /// Show which requirements of slowhand this host does not meet, and how to meet them.
     Doctor(live::doctor::Args),
-    /// Load, unload and look at coupled congestion controllers for MPTCP.
+    /// Load, unload and inspect coupled congestion controllers for MPTCP.
     Cc(cc::Args),
-    /// Print what a shell needs to complete our commands.
+    /// Print a script that lets a shell complete the commands of slowhand.
     Completions(completions::Args),
     /// Write the manual pages into a directory.
     Man(man::Args),
@@ -73,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_of_every_help_are_understood() {
+    fn every_example_in_help_parses() {
         let mut command = Usage::command();
         command.build();
         let mut found = 0;

@@ -201,10 +201,9 @@ pub(crate) fn listen(ear: UnixDatagram) -> Receiver<String> {
     std::thread::spawn(move || {
         let mut words = [0; 64];
         while let Ok(length) = ear.recv(&mut words) {
-            if tell
-                .send(String::from_utf8_lossy(&words[..length]).into_owned())
-                .is_err()
-            {
+            let said = String::from_utf8_lossy(&words[..length]);
+            // Each state is a line.
+            if tell.send(said.trim_end().to_owned()).is_err() {
                 return;
             }
         }

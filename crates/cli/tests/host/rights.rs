@@ -79,7 +79,7 @@ fn exchange(path: &PathBuf, line: &str) -> Option<Value> {
 }
 
 #[test]
-fn everybody_may_look_and_only_root_may_stop() {
+fn everybody_may_query_and_only_root_may_stop() {
     let Some(host) = Host::new("look") else { return };
     let mut up = host.up();
     let modes = ["control.sock", "status.sock", "lock"].map(|name| host.mode(name));
@@ -186,7 +186,7 @@ impl Drop for Hostile {
 }
 
 #[test]
-fn whatever_other_users_do_root_is_answered() {
+fn other_users_cannot_starve_root_of_replies() {
     let Some(host) = Host::new("hostile") else { return };
     let before = host.state();
     let mut up = host.up();
@@ -216,7 +216,7 @@ fn whatever_other_users_do_root_is_answered() {
 }
 
 #[test]
-fn who_is_too_many_is_told_so_and_who_is_too_slow_is_left() {
+fn too_many_clients_get_an_error_and_slow_ones_are_dropped() {
     let Some(host) = Host::new("many") else { return };
     let _up = host.up();
     let status = host.run_path("status.sock");
@@ -252,7 +252,7 @@ fn ask_to_stop(host: &Host) -> UnixStream {
 }
 
 #[test]
-fn a_stop_whose_asker_has_gone_is_not_carried_out() {
+fn a_stop_request_of_a_gone_client_is_ignored() {
     let Some(host) = Host::new("gone") else { return };
     let mut up = host.up();
     let pid = Pid::from_raw(up.child.id().try_into().unwrap());
@@ -295,7 +295,7 @@ fn changed_meanwhile(test: &str, change: &'static str, left: &str) {
 }
 
 #[test]
-fn what_somebody_has_changed_meanwhile_is_told_at_the_end() {
+fn a_stop_lists_what_somebody_else_has_changed() {
     changed_meanwhile(
         "changed-subflows",
         "ip mptcp limits set subflows 5",
@@ -339,7 +339,7 @@ const DYING: [(&str, Answering); 5] = [
 ];
 
 #[test]
-fn what_a_daemon_leaves_that_dies_while_it_is_asked_to_end_is_put_back() {
+fn down_restores_after_a_daemon_that_dies_while_stopping() {
     let Some(host) = Host::new("dies") else { return };
     let before = host.state();
     let control = host.run_path("control.sock");
@@ -364,7 +364,7 @@ fn what_a_daemon_leaves_that_dies_while_it_is_asked_to_end_is_put_back() {
 }
 
 #[test]
-fn a_question_on_which_the_daemon_hangs_up_is_told_so() {
+fn a_closed_control_connection_is_reported() {
     let Some(host) = Host::new("hangs") else { return };
     std::fs::create_dir(host.root.join("run")).unwrap();
     let listener = UnixListener::bind(host.run_path("control.sock")).unwrap();

@@ -48,7 +48,7 @@ fn explained(unit: &str) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn what_the_unit_leaves_open_has_a_reason() {
+fn hardening_that_the_unit_omits_has_a_reason() {
     let security = ["security", "--offline=true", "dist/slowhand.service"];
     let found = systemd_analyze(&[&security[..], &["--json=short"]].concat());
     let found: serde_json::Value = serde_json::from_str(&found).unwrap();

@@ -98,7 +98,7 @@ fn refused_as_by_the_doctor(host: &Host, check: &str, finding: &str, change: imp
 }
 
 #[test]
-fn where_the_doctor_says_no_the_daemon_does_in_the_same_words() {
+fn daemon_and_doctor_report_a_missing_requirement_alike() {
     let Some(host) = Host::new("no") else { return };
     let missing = |right| format!("{right} missing; run as root, or give them to the service");
     refused_as_by_the_doctor(&host, "privileges", &missing("CAP_NET_RAW"), |command| {
@@ -158,7 +158,7 @@ fn up_becomes_the_daemon_beside_it_with_the_same_arguments() {
 }
 
 #[test]
-fn without_a_daemon_up_says_where_it_looked() {
+fn without_a_daemon_up_lists_the_searched_places() {
     let scratch = Scratch::new("no-daemon");
     let program = scratch.path("slowhand");
     copied(Path::new(env!("CARGO_BIN_EXE_slowhand")), &program);
@@ -172,14 +172,14 @@ fn without_a_daemon_up_says_where_it_looked() {
     }
     let (code, told) = words(&Command::new(&program).arg("up").output().unwrap());
     let sentence = format!(
-        "the daemon `slowhandd` is not installed; put it into one of these places: {}, /usr/libexec/slowhandd, /usr/bin/slowhandd\n",
+        "the daemon `slowhandd` is not installed; install it as one of {}, /usr/libexec/slowhandd, /usr/bin/slowhandd\n",
         beside.display()
     );
     assert_eq!((code, told), (Some(2), sentence));
     std::fs::write(&beside, "").unwrap();
     let (code, told) = words(&Command::new(&program).arg("up").output().unwrap());
     let sentence =
-        "the daemon cannot be started (Permission denied (os error 13)); check that you may run this file";
+        "cannot start the daemon (Permission denied (os error 13)); check that you may execute this file";
     assert_eq!(
         (code, told),
         (Some(2), format!("{}: {sentence}\n", beside.display()))
@@ -188,7 +188,7 @@ fn without_a_daemon_up_says_where_it_looked() {
 
 /// A container whose path manager was chosen outside.
 #[test]
-fn where_parameters_are_fixed_as_they_should_be_both_agree_that_it_works() {
+fn read_only_parameters_with_the_right_values_are_accepted() {
     let Some(host) = Host::new("fixed") else { return };
     let choose = || output("sysctl -w net.mptcp.path_manager=userspace");
     host.client.run(choose).unwrap();
@@ -235,7 +235,7 @@ fn a_controller_that_the_kernel_does_not_have_is_refused_before_anything_changes
 }
 
 #[test]
-fn a_configuration_that_was_named_must_be_there_and_belong_to_root_alone() {
+fn a_named_configuration_must_exist_and_be_writable_by_root_only() {
     let Some(host) = Host::new("named") else { return };
     let before = host.state();
     let refused = |path: &Path| words(&host.ask("up", &["--config", path.to_str().unwrap()]));
@@ -293,7 +293,7 @@ fn a_start_that_cannot_listen_changes_nothing() {
 }
 
 #[test]
-fn a_start_that_fails_later_leaves_nothing() {
+fn a_start_that_fails_late_leaves_nothing() {
     let Some(host) = Host::new("later") else { return };
     let before = host.state();
     std::fs::create_dir(host.root.join("lib")).unwrap();

@@ -38,7 +38,7 @@ fn play(shapes: &[(&'static str, Build)], steps: &[Step]) {
 }
 
 #[test]
-fn routes_that_are_more_specific_than_a_default_are_the_users() {
+fn routes_more_specific_than_a_default_belong_to_the_user() {
     let shapes: &[(&str, Build)] = &[
         ("inner network", variants::inner_network),
         ("classless routes", variants::classless_routes),
@@ -48,7 +48,7 @@ fn routes_that_are_more_specific_than_a_default_are_the_users() {
 }
 
 #[test]
-fn neighbours_are_answered_where_they_are() {
+fn replies_to_hosts_behind_a_link_use_that_link() {
     let shapes: &[(&str, Build)] = &[
         ("VPN server", variants::vpn_server),
         ("LAN behind a router", variants::routed_lan),
@@ -57,7 +57,7 @@ fn neighbours_are_answered_where_they_are() {
 }
 
 #[test]
-fn a_link_without_a_gateway_is_no_way_to_the_internet() {
+fn a_link_without_a_gateway_is_not_used_for_the_internet() {
     let shapes: &[(&str, Build)] = &[
         ("IPv6 camera", variants::ipv6_camera),
         ("camera by WiFi", variants::camera_by_wifi),
@@ -68,7 +68,7 @@ fn a_link_without_a_gateway_is_no_way_to_the_internet() {
 }
 
 #[test]
-fn who_is_taken_along_stays_so() {
+fn forwarded_hosts_stay_connected() {
     let shapes: &[(&str, Build)] = &[
         ("tethered phone", variants::tethered_phone),
         ("home router", variants::home_router),
@@ -77,7 +77,7 @@ fn who_is_taken_along_stays_so() {
 }
 
 #[test]
-fn next_hops_are_read_whole() {
+fn multipath_next_hops_are_read_completely() {
     let shapes: &[(&str, Build)] = &[
         ("next hops in a group", variants::nexthop_group),
         ("IPv4 by IPv6", variants::ipv4_via_ipv6),
@@ -123,7 +123,7 @@ fn a_tunnel_may_come_and_go() {
 }
 
 #[test]
-fn names_may_change_hands() {
+fn interfaces_may_swap_names() {
     let replug = |site: &mut Site| site.replug(0, &ETH0);
     let steps = &[
         Step::Start,

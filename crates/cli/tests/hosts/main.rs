@@ -20,7 +20,7 @@ mod cases;
 mod common;
 mod daemon;
 mod held;
-#[path = "../../../bench/src/up_down/inside.rs"]
+#[path = "../../../bench/src/host/up_down/inside.rs"]
 mod inside;
 mod matrix;
 mod moved;
@@ -28,7 +28,7 @@ mod reach;
 mod serve;
 mod shapes;
 mod site;
-#[path = "../../../bench/src/up_down/snapshot.rs"]
+#[path = "../../../bench/src/host/up_down/snapshot.rs"]
 mod snapshot;
 mod swept;
 mod tunnel;

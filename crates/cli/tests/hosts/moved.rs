@@ -171,7 +171,7 @@ fn from_each_address(site: &mut Site) -> Vec<(Probe, Talk)> {
 }
 
 #[test]
-fn connections_from_every_address_of_a_link_go_on_when_the_link_does() {
+fn connections_from_every_address_of_a_link_survive_with_the_link() {
     if !may_run() {
         return;
     }
@@ -192,7 +192,7 @@ fn connections_from_every_address_of_a_link_go_on_when_the_link_does() {
 }
 
 #[test]
-fn addresses_may_change_where_the_default_was_moved_to() {
+fn addresses_may_change_on_the_link_of_the_moved_default() {
     if !may_run() {
         return;
     }
@@ -225,7 +225,7 @@ fn addresses_may_change_where_the_default_was_moved_to() {
     ];
     side_by_side(&changes, |name, change| {
         let (moved, ()) = Moved::new(name, two_providers, |_| ());
-        let ear = wait::Ear::on(moved.site.host());
+        let ear = wait::RouteMonitor::on(moved.site.host());
         change(&moved.site);
         moved.site.await_addresses(HOST);
         ear.until_quiet();
@@ -278,10 +278,10 @@ fn a_default_of_metric_0_is_left_when_its_link_dies() {
 }
 
 #[test]
-fn a_family_that_came_later_is_moved_too() {
+fn a_default_of_a_later_ip_version_is_moved_too() {
     if may_run() {
         let later = |site: &mut Site| {
-            let ear = wait::Ear::on(site.host());
+            let ear = wait::RouteMonitor::on(site.host());
             variants::ipv4_comes(site);
             ear.until_quiet();
         };

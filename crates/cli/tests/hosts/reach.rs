@@ -1,7 +1,7 @@
 //! What can be reached: one TCP connection for each choice of a source, a byte sent and a line read.
 
 use crate::serve::{MPTCP_PORT, TCP_PORT};
-use crate::site::{Asker, HOST, Site};
+use crate::site::{HOST, ProbingHost, Site};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::fmt;
 use std::io::{Read as _, Write as _};
@@ -168,7 +168,7 @@ fn of_host(site: &Site) -> Vec<Probe> {
     probes
 }
 
-fn of_neighbour(site: &Site, asker: &Asker) -> Vec<Probe> {
+fn of_neighbour(site: &Site, asker: &ProbingHost) -> Vec<Probe> {
     let own = site.addresses().into_iter().map(|(_, address)| address);
     let routed = site.destinations.iter().copied().filter(|_| asker.routed);
     let fits = |to: &IpAddr| asker.from.is_none_or(|from| from.is_ipv6() == to.is_ipv6());

@@ -24,7 +24,7 @@ pub const SECRET: [&str; 2] = ["203.0.113.66", "2001:db8:f::66"];
 
 /// A neighbour that sends probes, beside the host itself.
 #[derive(Debug, Clone)]
-pub struct Asker {
+pub struct ProbingHost {
     /// Where the question comes from.
     pub place: &'static str,
     /// From this address; any of its own if there is none.
@@ -45,7 +45,7 @@ pub struct Site {
     /// Several routes are equal, and the user has no preference among them.
     pub spreads: bool,
     /// Neighbours that probe the host.
-    pub askers: Vec<Asker>,
+    pub askers: Vec<ProbingHost>,
     /// Marks that programs of this host set on their packets.
     pub marks: Vec<u32>,
     /// `slowhand.toml`; empty: every adapter by its kind.

@@ -6,7 +6,7 @@ use crate::may_run;
 use crate::shapes::two_providers;
 use crate::site::{HOST, Site};
 use crate::snapshot::{Snapshot, difference};
-use crate::wait::{self, Ear};
+use crate::wait::{self, RouteMonitor};
 use std::time::Duration;
 
 /// How long things may stay away.
@@ -58,7 +58,7 @@ fn own_tables(shown: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_others_sweep_away_is_restored_and_said_once() {
+fn routes_removed_by_others_are_restored_and_reported_once() {
     if !may_run() {
         return;
     }
@@ -67,7 +67,7 @@ fn what_others_sweep_away_is_restored_and_said_once() {
     site.await_all_addresses();
     let before = Snapshot::of(site.host()).unwrap();
     let mut slowhand = Slowhand::on(&site);
-    let ear = Ear::on(site.host());
+    let ear = RouteMonitor::on(site.host());
     slowhand.start();
     ear.until_quiet();
     let settled = Snapshot::of(site.host()).unwrap();
@@ -75,7 +75,7 @@ fn what_others_sweep_away_is_restored_and_said_once() {
     let mut findings = Vec::new();
     for (name, word, sweep) in SWEEPS {
         let said = slowhand.log().lines().count();
-        let ear = Ear::on(site.host());
+        let ear = RouteMonitor::on(site.host());
         sweep(&site);
         let mut missing = Vec::new();
         let restored = wait::within(RESTORED, || {

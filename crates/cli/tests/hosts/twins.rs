@@ -8,7 +8,7 @@ use crate::held::Connections;
 use crate::reach::{self, Probe, Source};
 use crate::site::{HOST, SERVER, Site};
 use crate::snapshot::{Snapshot, difference};
-use crate::wait::{self, Ear};
+use crate::wait::{self, RouteMonitor};
 use std::any::Any;
 use std::fmt;
 use std::net::IpAddr;
@@ -203,7 +203,7 @@ impl Twins {
 
     /// Applies the event to both, and waits until slowhand has reacted. Meanwhile the other twin answers.
     fn take(&mut self, step: Step) -> Vec<Expected> {
-        let ear = Ear::on(self.with.host());
+        let ear = RouteMonitor::on(self.with.host());
         step.apply_without(&mut self.without);
         step.apply_with(&mut self.with);
         match step {

@@ -45,9 +45,9 @@ pub fn readable<const N: usize>(fds: [RawFd; N], limit: Duration) -> bool {
 }
 
 /// Notices every change of a rule, a route, an address or a link of a namespace.
-pub struct Ear(Socket);
+pub struct RouteMonitor(Socket);
 
-impl Ear {
+impl RouteMonitor {
     /// Notices changes from now on.
     pub fn on(netns: &Netns) -> Self {
         let open = || {

@@ -1,8 +1,8 @@
 //! Progress lines of running policies: a spark per second, the current rate, bytes so far, and the longest
 //! stall.
 
-use super::{Look, Paint};
 use crate::figures::{megabytes, stall};
+use show::paint::{Look, Paint};
 use std::collections::BTreeMap;
 use trace::{Event, What};
 use units::{Duration, Instant};

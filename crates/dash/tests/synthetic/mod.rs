@@ -269,6 +269,7 @@ impl Writer {
                     link: Some(link),
                     conn: Some(9),
                     verb: "use".into(),
+                    reason: String::new(),
                     why,
                 },
             );
@@ -294,6 +295,7 @@ impl Writer {
                     link: Some(link),
                     conn: Some(9),
                     verb: "remove".into(),
+                    reason: String::new(),
                     why,
                 },
             );

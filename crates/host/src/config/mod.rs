@@ -7,18 +7,16 @@
 
 mod keys;
 mod problem;
+mod section;
 
 use crate::trusted::{self, Keeping, TrustError};
-use keys::{Raw, Source};
 use linux::bpf::cc::ControllerName;
 use linux::portal::{Check, Url};
 use problem::Problem;
-use serde::Deserialize;
-use serde::de::{Deserializer, SeqAccess, Visitor};
+use section::{Section, Source};
 use std::fmt;
 use std::net::IpAddr;
-use std::num::NonZeroU16;
-use std::ops::{Range, RangeInclusive};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 use trace::{LinkKind, Mode, PolicyName, Role};
@@ -118,7 +116,7 @@ pub enum Asked {
 #[derive(Debug)]
 pub enum ConfigError {
     /// A file contains an error.
-    Wrong(Problem),
+    Wrong(Box<Problem>),
     /// A file does not exist, cannot be read, or could be changed by others.
     Untrusted(TrustError),
     /// The `conf.d` directory cannot be read.
@@ -148,56 +146,6 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    policy: Raw,
-    mode: Raw,
-    peer_subflows: Raw,
-    cc: Raw,
-    report_key_file: Raw,
-    report_port: Raw,
-    fallback_window_bytes: Raw,
-    probe: Raw,
-    portal_url: Raw,
-    portal_response: Raw,
-    #[serde(default, deserialize_with = "tables")]
-    link: Vec<Spanned<LinkTable>>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table that begins with [[link]]")]
-struct LinkTable {
-    interface: Raw,
-    name: Raw,
-    kind: Raw,
-    role: Raw,
-    metered: Raw,
-    gateway: Raw,
-    channel: Raw,
-}
-
-/// A list of tables, with an error of ours for anything else.
-fn tables<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Spanned<LinkTable>>, D::Error> {
-    struct Tables;
-    impl<'de> Visitor<'de> for Tables {
-        type Value = Vec<Spanned<LinkTable>>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("[[link]] with two brackets, once for each link")
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-            let mut all = Vec::new();
-            while let Some(table) = list.next_element()? {
-                all.push(table);
-            }
-            Ok(all)
-        }
-    }
-    deserializer.deserialize_seq(Tables)
-}
-
 /// Scalars as set by the files so far.
 #[derive(Debug, Default)]
 struct Draft {
@@ -218,20 +166,22 @@ impl Config {
     /// Reads the file at `path` and the files in `conf.d` beside it.
     pub fn read(path: &Path, asked: Asked) -> Result<Self, ConfigError> {
         let mut draft = Draft::default();
+        tracing::debug!("reading {}", path.display());
         match (trusted::read(path, Keeping::Public), asked) {
-            (Ok(text), _) => draft.take(&Source { path, text: &text })?,
+            (Ok(text), _) => draft.take(Source { path, text: &text })?,
             (Err(TrustError::Absent(_)), Asked::ByDefault) => {}
             (Err(error), _) => return Err(ConfigError::Untrusted(error)),
         }
         for path in additions(path)? {
+            tracing::debug!("reading {}", path.display());
             let text = trusted::read(&path, Keeping::Public).map_err(ConfigError::Untrusted)?;
-            draft.take(&Source {
+            draft.take(Source {
                 path: &path,
                 text: &text,
             })?;
         }
         if draft.links.is_empty() {
-            draft.take(&Source {
+            draft.take(Source {
                 path: Path::new("built-in"),
                 text: BUILT_IN,
             })?;
@@ -241,47 +191,35 @@ impl Config {
 }
 
 impl Draft {
-    fn take(&mut self, source: &Source<'_>) -> Result<(), ConfigError> {
-        let file = source.parse::<File>()?;
-        if let Some(mode) = source.take(&keys::MODE, file.mode)? {
-            self.mode = Some(check_mode(source, &mode)?);
-        }
-        if let Some(policy) = source.take(&keys::POLICY, file.policy)? {
-            self.policy = Some(check_policy(source, policy)?);
-        }
-        if let Some(count) = source.take(&keys::PEER_SUBFLOWS, file.peer_subflows)? {
-            self.peer_subflows = Some(check_peer_subflows(source, &count)?);
-        }
-        if let Some(cc) = source.take(&keys::CC, file.cc)? {
-            self.cc = Some(check_controller(source, cc)?);
-        }
-        if let Some(path) = source.take(&keys::REPORT_KEY_FILE, file.report_key_file)? {
-            self.report_key_file = Some(path.into_inner());
-        }
-        if let Some(port) = source.take::<NonZeroU16>(&keys::REPORT_PORT, file.report_port)? {
-            self.report_port = Some(port.get_ref().get());
-        }
-        if let Some(window) = source.take(&keys::FALLBACK_WINDOW, file.fallback_window_bytes)? {
-            self.fallback_window = Some(check_fallback_window(source, &window)?);
-        }
-        if let Some(probe) = source.take(&keys::PROBE, file.probe)? {
-            self.probe = Some(*probe.get_ref());
-        }
-        if let Some(url) = source.take(&keys::PORTAL_URL, file.portal_url)? {
-            self.portal_url = Some(check_portal_url(source, &url)?);
-        }
-        if let Some(response) = source.take::<String>(&keys::PORTAL_RESPONSE, file.portal_response)? {
+    fn take(&mut self, source: Source<'_>) -> Result<(), ConfigError> {
+        let file = source.parse()?;
+        let file = Section::file(source, &file)?;
+        replace(&mut self.mode, mode(&file)?);
+        replace(&mut self.policy, policy(&file)?);
+        let peer_subflows = file.number(&keys::PEER_SUBFLOWS, 1..=8)?;
+        replace(&mut self.peer_subflows, peer_subflows.map(Spanned::into_inner));
+        let cc = file.text::<ControllerName>(&keys::CC)?;
+        replace(&mut self.cc, cc.map(|name| name.get_ref().to_string()));
+        let key_file = file.text::<PathBuf>(&keys::REPORT_KEY_FILE)?;
+        replace(&mut self.report_key_file, key_file.map(Spanned::into_inner));
+        let port = file.number(&keys::REPORT_PORT, 1..=u16::MAX.into())?;
+        replace(&mut self.report_port, port.map(Spanned::into_inner));
+        let window = file.number(&keys::FALLBACK_WINDOW, FALLBACK_WINDOW)?;
+        replace(
+            &mut self.fallback_window,
+            window.map(|bytes| Bytes::new(bytes.into_inner())),
+        );
+        replace(&mut self.probe, file.flag(&keys::PROBE)?);
+        replace(&mut self.portal_url, portal_url(&file)?);
+        if let Some(response) = file.text::<String>(&keys::PORTAL_RESPONSE)? {
             if self.portal_url.is_none() {
-                return Err(source.wrong(
-                    &response,
-                    "portal_response says how the reply to portal_url begins; add portal_url, or take this line out",
-                ));
+                let what = "`portal_response` needs `portal_url`";
+                return Err(file.wrong(&response, what, "add `portal_url`, or remove this line"));
             }
             self.portal_response = Some(response.into_inner());
         }
-        for table in file.link {
-            let span = table.span();
-            self.link(table.into_inner().check(source, &span)?);
+        for table in file.links(&keys::LINK)? {
+            self.link(link(&table)?);
         }
         Ok(())
     }
@@ -323,109 +261,92 @@ impl Draft {
     }
 }
 
-fn check_mode(source: &Source<'_>, mode: &Spanned<Mode>) -> Result<Mode, ConfigError> {
-    let why = match *mode.get_ref() {
-        mode @ (Mode::Aggregate | Mode::Handover) => return Ok(mode),
-        Mode::Interactive => "mode `interactive` needs a strategy that this version does not have",
-        Mode::Redundant => "mode `redundant` needs a scheduler that stock kernels do not have",
+/// A later file replaces what it names.
+fn replace<T>(place: &mut Option<T>, named: Option<T>) {
+    if named.is_some() {
+        *place = named;
+    }
+}
+
+fn mode(file: &Section<'_>) -> Result<Option<Mode>, ConfigError> {
+    let words = [Mode::Aggregate, Mode::Handover].map(Mode::as_str);
+    let Some(mode) = file.word::<Mode>(&keys::MODE, words)? else {
+        return Ok(None);
     };
-    Err(source.wrong(mode, format!("{why}; use \"aggregate\" or \"handover\"")))
+    let what = match *mode.get_ref() {
+        mode @ (Mode::Aggregate | Mode::Handover) => return Ok(Some(mode)),
+        Mode::Interactive => "mode \"interactive\" needs a strategy that this version does not have",
+        Mode::Redundant => "mode \"redundant\" needs a scheduler that stock kernels do not have",
+    };
+    Err(file.wrong(&mode, what, format!("give {}", keys::MODE.right)))
 }
 
-fn check_policy(source: &Source<'_>, policy: Spanned<PolicyName>) -> Result<PolicyName, ConfigError> {
-    match policy.get_ref() {
-        PolicyName::TcpBest => Err(source.wrong(
-            &policy,
-            "policy `tcp-best` is computed from other runs; use \"slowhand\"",
-        )),
-        PolicyName::Ecn => Err(source.wrong(
-            &policy,
-            "policy `ecn` compares access points by the frames that a monitor interface hears, and none is read here yet; use \"slowhand\"",
-        )),
-        _ => Ok(policy.into_inner()),
-    }
-}
-
-fn check_peer_subflows(source: &Source<'_>, count: &Spanned<u8>) -> Result<u8, ConfigError> {
-    match *count.get_ref() {
-        count @ 1..=8 => Ok(count),
-        _ => Err(source.not_right(&keys::PEER_SUBFLOWS, count)),
-    }
-}
-
-fn check_controller(source: &Source<'_>, cc: Spanned<String>) -> Result<String, ConfigError> {
-    match cc.get_ref().parse::<ControllerName>() {
-        Ok(_) => Ok(cc.into_inner()),
-        Err(_) => Err(source.not_right(&keys::CC, &cc)),
-    }
-}
-
-fn check_fallback_window(source: &Source<'_>, window: &Spanned<i64>) -> Result<Bytes, ConfigError> {
-    let bytes = window.get_ref();
-    if !FALLBACK_WINDOW.contains(bytes) {
-        return Err(source.not_right(&keys::FALLBACK_WINDOW, window));
-    }
-    Ok(Bytes::new(bytes.unsigned_abs()))
-}
-
-fn check_portal_url(source: &Source<'_>, url: &Spanned<String>) -> Result<Url, ConfigError> {
-    let read = url.get_ref().parse::<Url>();
-    read.map_err(|error| source.wrong(url, format!("portal_url: {error}")))
-}
-
-impl LinkTable {
-    /// Checks a link. `span` is its place in the file.
-    fn check(self, source: &Source<'_>, span: &Range<usize>) -> Result<LinkConfig, ConfigError> {
-        let interface = source.need(&keys::INTERFACE, self.interface, span)?;
-        check_interface(source, &interface)?;
-        let interface: String = interface.into_inner();
-        let kind = *source.need(&keys::KIND, self.kind, span)?.get_ref();
-        let channel = source.take(&keys::CHANNEL, self.channel)?;
-        if let Some(channel) = channel.as_ref().filter(|_| kind != LinkKind::Wifi) {
-            return Err(source.wrong(
-                channel,
-                "only a link of kind \"wifi\" has a channel; take this line out",
-            ));
+fn policy(file: &Section<'_>) -> Result<Option<PolicyName>, ConfigError> {
+    let Some(policy) = file.word::<PolicyName>(&keys::POLICY, PolicyName::VALID)? else {
+        return Ok(None);
+    };
+    let what = match policy.get_ref() {
+        PolicyName::TcpBest => "policy \"tcp-best\" is computed from other runs",
+        PolicyName::Ecn => {
+            "policy \"ecn\" compares access points by the frames that a monitor interface hears, and none is read here yet"
         }
-        let metered = source.take(&keys::METERED, self.metered)?;
-        let metered = metered.is_some_and(Spanned::into_inner);
-        let role = check_role(source, source.take(&keys::ROLE, self.role)?, metered)?;
-        let gateway = source.take::<String>(&keys::GATEWAY, self.gateway)?;
-        let gateway = gateway.map(|text| {
-            let address = text.get_ref().parse();
-            address.map_err(|_| source.not_right(&keys::GATEWAY, &text))
-        });
-        let name = source.take(&keys::NAME, self.name)?;
-        Ok(LinkConfig {
-            name: name.map_or_else(|| interface.clone(), Spanned::into_inner),
-            interface,
-            kind,
-            role,
-            gateway: gateway.transpose()?,
-            channel: channel.map(Spanned::into_inner),
-            metered,
-        })
-    }
+        _ => return Ok(Some(policy.into_inner())),
+    };
+    Err(file.wrong(&policy, what, "use \"slowhand\""))
 }
 
-fn check_interface(source: &Source<'_>, at: &Spanned<String>) -> Result<(), ConfigError> {
-    let interface = at.get_ref();
+fn portal_url(file: &Section<'_>) -> Result<Option<Url>, ConfigError> {
+    let Some(url) = file.text::<String>(&keys::PORTAL_URL)? else {
+        return Ok(None);
+    };
+    let read = url.get_ref().parse::<Url>().map(Some);
+    read.map_err(|error| {
+        let what = format!("`portal_url` cannot be used: {error}");
+        file.wrong(&url, what, format!("give {}", keys::PORTAL_URL.right))
+    })
+}
+
+fn link(table: &Section<'_>) -> Result<LinkConfig, ConfigError> {
+    let interface = interface(table)?;
+    let kind = table.word::<LinkKind>(&keys::KIND, LinkKind::ALL.iter().map(|kind| kind.as_str()))?;
+    let kind = table.need(&keys::KIND, kind)?.into_inner();
+    let channel = table.number(&keys::CHANNEL, 1..=u16::MAX.into())?;
+    if let Some(channel) = channel.as_ref().filter(|_| kind != LinkKind::Wifi) {
+        let what = "only a link of kind \"wifi\" has a channel";
+        return Err(table.wrong(channel, what, "remove this line"));
+    }
+    let metered = table.flag(&keys::METERED)?.unwrap_or(false);
+    let name = table.text::<String>(&keys::NAME)?;
+    Ok(LinkConfig {
+        name: name.map_or_else(|| interface.clone(), Spanned::into_inner),
+        interface,
+        kind,
+        role: role(table, metered)?,
+        gateway: table.text(&keys::GATEWAY)?.map(Spanned::into_inner),
+        channel: channel.map(Spanned::into_inner),
+        metered,
+    })
+}
+
+fn interface(table: &Section<'_>) -> Result<String, ConfigError> {
+    let named = table.text::<String>(&keys::INTERFACE)?;
+    let named = table.need(&keys::INTERFACE, named)?;
+    let interface = named.get_ref();
     let wrong = |c: char| c == '/' || c.is_whitespace() || c.is_control();
     if (1..=LONGEST_NAME).contains(&interface.len()) && !interface.contains(wrong) {
-        return Ok(());
+        return Ok(named.into_inner());
     }
-    let what = format!(
-        "`{}` cannot name an interface; write a name as in `ip link`, or a pattern such as \"wl*\"",
-        interface.escape_debug()
-    );
-    Err(source.wrong(at, what))
+    let what = format!("\"{interface}\" cannot name an interface");
+    Err(table.wrong(&named, what, format!("give {}", keys::INTERFACE.right)))
 }
 
-fn check_role(source: &Source<'_>, role: Option<Spanned<Role>>, metered: bool) -> Result<Role, ConfigError> {
+fn role(table: &Section<'_>, metered: bool) -> Result<Role, ConfigError> {
+    let role = table.word::<Role>(&keys::ROLE, Role::ALL.iter().map(|role| role.as_str()))?;
     match role {
         Some(role) if metered && *role.get_ref() == Role::Primary => {
-            let what = "a metered link cannot be primary: every byte would go over it; use \"secondary\" or \"backup\", or metered = false";
-            Err(source.wrong(&role, what))
+            let what = "a metered link cannot be primary, because every byte would use it";
+            let instead = "use \"secondary\" or \"backup\", or metered = false";
+            Err(table.wrong(&role, what, instead))
         }
         Some(role) => Ok(role.into_inner()),
         None if metered => Ok(Role::Backup),

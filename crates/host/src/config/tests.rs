@@ -40,13 +40,20 @@ impl Drop for Files {
     }
 }
 
+/// The error message for this text, without the directory.
 fn error(test: &str, text: &str) -> String {
     let files = Files::new(test, &[("slowhand.toml", text)]);
-    let error = files.read().unwrap_err().to_string();
-    error
-        .strip_prefix(&files.0.display().to_string())
-        .unwrap()
-        .to_owned()
+    files.error(Asked::ByDefault)
+}
+
+/// The place, what is wrong and the remedy, in one line.
+fn said(test: &str, text: &str) -> String {
+    let error = error(test, text);
+    let place = error.lines().next().unwrap();
+    let (_, remedy) = error
+        .rsplit_once("\n  = help: ")
+        .unwrap_or_else(|| panic!("{error}"));
+    format!("{place}; {remedy}").replace("slowhand.toml:", "")
 }
 
 #[test]
@@ -143,9 +150,9 @@ fn the_example_is_a_whole_configuration() {
         ("key", "speed = 1\n".to_owned()),
         ("link-key", format!("{LINK}speed = 1\n")),
     ] {
-        let refused = error(test, &unknown);
-        let (_, keys) = refused.split_once("expected one of ").unwrap();
-        let mut keys = keys.split('`').skip(1).step_by(2).peekable();
+        let refused = said(test, &unknown);
+        let (_, keys) = refused.split_once("known here: ").unwrap();
+        let mut keys = keys.split(", ").peekable();
         assert!(keys.peek().is_some(), "{refused}");
         let is_shown = |key: &str| text.lines().any(|line| line.trim_start().starts_with(key));
         assert!(
@@ -193,91 +200,100 @@ fn the_handover_mode_has_a_policy() {
 
 const LINK: &str = "[[link]]\ninterface = \"eth0\"\nkind = \"cable\"\n";
 
-/// Text after [`LINK`] or by itself, the place of the error, and a part of the message.
+/// Text after [`LINK`] or by itself, and the place, what is wrong, and the remedy.
 #[rustfmt::skip]
-const WRONG: [(&str, &str, &str, &str); 18] = [
-    ("", "policy = \"fastest\"\n", "1:10: ", "unknown policy `fastest`; valid: "),
-    ("", "\nspeed = 1\n", "2:1: ", "unknown field `speed`, expected one of `policy`"),
-    ("", "peer_subflows = 9\n", "1:17: ", "must be a whole number from 1 to 8; a stock"),
-    ("", "cc = \"two words\"\n", "1:6: ", "lia, olia, balia, cla"),
-    ("", "mode = \"redundant\"\n", "1:8: ", "stock kernels"),
-    ("", "fallback_window_bytes = 1000\n", "1:25: ", "must be a whole number from 16384 to 1073741824, such as 262144; take this line out"),
-    ("", "\nfallback_window_bytes = 2147483648\n", "2:25: ", "must be a whole number from 16384"),
-    ("", "fallback_window_bytes = -65536\n", "1:25: ", "must be a whole number from 16384"),
-    (LINK, "role = \"spare\"\n", "4:8: ", "unknown link role `spare`; valid: primary, "),
-    (LINK, "metered = true\nrole = \"primary\"\n", "5:8: ", "metered link cannot be primary"),
-    (LINK, "channel = 6\n", "4:11: ", "only a link of kind \"wifi\""),
-    (LINK, "gateway = \"here\"\n", "4:11: ", "gateway must be an IP address in quotes, such as \"192.168.1.1\""),
-    ("", "[[link]]\ninterface = \"a b\"\nkind = \"wifi\"\n", "2:13: ", "cannot name an interface"),
-    ("", "[[link]]\ninterface = \"\"\nkind = \"wifi\"\n", "2:13: ", "cannot name an interface"),
-    ("", "[[link]]\ninterface = \"a\"\n", "1:1: ", "this link has no kind; add kind, which is \"wifi\", \"cell\" or \"cable\""),
-    ("", "[[link]]\nkind = \"wifi\"\n", "1:1: ", "this link has no interface; add interface, which is a name in quotes"),
-    ("", "report_port = 70000\n", "1:15: ", "report_port must be a whole number from 1 to 65535, such as 7391"),
-    ("", "policy = \n", "1:10: ", ""),
+const WRONG: [(&str, &str, &str); 21] = [
+    ("", "policy = \"fastest\"\n", "1:10: `policy` is \"fastest\"; give \"tcp:<link>\", \"tcp-best\", \"handover\", \"handover-warm\", \"handover+cell\", \"wifi-first\", \"mptcp\", \"ecn\", \"slowhand\" or \"slowhand-no-window\""),
+    ("", "policy = \"slowhamd\"\n", "1:10: `policy` is \"slowhamd\"; did you mean \"slowhand\"?"),
+    ("", "policy = \"tcp-best\"\n", "1:10: policy \"tcp-best\" is computed from other runs; use \"slowhand\""),
+    ("", "\nspeed = 1\n", "2:1: unknown key `speed`; known here: policy, mode, peer_subflows, cc, report_key_file, report_port, fallback_window_bytes, probe, portal_url, portal_response, link"),
+    ("", "\npeer_subflow = 1\n", "2:1: unknown key `peer_subflow`; did you mean `peer_subflows`?"),
+    (LINK, "chanel = 6\n", "4:1: unknown key `chanel`; did you mean `channel`?"),
+    ("", "peer_subflows = 9\n", "1:17: `peer_subflows` is 9; give a whole number from 1 to 8; a stock Linux server takes 2"),
+    ("", "cc = \"two words\"\n", "1:6: `cc` is \"two words\"; give the name of a congestion controller: lia, olia, balia, cla, or one of net.ipv4.tcp_available_congestion_control"),
+    ("", "mode = \"redundant\"\n", "1:8: mode \"redundant\" needs a scheduler that stock kernels do not have; give \"aggregate\" or \"handover\""),
+    ("", "\nfallback_window_bytes = 2_147_483_648\n", "2:25: `fallback_window_bytes` is 2147483648; give a whole number from 16384 to 1073741824, such as 262144, or remove this line to leave connections over plain TCP alone"),
+    ("", "fallback_window_bytes = -65536\n", "1:25: `fallback_window_bytes` is -65536; give a whole number from 16384 to 1073741824, such as 262144, or remove this line to leave connections over plain TCP alone"),
+    (LINK, "role = \"spare\"\n", "4:8: `role` is \"spare\"; give \"primary\", \"secondary\", \"backup\" or \"never\""),
+    (LINK, "metered = true\nrole = \"primary\"\n", "5:8: a metered link cannot be primary, because every byte would use it; use \"secondary\" or \"backup\", or metered = false"),
+    (LINK, "channel = 6\n", "4:11: only a link of kind \"wifi\" has a channel; remove this line"),
+    (LINK, "gateway = \"here\"\n", "4:11: `gateway` is \"here\"; give an IP address in quotes, such as \"192.168.1.1\""),
+    ("", "[[link]]\ninterface = \"a b\"\nkind = \"wifi\"\n", "2:13: \"a b\" cannot name an interface; give a name in quotes as in `ip link`, or a pattern such as \"wl*\""),
+    ("", "[[link]]\ninterface = \"\"\nkind = \"wifi\"\n", "2:13: \"\" cannot name an interface; give a name in quotes as in `ip link`, or a pattern such as \"wl*\""),
+    ("", "[[link]]\ninterface = \"a\"\n", "1:1: this link has no `kind`; add `kind`: \"wifi\", \"cell\" or \"cable\""),
+    ("", "[[link]]\nkind = \"wifi\"\n", "1:1: this link has no `interface`; add `interface`: a name in quotes as in `ip link`, or a pattern such as \"wl*\""),
+    ("", "report_port = 70000\n", "1:15: `report_port` is 70000; give a whole number from 1 to 65535, such as 7391"),
+    ("", "probe = true\nprobe = false\n", "2:1: duplicate key; remove one of the two, or write [[link]] with two brackets for one more link"),
 ];
 
-/// Text after [`LINK`] or by itself, with a value of a wrong type for each key of the example, and the whole
-/// message.
+/// Text after [`LINK`] or by itself, with a value of a wrong type for each key of the example, and how the
+/// message calls that value.
 #[rustfmt::skip]
-const WRONG_TYPES: [(&str, &str, &str); 20] = [
-    ("", "policy = 7\n", "policy must be a name in quotes, such as \"slowhand\""),
-    ("", "mode = true\n", "mode must be \"aggregate\" or \"handover\""),
-    ("", "peer_subflows = \"two\"\n", "peer_subflows must be a whole number from 1 to 8; a stock Linux server takes 2"),
-    ("", "cc = [\"cubic\"]\n", "cc must be the name of a congestion controller: lia, olia, balia, cla, or one of net.ipv4.tcp_available_congestion_control"),
-    ("", "report_key_file = 1\n", "report_key_file must be a path in quotes, such as \"/etc/slowhand/report.key\""),
-    ("", "report_port = \"7391\"\n", "report_port must be a whole number from 1 to 65535, such as 7391"),
-    ("", "fallback_window_bytes = \"256 KiB\"\n", "fallback_window_bytes must be a whole number from 16384 to 1073741824, such as 262144; take this line out to leave connections over plain TCP alone"),
-    ("", "probe = \"no\"\n", "probe must be true or false, without quotes"),
-    ("", "portal_url = 5\n", "portal_url must be a URL in quotes, such as \"http://check.example/online\""),
-    ("", "portal_response = 204\n", "portal_response must be the beginning of the reply to portal_url in quotes, such as \"online\""),
-    ("", "link = \"eth0\"\n", "invalid type: string \"eth0\", expected [[link]] with two brackets, once for each link"),
-    ("", "[link]\ninterface = \"eth0\"\n", "invalid type: map, expected [[link]] with two brackets, once for each link"),
-    ("", "link = [1]\n", "invalid type: integer `1`, expected a table that begins with [[link]]"),
-    ("", "[[link]]\ninterface = 0\n", "interface must be a name in quotes as in `ip link`, or a pattern such as \"wl*\""),
-    (LINK, "name = 1.5\n", "name must be a name for people in quotes, such as \"phone\""),
-    ("", "[[link]]\ninterface = \"a\"\nkind = 3\n", "kind must be \"wifi\", \"cell\" or \"cable\""),
-    (LINK, "role = 2020-01-01\n", "role must be \"primary\", \"secondary\", \"backup\" or \"never\""),
-    (LINK, "metered = \"yes\"\n", "metered must be true or false, without quotes"),
-    (LINK, "gateway = 10.5\n", "gateway must be an IP address in quotes, such as \"192.168.1.1\""),
-    ("", "[[link]]\ninterface = \"a\"\nkind = \"wifi\"\nchannel = \"6\"\n", "channel must be the number of a WiFi channel, such as 6"),
+const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 20] = [
+    ("", "policy = 7\n", &keys::POLICY, "7"),
+    ("", "mode = true\n", &keys::MODE, "true"),
+    ("", "peer_subflows = \"two\"\n", &keys::PEER_SUBFLOWS, "\"two\""),
+    ("", "cc = [\"cubic\"]\n", &keys::CC, "a list"),
+    ("", "report_key_file = 1\n", &keys::REPORT_KEY_FILE, "1"),
+    ("", "report_port = \"7391\"\n", &keys::REPORT_PORT, "\"7391\""),
+    ("", "fallback_window_bytes = \"256 KiB\"\n", &keys::FALLBACK_WINDOW, "\"256 KiB\""),
+    ("", "probe = \"no\"\n", &keys::PROBE, "\"no\""),
+    ("", "portal_url = 5\n", &keys::PORTAL_URL, "5"),
+    ("", "portal_response = 204\n", &keys::PORTAL_RESPONSE, "204"),
+    ("", "link = \"eth0\"\n", &keys::LINK, "\"eth0\""),
+    ("", "[link]\ninterface = \"eth0\"\n", &keys::LINK, "a table"),
+    ("", "link = [1]\n", &keys::LINK, "1"),
+    ("", "[[link]]\ninterface = 0\n", &keys::INTERFACE, "0"),
+    (LINK, "name = 1.5\n", &keys::NAME, "1.5"),
+    ("", "[[link]]\ninterface = \"a\"\nkind = 3\n", &keys::KIND, "3"),
+    (LINK, "role = 2020-01-01\n", &keys::ROLE, "a date"),
+    (LINK, "metered = \"yes\"\n", &keys::METERED, "\"yes\""),
+    (LINK, "gateway = 10.5\n", &keys::GATEWAY, "10.5"),
+    ("", "[[link]]\ninterface = \"a\"\nkind = \"wifi\"\nchannel = \"6\"\n", &keys::CHANNEL, "\"6\""),
 ];
 
 #[test]
-fn a_wrong_type_is_told_with_what_would_be_right() {
-    for (number, (before, text, what)) in WRONG_TYPES.into_iter().enumerate() {
-        let error = error(&format!("type-{number}"), &format!("{before}{text}"));
-        let said = error
-            .lines()
-            .next()
-            .unwrap()
-            .splitn(4, ':')
-            .last()
-            .unwrap()
-            .trim();
-        assert_eq!(said, what, "{text}");
+fn a_wrong_type_is_reported_with_a_valid_value() {
+    for (number, (before, text, key, found)) in WRONG_TYPES.into_iter().enumerate() {
+        let said = said(&format!("type-{number}"), &format!("{before}{text}"));
+        let right = format!(" `{}` is {found}; give {}", key.name, key.right);
+        assert!(said.ends_with(&right), "{text}: {said}");
     }
-    let keys = include_str!("example.toml")
-        .lines()
-        .filter_map(|line| line.split_once('='));
-    for (key, _) in keys.filter(|(key, _)| !key.contains(['#', '['])) {
-        let has = |text: &str| text.lines().any(|line| line.starts_with(key.trim()));
-        assert!(
-            WRONG_TYPES.iter().any(|(_, text, _)| has(text)),
-            "{key} has no wrong type here"
-        );
+    let has = |key: &keys::Key| WRONG_TYPES.iter().any(|(_, _, other, _)| other.name == key.name);
+    for key in keys::OF_FILE.iter().chain(&keys::OF_LINK) {
+        assert!(has(key), "{} has no wrong type here", key.name);
     }
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
-    for (number, (before, text, place, what)) in WRONG.into_iter().enumerate() {
-        let error = error(&format!("wrong-{number}"), &format!("{before}{text}"));
-        assert!(
-            error.starts_with(&format!("/slowhand.toml:{place}")),
-            "{text}: {error}"
-        );
-        assert!(error.contains(what), "{text}: {error}");
+fn every_error_has_its_place_and_a_remedy() {
+    for (number, (before, text, message)) in WRONG.into_iter().enumerate() {
+        let said = said(&format!("wrong-{number}"), &format!("{before}{text}"));
+        assert_eq!(said, message, "{text}");
     }
+}
+
+#[test]
+fn an_error_looks_like_one_in_a_scenario() {
+    assert_eq!(
+        error("look", "# home\npolicy = \"slowhamd\" # ours\n"),
+        "slowhand.toml:2:10: `policy` is \"slowhamd\"\n\
+         \u{20} |\n\
+         2 | policy = \"slowhamd\" # ours\n\
+         \u{20} |          ^^^^^^^^^^\n\
+         \u{20} |\n\
+         \u{20} = help: did you mean \"slowhand\"?"
+    );
+}
+
+#[test]
+fn what_is_not_toml_is_reported_where_it_ends() {
+    let said = said("syntax", "policy = \n");
+    assert!(said.starts_with("1:10: "), "{said}");
+    assert!(
+        said.ends_with("; correct it to valid TOML (https://toml.io shows the forms)"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -285,7 +301,7 @@ fn a_problem_in_an_addition_names_that_file() {
     let files = Files::new("addition", &[("conf.d/50.toml", "polcy = \"mptcp\"\n")]);
     let error = files.read().unwrap_err().to_string();
     assert!(
-        error.contains("conf.d/50.toml:1:1: unknown field `polcy`"),
+        error.contains("conf.d/50.toml:1:1: unknown key `polcy`"),
         "{error}"
     );
 }
@@ -316,15 +332,14 @@ fn what_others_could_change_is_not_read() {
 }
 
 #[test]
-fn a_portal_url_that_cannot_be_checked_is_refused_with_what_would_be_right() {
-    let first_line = |test: &str, text: &str| error(test, text).lines().next().map(str::to_owned);
+fn a_portal_url_that_cannot_be_checked_is_refused() {
     assert_eq!(
-        first_line("portal-tls", "portal_url = \"https://check.example/\"\n").unwrap(),
-        "/slowhand.toml:1:14: portal_url: only http:// can be checked: a captive portal cannot answer in place of a TLS host"
+        said("portal-tls", "portal_url = \"https://check.example/\"\n"),
+        "1:14: `portal_url` cannot be used: only http:// can be checked: a captive portal cannot answer in place of a TLS host; give a URL in quotes, such as \"http://check.example/online\""
     );
     assert_eq!(
-        first_line("portal-response", "portal_response = \"yes\"\n").unwrap(),
-        "/slowhand.toml:1:19: portal_response says how the reply to portal_url begins; add portal_url, or take this line out"
+        said("portal-response", "portal_response = \"yes\"\n"),
+        "1:19: `portal_response` needs `portal_url`; add `portal_url`, or remove this line"
     );
 }
 

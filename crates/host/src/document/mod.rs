@@ -374,11 +374,11 @@ fn fallback_sentence(fallback: &FallbackReport) -> String {
         return format!("{what}; it is left alone");
     };
     match done {
-        Ok(()) => format!(
-            "{what}; its server may have {asked} in flight, because the configuration asks for that (fallback_window_bytes)"
-        ),
+        Ok(()) => {
+            format!("{what}; its server may have {asked} in flight, as configured (fallback_window_bytes)")
+        }
         Err(why) => format!(
-            "{what}; its server is not held to {asked} in flight, which the configuration asks for (fallback_window_bytes): {why}"
+            "{what}; its server is not limited to the configured {asked} in flight (fallback_window_bytes): {why}"
         ),
     }
 }
@@ -450,7 +450,7 @@ impl LinkWhy {
             (Some(explained), _) => (explained.state, explained.why.clone()),
             (None, Some(interface)) => (
                 "absent",
-                format!("{interface} is there, but nothing can be reached over it yet"),
+                format!("{interface} exists, but has no address or next hop yet"),
             ),
             (None, None) => ("absent", "there is no such interface".to_owned()),
         };
@@ -474,7 +474,7 @@ fn marks_sentence(link: &LinkReport) -> Option<String> {
         blocked
             .into_iter()
             .flatten()
-            .map(|why| format!("nothing is marked, since {why}")),
+            .map(|why| format!("nothing is marked: {why}")),
     );
     if whys.is_empty() {
         return link.marks_why.clone();
@@ -521,27 +521,27 @@ fn lever_sentences(report: &Report) -> Vec<String> {
     let mut sentences = Vec::new();
     match (&report.levers.window, &report.levers.window_refused) {
         (Ok(_), Some(why)) => sentences.push(format!(
-            "windows are bounded by a clamp on the sockets, which is coarser than on the way out: {why}"
+            "windows are limited by a clamp on the sockets, which is coarser than on outgoing segments: {why}"
         )),
-        (Err(why), _) => sentences.push(format!("windows of running connections are not bounded: {why}")),
+        (Err(why), _) => sentences.push(format!("windows of running connections are not limited: {why}")),
         (Ok(_), None) => {}
     }
     for (ifindex, why) in &report.levers.unattached {
         let name = interface_name(report, *ifindex);
-        sentences.push(format!("what leaves by {name} does not bound windows: {why}"));
+        sentences.push(format!("outgoing segments on {name} do not limit windows: {why}"));
     }
     if let Some(why) = &report.levers.no_other_way {
         sentences.push(format!(
-            "nor are windows bounded there by a clamp on the sockets: {why}"
+            "nor does a clamp on the sockets limit windows there: {why}"
         ));
     }
     if let Some(buffer) = report.levers.new_connections {
         sentences.push(format!(
-            "instead, connections that begin from now on get a receive buffer of {buffer} at most"
+            "instead, new connections get a receive buffer of at most {buffer}"
         ));
     }
     if let Err(why) = &report.levers.unsent {
-        sentences.push(format!("what waits unsent is not bounded: {why}"));
+        sentences.push(format!("unsent bytes are not limited: {why}"));
     }
     sentences
 }

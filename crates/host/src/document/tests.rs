@@ -75,9 +75,9 @@ fn where_only_new_connections_can_be_bounded_it_is_said_by_what_and_why() {
     let (lever, why, sentences) = told(poor);
     assert_eq!((lever, why.as_deref()), (None, Some("CAP_BPF missing")));
     let parts = [
-        "windows of running connections are not bounded: CAP_BPF",
+        "windows of running connections are not limited: CAP_BPF",
         "receive buffer of 500.0 kB",
-        "what waits unsent is not bounded: CAP_BPF",
+        "unsent bytes are not limited: CAP_BPF",
     ];
     assert_eq!(sentences.len(), parts.len(), "{sentences:?}");
     for (sentence, part) in sentences.iter().zip(parts) {
@@ -95,7 +95,7 @@ fn an_interface_that_takes_no_program_is_told() {
     assert_eq!(lever.as_deref(), Some("egress"));
     assert_eq!(
         sentences,
-        ["what leaves by interface 7 does not bound windows: attaching BPF: no room"]
+        ["outgoing segments on interface 7 do not limit windows: attaching BPF: no room"]
     );
 }
 
@@ -112,8 +112,8 @@ fn where_an_interface_takes_no_program_and_nothing_can_be_clamped_it_is_said_wha
     let why = why.unwrap();
     assert!(why.contains("no room") && why.contains("CAP_BPF"), "{why}");
     let parts = [
-        "what leaves by interface 7 does not bound windows: attaching BPF: no room",
-        "nor are windows bounded there by a clamp on the sockets: CAP_BPF missing",
+        "outgoing segments on interface 7 do not limit windows: attaching BPF: no room",
+        "nor does a clamp on the sockets limit windows there: CAP_BPF missing",
         "receive buffer of 500.0 kB",
     ];
     assert_eq!(sentences.len(), parts.len(), "{sentences:?}");
@@ -147,7 +147,9 @@ fn marked_link() -> LinkReport {
         sent_marks: None,
         marks_blocked: None,
         sent_marks_blocked: Some("what leaves by eth0 does not arrive".to_owned()),
-        marks_why: Some("100 ms of queue stand before it: 2.00 % of what arrives is marked".to_owned()),
+        marks_why: Some(
+            "100 ms of queueing delay, 45 ms allowed: 2.00 % of arriving packets are marked".to_owned(),
+        ),
     }
 }
 
@@ -170,7 +172,7 @@ fn marks_that_do_not_happen_are_not_claimed() {
     );
     assert_eq!(
         why,
-        "100 ms of queue stand before it: 2.00 % of what arrives is marked"
+        "100 ms of queueing delay, 45 ms allowed: 2.00 % of arriving packets are marked"
     );
     let cause = "what arrives by eth0 does not reach slowhand's tcx program: BPF program 42, ahead of it, ends the chain";
     let (arriving, _, why) = said(LinkReport {
@@ -178,7 +180,7 @@ fn marks_that_do_not_happen_are_not_claimed() {
         ..marked_link()
     });
     assert_eq!(arriving.as_deref(), Some(cause));
-    assert_eq!(why, format!("nothing is marked, since {cause}"));
+    assert_eq!(why, format!("nothing is marked: {cause}"));
 }
 
 #[test]
@@ -235,9 +237,9 @@ fn a_connection_that_fell_back_is_told_with_its_cause_though_nobody_asks_for_a_b
     assert_eq!(
         told,
         [
-            "it fell back to plain TCP: the server or something on the way does not speak MPTCP; it is left alone",
+            "it fell back to plain TCP: the server or a middlebox does not support MPTCP; it is left alone",
             "it fell back to plain TCP: the kernel did not ask for MPTCP, since requests for it were lost before (net.mptcp.blackhole_timeout); it is left alone",
-            "it fell back to plain TCP: something on the way removed or changed MPTCP's options after the handshake; its server may have 65.5 kB in flight, because the configuration asks for that (fallback_window_bytes)",
+            "it fell back to plain TCP: a middlebox removed or changed MPTCP's options after the handshake; its server may have 65.5 kB in flight, as configured (fallback_window_bytes)",
         ]
     );
     let status = Status::new(&report, 1, "slowhand".to_owned());

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn payload_counts_until_the_run_is_over() {
+    fn background_payload_is_counted_until_the_run_ends() {
         let meters = vec![FlowMeter::new("probe", Instant::ZERO)];
         let mut background = Background::new(meters, Instant::from_secs(2));
         background.arrived(Instant::from_secs(1), 0, 128);

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_second_counts_and_the_choice_stays() {
+    fn the_busiest_link_is_chosen_by_the_last_second_and_kept() {
         let mut busiest = Busiest::default();
         let totals = |tenth: u64| match tenth {
             0..20 => bytes([tenth * 100, 0, 0]),
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equal_links_the_first() {
+    fn equal_links_give_the_first_as_busiest() {
         assert_eq!(Busiest::default().of(0, &bytes([5, 5, 5])), LinkId(0));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::background::Background;
 use super::busiest::Busiest;
-use super::faults::{FaultLog, Step, Whom};
+use super::faults::{FaultLog, FaultTarget, Step};
 use super::flow;
 use super::outlet::{Outlet, Token, Writing};
 use super::wait::{Waiter, Waker, become_punctual};
@@ -201,10 +201,10 @@ impl Core {
         }
     }
 
-    fn meant(&mut self, whom: Whom) -> LinkId {
+    fn meant(&mut self, whom: FaultTarget) -> LinkId {
         match whom {
-            Whom::Link(link) => link,
-            Whom::Busiest(round) => {
+            FaultTarget::Link(link) => link,
+            FaultTarget::Busiest(round) => {
                 let totals = self.totals();
                 self.busiest.of(round, &totals)
             }

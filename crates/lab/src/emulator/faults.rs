@@ -19,14 +19,14 @@ pub enum Step {
     /// The client's radio moves here.
     Move(Position),
     /// A fault begins or is fixed.
-    Fault(Whom, Fault),
+    Fault(FaultTarget, Fault),
     /// The link hands out a different address next; the event [`super::Event::Renew`] reports it.
-    Renew(Whom),
+    Renew(FaultTarget),
 }
 
 /// The link that a step applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whom {
+pub enum FaultTarget {
     /// This link.
     Link(LinkId),
     /// The link that delivered most in the second before the first step with this number. All steps with the

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_recorded_is_nothing_late() {
+    fn an_empty_histogram_has_zero_percentiles() {
         assert_eq!(Lateness::default().summary(), LatenessUs::default());
     }
 
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_add_up_to_the_whole() {
+    fn merged_histograms_equal_the_whole() {
         let (mut whole, mut odd, mut even) = (Lateness::default(), Lateness::default(), Lateness::default());
         for us in 0..5_000u64 {
             let late = Duration::from_micros(us * us % 9_973);

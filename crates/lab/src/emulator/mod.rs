@@ -47,7 +47,7 @@ mod wait;
 
 pub use crate::hosts::Port;
 pub use background::Background;
-pub use faults::{FaultRecord, Scheduled, Step, Whom};
+pub use faults::{FaultRecord, FaultTarget, Scheduled, Step};
 pub use histogram::Lateness;
 pub use report::{LinkSample, Losses, Marks, Report};
 
@@ -178,13 +178,13 @@ pub enum StartError {
     #[error("this kernel lacks epoll_pwait2; the lab needs Linux 5.11 or later")]
     NoPreciseWait,
     /// No epoll or eventfd.
-    #[error("preparing to wait for the links' devices; see `ulimit -n`")]
+    #[error("cannot wait for the links' devices; check the limit `ulimit -n`")]
     Wait(#[source] io::Error),
     /// No thread.
-    #[error("no thread could be started; see `ulimit -u`")]
+    #[error("cannot start a thread; check the limit `ulimit -u`")]
     Thread(#[source] io::Error),
     /// The number of device pairs differs from the network's number of links.
-    #[error("the network has {links} links and {ports} pairs of devices; it needs one pair per link")]
+    #[error("the network has {links} links and {ports} pairs of devices; give each link one pair")]
     Ports {
         /// Of the network.
         links: usize,

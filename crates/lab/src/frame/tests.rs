@@ -8,7 +8,7 @@ mod packets;
 
 proptest! {
     #[test]
-    fn every_cut_of_a_burst_is_what_its_segments_are(
+    fn a_split_burst_equals_its_segments(
         payload in prop::collection::vec(any::<u8>(), 400..2_000),
         mss in 100usize..400,
         cut in any::<prop::sample::Index>(),
@@ -62,7 +62,7 @@ fn the_virtio_header_survives_a_round_trip() {
 }
 
 #[test]
-fn slots_are_used_again_and_tails_given_back() {
+fn slots_are_reused_and_tails_released() {
     let mut slab = Slab::new();
     for round in 0..1_000u32 {
         let slot = slab.vacant();
@@ -85,7 +85,7 @@ fn slots_are_used_again_and_tails_given_back() {
 }
 
 #[test]
-fn a_burst_lies_in_its_slot_and_goes_on_in_a_tail() {
+fn a_burst_larger_than_a_slot_continues_in_a_tail() {
     let mut slab = Slab::new();
     let slot = slab.vacant();
     let mut counter = 0u8;

@@ -156,7 +156,7 @@ mod tests {
     const HOME: Option<(Ipv4Addr, u8)> = Some((Ipv4Addr::new(192, 168, 1, 0), 24));
 
     #[test]
-    fn links_without_a_wish_get_networks_of_their_own() {
+    fn links_without_a_subnet_get_distinct_networks() {
         let addressing = Addressing::new(&[None, HOME, None]);
         assert!(addressing.links.iter().all(|link| link.nat(0).is_none()));
         let seen: BTreeSet<_> = addressing.links.iter().map(|link| link.seen(0)).collect();
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn links_of_one_private_network_are_told_apart_by_translation() {
+    fn links_with_the_same_private_network_differ_after_translation() {
         let addressing = Addressing::new(&[HOME, HOME]);
         let [a, b] = &addressing.links[..] else { panic!() };
         assert_eq!(a.client(0).to_string(), "192.168.1.2/24");
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_network_has_one_address_to_give() {
+    fn the_smallest_network_has_one_free_address() {
         let tiny = Some((Ipv4Addr::new(192, 168, 1, 4), 30));
         let link = Addressing::new(&[None, tiny]).links[1];
         assert_eq!((link.client(0), link.client(1)), (link.client(0), link.client(0)));

@@ -28,7 +28,7 @@ pub enum BuildError {
     #[error(transparent)]
     Name(#[from] rtnl::IfNameError),
     /// The carrier could not be cleared.
-    #[error("this kernel's TUN devices have no TUNSETCARRIER; the lab needs Linux 5.0 or later")]
+    #[error("this kernel's TUN devices lack TUNSETCARRIER; the lab needs Linux 5.0 or later")]
     Carrier(#[source] io::Error),
     /// A setting.
     #[error(transparent)]

@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interface_is_called_like_its_link_where_it_may_be() {
+    fn an_interface_is_named_after_its_link_if_valid() {
         assert_eq!(interface_name(0, "lte"), "lte");
         assert_eq!(interface_name(3, "a name with spaces"), "anamewiths00003");
         for link in ["", "lo", "..", "all", "sixteen-letters!", "a/b"] {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn both_hosts_have_their_devices_and_the_asked_settings() {
+    fn both_hosts_have_their_devices_and_settings() {
         let addressing = Addressing::new(&[None, None]);
         let links = ["one", "two"].iter().zip(&addressing.links);
         let config = HostsConfig {
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_stock_unless_asked_otherwise() {
+    fn a_server_is_stock_by_default() {
         let config = HostsConfig {
             links: Vec::new(),
             server: Addressing::new(&[]).server,

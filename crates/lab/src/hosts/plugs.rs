@@ -13,7 +13,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum PlugError {
     /// The carrier.
-    #[error("changing the carrier of {link}")]
+    #[error("cannot change the carrier of {link}")]
     Carrier {
         /// Of which interface.
         link: String,
@@ -38,7 +38,7 @@ pub enum OpenError {
     #[error(transparent)]
     Netlink(#[from] netlink::OpenError),
     /// No second handle to a device.
-    #[error("a device cannot be shared; see `ulimit -n`")]
+    #[error("cannot duplicate the descriptor of a device; check the limit `ulimit -n`")]
     Share(#[source] io::Error),
 }
 

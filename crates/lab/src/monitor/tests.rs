@@ -48,7 +48,7 @@ fn address(link: u32) -> MacAddr {
 }
 
 #[test]
-fn what_a_radio_hears_is_read_as_from_a_real_one() {
+fn captured_frames_read_like_those_of_a_real_radio() {
     let work = || {
         let mut monitor = Monitor::plug(&config(), None).unwrap();
         let devices: Vec<_> = monitor.devices().collect();
@@ -86,7 +86,7 @@ fn what_a_radio_hears_is_read_as_from_a_real_one() {
 }
 
 #[test]
-fn times_are_those_of_the_air() {
+fn capture_times_are_those_of_the_medium() {
     let ap = WifiConfig {
         standard: Standard::A,
         channel: 36,
@@ -134,7 +134,7 @@ fn tshark(whose: &str, packets: &[Vec<u8>], fields: &[&str]) -> Option<String> {
 }
 
 #[test]
-fn tshark_reads_what_is_shown() {
+fn tshark_reads_the_capture() {
     let ap = WifiConfig {
         standard: Standard::A,
         channel: 36,
@@ -162,7 +162,7 @@ fn tshark_reads_what_is_shown() {
         "_ws.malformed",
     ];
     let Some(read) = tshark("shown", &[data, beacon], &fields) else {
-        return println!("skipped: there is no tshark");
+        return println!("skipped: needs tshark");
     };
     let lines: Vec<&str> = read.lines().collect();
     let expected = [
@@ -206,7 +206,7 @@ fn a_client_that_joins() -> (NetworkConfig, Vec<Overheard>) {
 }
 
 #[test]
-fn on_the_exact_medium_the_estimators_are_told_as_by_a_real_interface() {
+fn the_exact_medium_feeds_estimators_like_a_real_interface() {
     let (config, frames) = a_client_that_joins();
     let work = || {
         let known = config.stations().unwrap();
@@ -264,7 +264,7 @@ fn tshark_finds_no_fault_with_a_client_that_joins() {
         "radiotap.antenna",
     ];
     let Some(read) = tshark("joins", &packets, &fields) else {
-        return println!("skipped: there is no tshark");
+        return println!("skipped: needs tshark");
     };
     let lines: Vec<Vec<&str>> = read.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(lines.len(), packets.len());

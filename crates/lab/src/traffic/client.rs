@@ -120,7 +120,7 @@ pub enum TransferError {
     #[error(transparent)]
     Socket(#[from] SocketError),
     /// An option of a connection was refused.
-    #[error("preparing a connection")]
+    #[error("cannot set up a connection")]
     Prepare(#[source] io::Error),
 }
 
@@ -147,6 +147,10 @@ impl Task {
     /// Connects, retrying until the run is over; `None` when it is.
     pub(super) fn connect(&self) -> Result<Option<Connection>, TransferError> {
         while !self.is_over() {
+            if !self.has_link() {
+                std::thread::sleep(CONNECT_EVERY);
+                continue;
+            }
             let socket = self.transport().socket(self.server, &self.cc)?;
             if let Via::Tcp { device, .. } = &self.via {
                 bind(&socket, device, self.server).map_err(TransferError::Prepare)?;
@@ -173,7 +177,16 @@ impl Task {
 
     /// Whether to replace a silent connection: for plain TCP, once its link is usable again.
     pub(super) fn should_reconnect(&self) -> bool {
-        matches!(&self.via, Via::Tcp { usable, .. } if usable.load(Ordering::Relaxed))
+        matches!(self.via, Via::Tcp { .. }) && self.has_link()
+    }
+
+    /// Whether a first packet can leave: a lost SYN costs at least a second. Without a route, attempts of
+    /// MPTCP fail at once.
+    fn has_link(&self) -> bool {
+        match &self.via {
+            Via::Tcp { usable, .. } => usable.load(Ordering::Relaxed),
+            Via::Mptcp | Via::Udp { .. } => true,
+        }
     }
 }
 
@@ -190,12 +203,12 @@ fn bind(socket: &Socket, device: &str, server: SocketAddr) -> io::Result<()> {
 }
 
 /// Reports progress at intervals, and stalls as they end.
-pub(super) struct Teller<'a> {
+pub(super) struct Reporter<'a> {
     tell: Tell<'a>,
     last: Option<Instant>,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> Reporter<'a> {
     pub(super) const fn new(tell: Tell<'a>) -> Self {
         Self { tell, last: None }
     }

@@ -48,7 +48,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_piece_is_the_same_as_in_the_whole(seed: u64, offset in 0u64..200, length in 0usize..200) {
+        fn any_slice_equals_that_slice_of_the_whole(seed: u64, offset in 0u64..200, length in 0usize..200) {
             let mut whole = vec![0; 400];
             fill(seed, 0, &mut whole);
             let mut piece = vec![0; length];

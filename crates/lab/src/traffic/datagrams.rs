@@ -16,7 +16,7 @@
 //! # Checked by
 //! `tests` of this module's parent; `slowhand`'s `tests/both_worlds.rs` against virtual time.
 
-use super::client::{Outcome, Task, Tell, Teller, TransferError, Via};
+use super::client::{Outcome, Reporter, Task, Tell, TransferError, Via};
 use super::server::Server;
 use scenario::{Pace, Way};
 use socket2::SockRef;
@@ -60,7 +60,7 @@ pub(super) fn run(
         };
         prepare(to).map_err(TransferError::Prepare)?;
         let datagram = content(task.seed, payload);
-        let mut teller = Teller::new(tell);
+        let mut teller = Reporter::new(tell);
         std::thread::scope(|scope| {
             scope.spawn(|| send(task, from, &datagram, interval(pace)));
             intact = receive(task, to, &datagram, &mut meter, &mut teller);
@@ -68,7 +68,7 @@ pub(super) fn run(
     }
     let ended = task.clock.now().min(task.until);
     if let Some(stall) = meter.end(ended) {
-        Teller::new(tell).stall(ended, Some(stall));
+        Reporter::new(tell).stall(ended, Some(stall));
     }
     Ok(Outcome {
         meter,
@@ -158,7 +158,7 @@ fn receive(
     socket: &UdpSocket,
     datagram: &[u8],
     meter: &mut FlowMeter,
-    teller: &mut Teller<'_>,
+    teller: &mut Reporter<'_>,
 ) -> bool {
     let (mut buffer, mut intact) = (vec![0; LONGEST], true);
     while !task.is_over() {

@@ -1,6 +1,6 @@
 //! Bytes to the client.
 
-use super::client::{Connection, Left, Outcome, Task, Tell, Teller, TransferError};
+use super::client::{Connection, Left, Outcome, Reporter, Task, Tell, TransferError};
 use super::content::digest;
 use super::order::Order;
 use super::silence::Silence;
@@ -18,7 +18,7 @@ struct Download<'a> {
     bytes_per_s: u64,
     meter: FlowMeter,
     hash: Sha256,
-    teller: Teller<'a>,
+    teller: Reporter<'a>,
     connections: u32,
     broken: Vec<String>,
 }
@@ -35,7 +35,7 @@ pub(super) fn run(
         bytes_per_s: limit.map_or(0, |limit| limit.as_bps() / 8),
         meter: FlowMeter::new(task.name.clone(), task.clock.now()),
         hash: Sha256::new(),
-        teller: Teller::new(tell),
+        teller: Reporter::new(tell),
         connections: 0,
         broken: Vec::new(),
     };

@@ -31,7 +31,7 @@ pub use client::{Outcome, Task, Tell, Told, TransferError, Via, run};
 pub use content::digest;
 pub use server::{ServeError, Server};
 pub use socket::{SocketError, Transport};
-pub use watch::{End, Look, SubflowLook, Watchlist};
+pub use watch::{ConnectionSample, End, SubflowSample, Watchlist};
 
 /// SHA-256.
 pub type Digest = [u8; 32];

@@ -88,7 +88,7 @@ impl Order {
             *value = u64::from_le_bytes(field.try_into().map_err(io::Error::other)?);
         }
         let order = Self::from_fields(kind, values).filter(|_| magic == MAGIC);
-        order.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not an order of the lab's client"))
+        order.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not a request of the lab's client"))
     }
 }
 
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn orders_survive_the_wire() {
+    fn requests_decode_to_what_was_encoded() {
         let orders = [
             Order::Down {
                 seed: 1,

@@ -10,7 +10,7 @@
 //! # Checked by
 //! `tests` below; `traffic::tests` (real connections).
 
-use super::client::{Outcome, Task, Tell, Teller, TransferError};
+use super::client::{Outcome, Reporter, Task, Tell, TransferError};
 use super::content::digest;
 use super::order::Order;
 use super::socket::{Moved, read, write};
@@ -26,7 +26,7 @@ struct Requests<'a> {
     hash: Sha256,
     answered: Vec<Stall>,
     schedule: Schedule,
-    teller: Teller<'a>,
+    teller: Reporter<'a>,
 }
 
 /// When requests are due, independent of the replies to earlier ones.
@@ -92,7 +92,7 @@ pub(super) fn run(
         hash: Sha256::new(),
         answered: Vec::new(),
         schedule: Schedule::new(task.clock.now(), every),
-        teller: Teller::new(tell),
+        teller: Reporter::new(tell),
     };
     let (mut broken, mut connections) = (Vec::new(), 0);
     if let Some((mut stream, _watching)) = task.connect()? {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_due_while_the_connection_is_free_counts_from_when_it_is_written() {
+    fn a_request_on_an_idle_connection_is_timed_from_its_write() {
         let mut schedule = Schedule::new(at(1_000), EVERY);
         assert!(schedule.next(at(1_000)));
         assert_eq!(millis(schedule.answered(at(1_050)).as_slice()), [(1_000, 1_050)]);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_reply_moves_no_request_and_what_it_kept_waiting_counts_from_when_it_was_due() {
+    fn requests_behind_a_late_reply_are_timed_from_their_schedule() {
         let mut schedule = Schedule::new(at(0), EVERY);
         let mut took = Vec::new();
         assert!(schedule.next(at(0)));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_one_that_is_pending_at_the_end_and_those_behind_it_are_told() {
+    fn pending_and_queued_requests_are_reported_at_the_end() {
         let mut schedule = Schedule::new(at(0), EVERY);
         assert_eq!(schedule.unanswered(at(100)), []);
         assert!(schedule.next(at(0)));

@@ -32,13 +32,13 @@ pub enum ServeError {
     #[error(transparent)]
     Socket(#[from] SocketError),
     /// The address cannot be listened on.
-    #[error("nothing can listen on {0}; is its address on `lo` of the server's namespace?")]
+    #[error("cannot listen on {0}; check that its address is on `lo` of the server's namespace")]
     Listen(SocketAddr, #[source] io::Error),
     /// The namespace cannot be entered.
-    #[error("entering the server's namespace")]
+    #[error("cannot enter the server's namespace")]
     Enter(#[from] EnterError),
     /// No thread.
-    #[error("no thread could be started; see `ulimit -u`")]
+    #[error("cannot start a thread; check the limit `ulimit -u`")]
     Thread(#[source] io::Error),
 }
 
@@ -283,7 +283,7 @@ fn await_close(stream: &mut TcpStream, shared: &Shared) -> io::Result<()> {
 
 fn receive(stream: &mut TcpStream, shared: &Shared, id: u64, resumes: bool) -> io::Result<()> {
     let Some(received) = lock(&shared.uploads).get(&id).cloned() else {
-        return Err(io::Error::other("nobody announced this upload"));
+        return Err(io::Error::other("no client announced this upload"));
     };
     let (number, from) = lock(&received).begin();
     if resumes {

@@ -23,11 +23,11 @@ pub enum Transport {
 #[derive(Debug, Error)]
 pub enum SocketError {
     /// No socket of this protocol.
-    #[error("no {0:?} socket; for Mptcp, see `sysctl net.mptcp.enabled`")]
+    #[error("cannot open a {0:?} socket; for Mptcp, check `sysctl net.mptcp.enabled`")]
     Create(Transport, #[source] io::Error),
     /// The congestion controller is not the requested one.
     #[error(
-        "congestion control {asked} was asked for, the socket has {got}; see `sysctl net.ipv4.tcp_allowed_congestion_control`"
+        "the socket uses congestion control {got} instead of {asked}; check `sysctl net.ipv4.tcp_allowed_congestion_control`"
     )]
     Congestion {
         /// The requested one.

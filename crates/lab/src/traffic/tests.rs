@@ -12,7 +12,7 @@ use scenario::{Pace, Way, Work};
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use trace::FlowMeter;
 use units::{Bitrate, Bytes, Duration, Instant};
@@ -129,7 +129,7 @@ fn cut(place: &Place) {
 }
 
 #[test]
-fn plain_tcp_goes_on_where_it_was_when_nothing_has_come_for_a_second() {
+fn plain_tcp_resumes_after_a_second_of_silence() {
     let moves = [
         Work::Upload {
             size: None,
@@ -161,6 +161,49 @@ fn plain_tcp_goes_on_where_it_was_when_nothing_has_come_for_a_second() {
         assert!(outcome.intact, "{outcome:?}");
         assert!(outcome.meter.bytes() > Bytes::new(5_000_000), "{outcome:?}");
     }
+}
+
+#[test]
+fn plain_tcp_sends_no_syn_before_its_link_is_usable() {
+    let place = place();
+    let work = Work::Download {
+        size: Some(Bytes::new(10_000)),
+        limit: None,
+    };
+    let usable = Arc::new(AtomicBool::new(false));
+    let via = Via::Tcp {
+        device: "lo".into(),
+        usable: Arc::clone(&usable),
+    };
+    let until = place.clock.now() + Duration::from_secs(20);
+    let task = Task {
+        via,
+        until,
+        ..task(&place, work, Duration::ZERO)
+    };
+    let opened = || tcp_counter(&place, "ActiveOpens");
+    let outcome = std::thread::scope(|scope| {
+        let transfer = scope.spawn(|| play(&place, &task).0);
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        assert_eq!(opened(), 0, "it waits");
+        usable.store(true, Ordering::Relaxed);
+        transfer.join().unwrap()
+    });
+    assert_eq!((opened(), outcome.connections), (1, 1), "{outcome:?}");
+    assert!(outcome.intact, "{outcome:?}");
+}
+
+/// A TCP counter of the namespace.
+fn tcp_counter(place: &Place, name: &str) -> u64 {
+    let text = place
+        .netns
+        .run(|| std::fs::read_to_string("/proc/thread-self/net/snmp").unwrap())
+        .unwrap();
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp: "));
+    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
+    let mut pairs = names.split(' ').zip(values.split(' '));
+    let found = pairs.find(|(key, _)| *key == name);
+    found.expect("the kernel counts it").1.parse().unwrap()
 }
 
 /// Sends `bytes` to the client that orders a download here, whatever it ordered.
@@ -289,7 +332,7 @@ fn a_controller_that_the_kernel_does_not_have_is_an_error() {
 }
 
 #[test]
-fn both_ends_of_a_connection_can_be_looked_at() {
+fn both_ends_of_a_connection_can_be_polled() {
     let place = place();
     let work = Work::Download {
         size: Some(Bytes::new(1_000_000)),
@@ -298,7 +341,7 @@ fn both_ends_of_a_connection_can_be_looked_at() {
     let task = task(&place, work, Duration::from_secs(20));
     let (outcome, _) = play(&place, &task);
     assert!(outcome.intact);
-    let received: Vec<Look> = task.watchlist.look();
+    let received: Vec<ConnectionSample> = task.watchlist.look();
     let [look] = &received[..] else {
         panic!("one connection, ended: {received:?}")
     };
@@ -314,7 +357,7 @@ fn both_ends_of_a_connection_can_be_looked_at() {
 }
 
 #[test]
-fn plain_tcp_is_told_from_mptcp_at_the_server() {
+fn the_server_distinguishes_plain_tcp_from_mptcp() {
     let place = place();
     let work = Work::Download {
         size: None,
@@ -323,7 +366,7 @@ fn plain_tcp_is_told_from_mptcp_at_the_server() {
     let task = Task {
         via: Via::Tcp {
             device: "lo".into(),
-            usable: Arc::default(),
+            usable: Arc::new(true.into()),
         },
         ..task(&place, work, Duration::from_secs(20))
     };
@@ -354,7 +397,7 @@ fn plain_tcp_is_told_from_mptcp_at_the_server() {
 }
 
 #[test]
-fn datagrams_keep_their_pace_both_ways() {
+fn datagrams_keep_their_interval_in_both_directions() {
     let place = place();
     for way in [Way::Down, Way::Up] {
         let work = Work::Datagrams {
@@ -392,7 +435,7 @@ fn a_flow_bound_to_a_device_shares_no_port_with_one_that_is_not() {
     let bound = Task {
         via: Via::Tcp {
             device: "lo".into(),
-            usable: Arc::default(),
+            usable: Arc::new(true.into()),
         },
         ..everywhere.clone()
     };

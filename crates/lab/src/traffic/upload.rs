@@ -1,6 +1,6 @@
 //! Bytes from the client. Only bytes that the server's application reads count.
 
-use super::client::{Left, Outcome, Task, Tell, Teller, TransferError};
+use super::client::{Left, Outcome, Reporter, Task, Tell, TransferError};
 use super::content::{digest, fill};
 use super::order::Order;
 use super::server::{DRAIN, Received, Server, lock};
@@ -19,7 +19,7 @@ struct Upload<'a> {
     end: u64,
     pace: Pace,
     received: Arc<Mutex<Received>>,
-    teller: Teller<'a>,
+    teller: Reporter<'a>,
     connections: u32,
     broken: Vec<String>,
 }
@@ -37,7 +37,7 @@ pub(super) fn run(
         end: size.map_or(u64::MAX, Bytes::get),
         pace: Pace::new(now, limit.map_or(0, |limit| limit.as_bps() / 8)),
         received: server.expect(task.seed, FlowMeter::new(task.name.clone(), now), task.until),
-        teller: Teller::new(tell),
+        teller: Reporter::new(tell),
         connections: 0,
         broken: Vec::new(),
     };

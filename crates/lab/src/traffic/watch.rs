@@ -40,7 +40,7 @@ pub enum End {
 
 /// One connection as one of its ends sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Look {
+pub struct ConnectionSample {
     /// The flow: the seed of its task.
     pub flow: u64,
     /// Which end.
@@ -48,14 +48,14 @@ pub struct Look {
     /// Its MPTCP token; `None`: plain TCP, or fallen back to it.
     pub token: Option<u32>,
     /// Its subflows; plain TCP has one.
-    pub subflows: Vec<SubflowLook>,
+    pub subflows: Vec<SubflowSample>,
     /// Out-of-order bytes; zero with plain TCP.
     pub held: Bytes,
 }
 
 /// One subflow. Counters are since it was established.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SubflowLook {
+pub struct SubflowSample {
     /// The end that is polled.
     pub local: SocketAddr,
     /// The other end.
@@ -93,14 +93,14 @@ struct Seen {
     token: Option<u32>,
     /// Bytes received in order since it began.
     in_order: Bytes,
-    subflows: Vec<SubflowLook>,
+    subflows: Vec<SubflowSample>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
     sockets: Vec<Watched>,
     /// Connections that have ended, as they were then.
-    ended: Vec<Look>,
+    ended: Vec<ConnectionSample>,
     next: u64,
 }
 
@@ -139,7 +139,7 @@ impl Watchlist {
     }
 
     /// Every connection that is open, and those that have ended since the last poll.
-    pub fn look(&self) -> Vec<Look> {
+    pub fn look(&self) -> Vec<ConnectionSample> {
         let mut inner = self.lock();
         let mut looks = std::mem::take(&mut inner.ended);
         looks.extend(inner.sockets.iter_mut().filter_map(Watched::look));
@@ -168,12 +168,12 @@ impl Drop for Watching {
 
 impl Watched {
     /// `None` when the connection has ended.
-    fn look(&mut self) -> Option<Look> {
+    fn look(&mut self) -> Option<ConnectionSample> {
         let (token, subflows, held) = match full_info(self.socket.as_raw_fd()) {
             Ok(seen) => (seen.token, seen.subflows.clone(), self.held(&seen)),
             Err(_) => (None, vec![self.plain().ok()?], Bytes::ZERO),
         };
-        Some(Look {
+        Some(ConnectionSample {
             flow: self.flow,
             end: self.end,
             token,
@@ -194,7 +194,7 @@ impl Watched {
         self.held.look(arrived, seen.in_order, queue)
     }
 
-    fn plain(&self) -> io::Result<SubflowLook> {
+    fn plain(&self) -> io::Result<SubflowSample> {
         let mut info = [0; TCP_INFO_LEN];
         getsockopt(
             self.socket.as_raw_fd(),
@@ -249,9 +249,9 @@ fn full_info(fd: RawFd) -> io::Result<Seen> {
     })
 }
 
-fn subflow(info: &TcpInfo, local: SocketAddr, remote: SocketAddr) -> SubflowLook {
+fn subflow(info: &TcpInfo, local: SocketAddr, remote: SocketAddr) -> SubflowSample {
     let in_flight = info.bytes_sent - info.bytes_retrans - info.bytes_acked;
-    SubflowLook {
+    SubflowSample {
         local,
         remote,
         // The first byte acknowledged is the SYN.

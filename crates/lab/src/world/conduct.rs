@@ -12,7 +12,7 @@ use super::{FlowDetail, Play, PlayError, Played};
 use crate::emulator::{self, Command, Commands, Emulator, Report, Setup};
 use crate::shell::{ProgramsEnded, Running};
 use crate::stop::Stop;
-use crate::traffic::{Look, Outcome, Watchlist};
+use crate::traffic::{ConnectionSample, Outcome, Watchlist};
 use links::{Input, LinkId};
 use linux::bpf::CountRunTime;
 use linux::daemon::{self, Association};
@@ -353,7 +353,7 @@ impl<'r> Conductor<'r> {
     }
 
     /// Samples the sockets of both hosts.
-    fn look(&self) -> Vec<Look> {
+    fn look(&self) -> Vec<ConnectionSample> {
         let mut looks = self.watchlist.look();
         if let Some(server) = &self.stage.server {
             looks.extend(server.watchlist().look());

@@ -37,7 +37,7 @@ const STOCK: &str = "reno";
 /// Why the plan's senders cannot use a controller.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "flow `{flow}` is sent by a stock server, which has no `{cc}`: let the server run slowhand (`server = \"slowhand\"`, or --set server=slowhand), or choose a controller of the kernel's"
+    "flow `{flow}`: a stock server has no `{cc}`; let the server run slowhand (`server = \"slowhand\"`, or --set server=slowhand), or choose one of the kernel's controllers"
 )]
 pub struct StockSender {
     /// The flow.
@@ -49,7 +49,7 @@ pub struct StockSender {
 /// Why a controller of the kernel cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "this kernel has no congestion controller `{cc}`; it has {has}, others may come with `modprobe tcp_{cc}`, and slowhand brings lia, olia, balia and cla"
+    "this kernel has no congestion controller `{cc}`; use one of {has}, lia, olia, balia and cla, or try `modprobe tcp_{cc}`"
 )]
 pub struct NoController {
     /// The requested controller.
@@ -234,7 +234,7 @@ impl ReadBack {
         sends: impl Fn(&SocketController) -> Option<(&'f str, &'f str)>,
     ) {
         let sockets = sockets.unwrap_or_else(|error| {
-            let words = format!("what the {host}'s sockets use is not known: {error}");
+            let words = format!("cannot read the congestion controllers of the {host}'s sockets: {error}");
             self.strangers.push(words);
             Vec::new()
         });
@@ -340,7 +340,7 @@ mod tests {
     use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
     #[test]
-    fn a_socket_with_another_controller_is_told() {
+    fn a_socket_with_another_controller_is_reported() {
         let netns = Netns::new().unwrap();
         let connect = || {
             sysctl::write(&Key::new("net.ipv4.tcp_congestion_control"), STOCK).unwrap();
@@ -376,12 +376,12 @@ mod tests {
     }
 
     #[test]
-    fn sockets_that_cannot_be_read_are_told() {
+    fn unreadable_sockets_are_reported() {
         let mut found = ReadBack::default();
         found.take("client", Err("no right".to_owned()), &BTreeSet::new(), |_| None);
         assert_eq!(
             found.strangers,
-            ["what the client's sockets use is not known: no right"]
+            ["cannot read the congestion controllers of the client's sockets: no right"]
         );
     }
 

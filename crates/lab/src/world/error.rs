@@ -23,7 +23,7 @@ pub enum PlayError {
     #[error(transparent)]
     Policy(#[from] PolicyError),
     /// The congestion controller is not allowed in namespaces, and could not be allowed.
-    #[error("allowing the congestion controller `{cc}` in the lab's namespaces")]
+    #[error("cannot allow the congestion controller `{cc}` in the lab's namespaces")]
     Controller {
         /// Its name.
         cc: String,
@@ -31,7 +31,7 @@ pub enum PlayError {
         source: SharedError,
     },
     /// Our own controller could not be loaded.
-    #[error("loading the congestion controller `{cc}`")]
+    #[error("cannot load the congestion controller `{cc}`")]
     Coupled {
         /// Its name.
         cc: String,
@@ -39,13 +39,13 @@ pub enum PlayError {
         source: CcError,
     },
     /// The kernel does not measure BPF programs.
-    #[error("the kernel does not count what BPF programs cost; counting needs CAP_SYS_ADMIN: run as root")]
+    #[error("cannot measure the run time of BPF programs without CAP_SYS_ADMIN; run as root")]
     Counting(#[source] io::Error),
     /// The server's controller cannot use the signals that it receives.
-    #[error("the server's congestion controller")]
+    #[error("cannot control the server's congestion controller")]
     Advice(#[from] AdviceError),
     /// The server cannot listen to the client.
-    #[error("the server's ear for the client's signals")]
+    #[error("cannot receive the client's signal reports on the server")]
     Listen(#[from] ListenError),
     /// The hosts.
     #[error(transparent)]
@@ -63,19 +63,19 @@ pub enum PlayError {
     #[error(transparent)]
     Serve(#[from] ServeError),
     /// The daemon did not start.
-    #[error("the daemon in the client's namespace")]
+    #[error("cannot start the daemon in the client's namespace")]
     Brain(#[from] BrainError),
     /// The daemon ended.
-    #[error("the daemon in the client's namespace ended")]
+    #[error("the daemon in the client's namespace ended early")]
     Daemon(#[source] daemon::RunError),
     /// The daemon's inlet.
-    #[error("the daemon needs a descriptor; see `ulimit -n`")]
+    #[error("cannot open a descriptor for the daemon; check the limit `ulimit -n`")]
     Inlet(#[source] io::Error),
     /// The emulator.
     #[error(transparent)]
     Emulator(#[from] StartError),
     /// A flow.
-    #[error("flow `{flow}`")]
+    #[error("flow `{flow}` failed")]
     Flow {
         /// Its name.
         flow: String,
@@ -86,7 +86,9 @@ pub enum PlayError {
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// A fault was applied, yet packets passed: no measurement of this run is valid.
-    #[error("the fault on `{link}` at {at} let {passed} packets pass; the run is void, please report it")]
+    #[error(
+        "{passed} packets passed the fault on `{link}` at {at}, so the result is invalid; please report this"
+    )]
     FaultHadNoEffect {
         /// Which link.
         link: String,
@@ -96,9 +98,9 @@ pub enum PlayError {
         passed: u64,
     },
     /// No thread.
-    #[error("no thread could be started; see `ulimit -u`")]
+    #[error("cannot start a thread; check the limit `ulimit -u`")]
     Thread(#[source] io::Error),
     /// A bug.
-    #[error("the {0} of the lab panicked; please report what it printed")]
+    #[error("the {0} of the lab panicked; please report its output")]
     Panicked(&'static str),
 }

@@ -3,7 +3,7 @@
 use super::{NoController, StockSender, others};
 use links::air;
 use links::{Medium, NetworkConfig};
-use scenario::{AccessPoint, Plan, Rules, Thing, Thresholds, models};
+use scenario::{AccessPoint, ErrorModel, Plan, Rules, Thing, Thresholds, models};
 use std::collections::BTreeSet;
 use thiserror::Error;
 
@@ -18,13 +18,12 @@ pub enum PlanError {
     Controller(#[from] NoController),
     /// Kernels reply, but the fair queue models one direction only.
     #[error(
-        "`medium = \"wfq\"` is for virtual time: packets go one way only there; remove it, or play the scenario with `--world sim`"
+        "`medium = \"wfq\"` needs virtual time, as it carries one direction only; remove it, or use `--world sim`"
     )]
     Coarse,
     /// A sleeping radio wakes for the beacons of one access point.
     #[error(
-        "`{walker}` saves power, and channel {channel} has several access points, of which a radio that sleeps wakes for the beacons of one; remove \
-         `power_save`, or move all but one of them to other channels"
+        "`{walker}` saves power and can wake for the beacons of one access point only, but channel {channel} has several; remove `power_save`, or move the others to other channels"
     )]
     SleepsTwice {
         /// The walker.
@@ -34,7 +33,7 @@ pub enum PlanError {
     },
     /// Walkers other than the client must stand still.
     #[error(
-        "`{0}` walks, and the lab moves the client only; give `{0}` one place, `at_m = [x, y]`, or play the scenario with `--world sim`"
+        "`{0}` moves, and the lab can move the client only; give `{0}` one place, `at_m = [x, y]`, or use `--world sim`"
     )]
     Walks(String),
     /// The models refused it.
@@ -90,6 +89,7 @@ fn medium(plan: &Plan) -> Medium {
         ap.ht.is_some()
             || models::control(ap.rate) != air::RateControl::Fixed
             || ap.thresholds != usual
+            || ap.propagation.error_model != ErrorModel::Nist
             || ap.fq_codel
     };
     let asked = plan.medium == scenario::Medium::Exact
@@ -124,7 +124,7 @@ mod tests {
     const DOWN: &str = "direction = \"down\"";
 
     #[test]
-    fn what_asks_for_every_frame_gets_it() {
+    fn scenarios_that_need_frames_get_the_exact_medium() {
         let medium = |top, ap| network_config(&plan(top, ap, DOWN), 1).unwrap().medium;
         assert_eq!(medium("", ""), Medium::Exchanges);
         assert_eq!(medium("medium = \"exact\"", ""), Medium::Frames);
@@ -134,13 +134,15 @@ mod tests {
         assert_eq!(medium("air = { attempts = 7 }", ""), Medium::Exchanges);
         assert_eq!(medium("", "aqm = \"fq-codel\""), Medium::Frames);
         assert_eq!(medium("", "rts_threshold_bytes = 500"), Medium::Frames);
+        assert_eq!(medium("", "error_model = \"table\""), Medium::Frames);
+        assert_eq!(medium("", "error_model = \"nist\""), Medium::Exchanges);
         assert_eq!(medium("air = { carrier_sense_dbm = -90 }", ""), Medium::Frames);
         let oven = "[noises.oven]\nat_m = [6, 1]\nchannel = 36";
         assert_eq!(medium(oven, ""), Medium::Frames);
     }
 
     #[test]
-    fn what_holds_on_the_air_reaches_the_models() {
+    fn air_settings_reach_the_models() {
         let air = "air = { attempts = 4, capture_db = \"never\", no_retry_bit_on_rate_change = true, energy_detection_dbm = -70 }";
         let config = network_config(&plan(air, "rts_threshold_bytes = 500", DOWN), 1).unwrap();
         assert_eq!((config.rules.attempts, config.rules.capture), (Some(4), None));
@@ -154,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_lab_cannot_do_is_refused_with_a_way_out() {
+    fn unsupported_scenarios_are_refused_with_a_remedy() {
         let refused = |plan: Plan| {
             let error = network_config(&plan, 1).unwrap_err();
             plan.spots.say(error.about(), &error)
@@ -175,7 +177,7 @@ mod tests {
         sleeper.links.push(second);
         let message = refused(sleeper);
         assert!(
-            message.starts_with("x.toml:10:10: `client` saves power, and channel 36 has several"),
+            message.starts_with("x.toml:10:10: `client` saves power and can wake for the beacons of one access point only, but channel 36 has several"),
             "{message}"
         );
     }

@@ -51,6 +51,7 @@ impl Observer {
                     link: None,
                     conn: Some(conn.0),
                     verb: "leave-alone".to_owned(),
+                    reason: String::new(),
                     why: why.why().to_owned(),
                 }
             }
@@ -101,7 +102,7 @@ impl Observer {
             Action::Window(conn, None) => Some(What::Window {
                 conn: conn.0,
                 bytes: None,
-                why: "the window is left to the kernel again".to_owned(),
+                why: "the kernel sets the window again".to_owned(),
             }),
             _ => None,
         }
@@ -109,14 +110,15 @@ impl Observer {
 
     fn note(&mut self, note: &Note) -> Option<What> {
         if let (policy::Verb::Window, Some(conn)) = (note.verb, note.conn) {
-            self.whys.insert(conn, note.why.clone());
+            self.whys.insert(conn, note.reason.sentence(&self.links[..]));
             return None;
         }
         Some(What::Decision {
             link: note.link.map(|link| self.name(link)),
             conn: note.conn.map(|conn| conn.0),
             verb: note.verb.id().to_owned(),
-            why: note.why.clone(),
+            reason: note.reason.id().to_owned(),
+            why: note.reason.sentence(&self.links[..]),
         })
     }
 
@@ -153,6 +155,7 @@ fn decision(link: Option<String>, verb: &str, why: String) -> What {
         link,
         conn: None,
         verb: verb.to_owned(),
+        reason: String::new(),
         why,
     }
 }
@@ -160,7 +163,9 @@ fn decision(link: Option<String>, verb: &str, why: String) -> What {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::Bytes;
+    use policy::Reason;
+    use policy::reason::Queue;
+    use units::{Bitrate, Bytes, Duration};
 
     #[test]
     fn a_subflow_that_is_ended_by_the_client_is_gone() {
@@ -191,7 +196,14 @@ mod tests {
     #[test]
     fn every_window_is_in_the_trace_with_its_reason() {
         let mut observer = Observer::new(vec!["wire".to_owned()]);
-        let (conn, why) = (ConnId(7), "1.1 MB = 2.0 × 90 Mb/s × 50 ms".to_owned());
+        let conn = ConnId(7);
+        let reason = Reason::Queue(Queue::Window {
+            window: Bytes::new(1_100_000),
+            loses: false,
+            rate: Bitrate::from_kbps(90_000),
+            rtt: Duration::from_millis(50),
+        });
+        let why = reason.sentence(&[][..]);
         let mut told = |action: Action| {
             let event = observer.event(Instant::ZERO, &Observation::Done(&action))?;
             match event.what {
@@ -205,7 +217,7 @@ mod tests {
             link: None,
             conn: Some(conn),
             verb: policy::Verb::Window,
-            why: why.clone(),
+            reason,
         };
         assert_eq!(told(Action::Note(note)), None, "the window comes next");
         for kib in [1_100, 1_700, 1_100] {
@@ -217,25 +229,31 @@ mod tests {
 
     /// The limit of an upload is reported in a sentence, as a window is.
     #[test]
-    fn why_little_may_wait_unsent_is_in_the_trace() {
+    fn the_reason_of_an_unsent_limit_is_in_the_trace() {
         let mut observer = Observer::new(vec!["wifi".to_owned()]);
-        let why = "64 KiB on each path: 1.2 MB waited unsent".to_owned();
+        let reason = Reason::Queue(Queue::Unsent {
+            limit: Bytes::from_kib(64),
+            unsent: Bytes::new(1_200_000),
+            lasts: None,
+        });
         let note = Action::Note(Note {
             link: None,
             conn: Some(ConnId(7)),
             verb: policy::Verb::Unsent,
-            why: why.clone(),
+            reason: reason.clone(),
         });
         let event = observer.event(Instant::ZERO, &Observation::Done(&note));
         let Some(What::Decision {
             link: None,
             conn: Some(7),
             verb,
-            why: told,
+            reason: id,
+            why,
         }) = event.map(|event| event.what)
         else {
             panic!("it is not told")
         };
-        assert_eq!((verb.as_str(), told), ("unsent", why));
+        assert_eq!((verb.as_str(), id.as_str()), ("unsent", "unsent"));
+        assert_eq!(why, reason.sentence(&[][..]));
     }
 }

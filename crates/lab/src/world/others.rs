@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_send_and_what_is_for_everyone_is_the_models() {
+    fn other_walkers_and_broadcast_traffic_is_modelled() {
         let flows = [
             flow("own", "direction = \"down\""),
             flow("down", "by = \"guard\"\ndirection = \"down\""),
@@ -220,13 +220,13 @@ mod tests {
     }
 
     #[test]
-    fn others_stand_still() {
+    fn other_walkers_may_not_move() {
         let walk = "way = [{ at_m = [0, 0], t_s = 0 }, { at_m = [9, 0], t_s = 9 }]";
         let plan = plan(walk, &flow("up", "by = \"guard\"\ndirection = \"up\""));
         let error = network_config(&plan, 1).unwrap_err();
         let message = plan.spots.say(error.about(), &error);
         assert!(
-            message.starts_with("x.toml:10:10: `guard` walks") && message.contains("--world sim"),
+            message.starts_with("x.toml:10:10: `guard` moves") && message.contains("--world sim"),
             "{message}"
         );
     }

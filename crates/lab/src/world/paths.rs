@@ -5,7 +5,7 @@
 
 use super::glue::Glue;
 use crate::emulator::Marks;
-use crate::traffic::{End, Look, SubflowLook};
+use crate::traffic::{ConnectionSample, End, SubflowSample};
 use links::{Direction, LinkId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -85,7 +85,7 @@ impl Paths {
     }
 
     /// Processes polls. Returns what is new.
-    pub(super) fn take(&mut self, looks: &[Look], glue: &Glue) -> Vec<What> {
+    pub(super) fn take(&mut self, looks: &[ConnectionSample], glue: &Glue) -> Vec<What> {
         let mut levels = Vec::new();
         for look in looks {
             let Some(flow) = self.flows.iter().position(|flow| flow.seed == look.flow) else {
@@ -111,7 +111,7 @@ impl Paths {
 
     /// The server's queue, or the out-of-order bytes of the receiving end. The server's socket has both; of
     /// these the queue is reported.
-    fn level(&self, flow: usize, look: &Look) -> Option<What> {
+    fn level(&self, flow: usize, look: &ConnectionSample) -> Option<What> {
         let conn = *self.tokens.get(&flow)?;
         if look.end != self.flows[flow].sender {
             let bytes = look.held.get();
@@ -123,7 +123,7 @@ impl Paths {
         })
     }
 
-    fn note_token(&mut self, flow: usize, look: &Look) {
+    fn note_token(&mut self, flow: usize, look: &ConnectionSample) {
         match look.token {
             Some(token) if look.end == End::Client => {
                 self.tokens.insert(flow, token);
@@ -134,7 +134,7 @@ impl Paths {
         }
     }
 
-    fn carried(&mut self, flow: usize, end: End, subflow: &SubflowLook, glue: &Glue) {
+    fn carried(&mut self, flow: usize, end: End, subflow: &SubflowSample, glue: &Glue) {
         let link = match end {
             End::Server => glue.link_seen_as(subflow.remote.ip()),
             End::Client => glue.link_with(subflow.local.ip()),
@@ -144,7 +144,7 @@ impl Paths {
         }
     }
 
-    fn note(&mut self, flow: usize, link: usize, subflow: &SubflowLook) {
+    fn note(&mut self, flow: usize, link: usize, subflow: &SubflowSample) {
         let carried = Carried {
             link,
             bytes: subflow.acked,
@@ -306,8 +306,8 @@ mod tests {
         Paths::new(vec![flow], vec!["west".to_owned(), "lte".to_owned()])
     }
 
-    fn subflow(port: u16, acked: u64, retransmits: u64) -> SubflowLook {
-        SubflowLook {
+    fn subflow(port: u16, acked: u64, retransmits: u64) -> SubflowSample {
+        SubflowSample {
             local: ([10, 0, 0, 1], 5_001).into(),
             remote: ([10, 0, 1, 1], port).into(),
             acked: Bytes::new(acked),
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_again_after_the_last_acknowledgement_is_told() {
+    fn retransmissions_after_the_last_ack_are_counted() {
         let mut paths = paths();
         paths.note(0, 0, &subflow(40_000, 1_000, 0));
         assert_eq!(paths.news(), [bytes(1_000), sender(0)]);
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subflow_in_the_place_of_another_takes_nothing_from_the_totals() {
+    fn a_replacement_subflow_does_not_reduce_the_totals() {
         let mut paths = paths();
         paths.note(0, 0, &subflow(40_000, 1_000, 5));
         assert_eq!(paths.news(), [bytes(1_000), sender(5)]);

@@ -6,7 +6,7 @@ use super::others;
 use super::paths::{FlowName, Paths};
 use super::summary::Sources;
 use crate::emulator::{self, LinkSample, Report};
-use crate::traffic::{Look, Outcome, Told};
+use crate::traffic::{ConnectionSample, Outcome, Told};
 use links::{Fault, LinkId, LinkState, NetworkConfig};
 use linux::daemon;
 use policy::estimate::energy::{Carried, Radios};
@@ -160,7 +160,7 @@ impl<'r> Recorder<'r> {
     }
 
     /// Records what the sockets of both hosts show.
-    pub(super) fn sockets(&mut self, at: Instant, looks: &[Look], glue: &Glue) {
+    pub(super) fn sockets(&mut self, at: Instant, looks: &[ConnectionSample], glue: &Glue) {
         for what in self.paths.take(looks, glue) {
             self.record(at, what);
         }
@@ -261,7 +261,11 @@ fn keep_others(plan: &Plan, report: &Report, ended: Instant, outcomes: &mut [Opt
 
 fn radios(plan: &Plan) -> Radios {
     let links = plan.links.iter();
-    Radios::of(links.map(|link| (link.kind.word().into(), link.kind.channel())))
+    let sleeps = plan.walkers.first().is_some_and(|client| client.power_save);
+    Radios::of(
+        links.map(|link| (link.kind.word().into(), link.kind.channel())),
+        sleeps,
+    )
 }
 
 fn carried(links: &[LinkSample]) -> Vec<Carried> {
@@ -274,7 +278,7 @@ fn carried(links: &[LinkSample]) -> Vec<Carried> {
 
 fn in_words(fault: Fault) -> String {
     match fault {
-        Fault::Blackhole(true) => "drops everything, stays up".to_owned(),
+        Fault::Blackhole(true) => "drops everything silently".to_owned(),
         Fault::Blackhole(false) => "delivers again".to_owned(),
         Fault::Down(true) => "is down".to_owned(),
         Fault::Down(false) => "is up again".to_owned(),

@@ -1,6 +1,6 @@
 //! The script of a run: the client's walk and the faults, as the emulator's schedule.
 
-use crate::emulator::{Scheduled, Step, Whom};
+use crate::emulator::{FaultTarget, Scheduled, Step};
 use links::{Fault, LinkId};
 use scenario::models::position;
 use scenario::{Effect, Plan, Walker};
@@ -29,14 +29,16 @@ pub fn script(plan: &Plan, seed: u64) -> Vec<Scheduled> {
     all
 }
 
-fn whom(fault: usize, whom: scenario::Whom) -> Whom {
+fn whom(fault: usize, whom: scenario::FaultTarget) -> FaultTarget {
     match whom {
-        scenario::Whom::Link(link) => Whom::Link(LinkId(link as u16)),
-        scenario::Whom::Busiest { round } => Whom::Busiest((fault as u32) << 16 | round & 0xffff),
+        scenario::FaultTarget::Link(link) => FaultTarget::Link(LinkId(link as u16)),
+        scenario::FaultTarget::Busiest { round } => {
+            FaultTarget::Busiest((fault as u32) << 16 | round & 0xffff)
+        }
     }
 }
 
-const fn step(whom: Whom, effect: Effect) -> Step {
+const fn step(whom: FaultTarget, effect: Effect) -> Step {
     match effect {
         Effect::Blackhole(on) => Step::Fault(whom, Fault::Blackhole(on)),
         Effect::Down(down) => Step::Fault(whom, Fault::Down(down)),
@@ -80,7 +82,7 @@ mod tests {
     fn a_new_address_comes_before_its_link() {
         let plan =
             plan("[[faults]]\nat_s = 2\nfor_s = 1\nlink = \"right\"\nkind = \"down\"\nnew_address = true\n");
-        let whom = Whom::Link(LinkId(1));
+        let whom = FaultTarget::Link(LinkId(1));
         let steps: Vec<Step> = script(&plan, 1)
             .into_iter()
             .map(|scheduled| scheduled.step)
@@ -96,10 +98,10 @@ mod tests {
     }
 
     #[test]
-    fn what_strikes_the_busiest_link_mends_the_same_one() {
+    fn a_fault_of_the_busiest_link_ends_on_the_same_link() {
         let plan =
             plan("[[faults]]\nat_s = 2\nfor_s = 1\nevery_s = 4\nlink = \"busiest\"\nkind = \"blackhole\"\n");
-        let rounds: Vec<Whom> = script(&plan, 1)
+        let rounds: Vec<FaultTarget> = script(&plan, 1)
             .into_iter()
             .map(|scheduled| match scheduled.step {
                 Step::Fault(whom, Fault::Blackhole(_)) => whom,
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_is_told_while_it_lasts() {
+    fn a_walk_is_reported_until_it_ends() {
         let plan =
             plan("[walkers.client]\nway = [{ at_m = [0, 0], t_s = 1 }, { at_m = [10, 0], t_s = 3 }]\n");
         let places: Vec<(u64, i64)> = script(&plan, 1)

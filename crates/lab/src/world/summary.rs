@@ -127,10 +127,8 @@ impl Sources<'_> {
     fn marked(&self) -> impl Iterator<Item = String> {
         let known = |link: &scenario::Link| self.report_of(&link.name);
         self.plan.links.iter().filter_map(known).flat_map(|link| {
-            let arrived =
-                told(link.marks).map(|marks| marks_in_words(&link.spec.name, "that arrived", marks));
-            let sent =
-                told(link.sent_marks).map(|marks| marks_in_words(&link.spec.name, "that were sent", marks));
+            let arrived = told(link.marks).map(|marks| marks_in_words(&link.spec.name, "received", marks));
+            let sent = told(link.sent_marks).map(|marks| marks_in_words(&link.spec.name, "sent", marks));
             [arrived, sent].into_iter().flatten()
         })
     }
@@ -143,7 +141,7 @@ impl Sources<'_> {
         }
         if self.emulator.refused > 0 {
             remarks.push(format!(
-                "{} packets met a device that was down",
+                "{} packets were lost because their device was down",
                 self.emulator.refused
             ));
         }
@@ -160,17 +158,14 @@ impl Sources<'_> {
             .filter(|fault| fault.fault == Fault::Blackhole(true) && fault.swallowed == 0);
         remarks.extend(unfelt.map(|fault| {
             let link = &self.plan.links[usize::from(fault.link.0)].name;
-            format!(
-                "the black hole on {link} at {} had nothing to swallow",
-                fault.applied
-            )
+            format!("no packet met the black hole on {link} at {}", fault.applied)
         }));
         for outcome in self.outcomes.iter().flatten() {
             remarks.extend(
                 outcome
                     .broken
                     .first()
-                    .map(|why| format!("a connection broke {why}")),
+                    .map(|why| format!("a connection failed {why}")),
             );
         }
         remarks
@@ -189,7 +184,7 @@ fn told(marks: Option<daemon::MarkReport>) -> Option<LinkMarks> {
 
 fn marks_in_words(link: &str, which: &str, marks: LinkMarks) -> String {
     let LinkMarks { ect, asked, made, .. } = marks;
-    format!("{link}: {made} of {ect} ECN-capable packets {which} marked, {asked} asked for")
+    format!("{link}: marked {made} of {ect} ECN-capable packets {which}, {asked} requested")
 }
 
 /// The condition of every link at that moment, as faults have left it.

@@ -124,9 +124,9 @@ fn amiss(station: &StationConfig, ht: &Ht) -> Option<(&'static str, &'static str
     } else if ht.mcs / 8 >= ht.streams {
         Some(("such scheme for that many streams", "MCS 0 to 7 for each stream"))
     } else if !(1..=AGGREGATE_FRAMES).contains(&ht.frames) {
-        Some(("aggregate of so many frames", "1 to 64"))
+        Some(("aggregate of that many frames", "1 to 64"))
     } else if !(1..=AGGREGATE_BYTES).contains(&ht.bytes) {
-        Some(("aggregate of so many bytes", "1 to 65,535"))
+        Some(("aggregate of that many bytes", "1 to 65,535"))
     } else if ht.width == Width::Mhz40 && upper_half(station, ht).is_none() {
         Some(("40 MHz from that channel upwards", lower_halves(station.standard)))
     } else {

@@ -209,4 +209,28 @@ pub struct Counters {
     pub aggregates: u64,
     /// Time on the air, acknowledgements included.
     pub airtime: Duration,
+    /// Time in which it was on the air, or another station with a frame for it. At most the time that passed.
+    pub occupied: Duration,
+    /// Attempts of its own that were repeats, or collided.
+    pub own: Setbacks,
+    /// Attempts of others for it.
+    pub inbound: u64,
+    /// Of these, those that were repeats, or collided.
+    pub others: Setbacks,
+}
+
+impl Counters {
+    /// Attempts of its own, and of others for it.
+    pub const fn frames(&self) -> u64 {
+        self.attempts + self.inbound
+    }
+}
+
+/// Attempts that did not go as the first one should.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Setbacks {
+    /// The frame was sent before.
+    pub repeats: u64,
+    /// Not received, while another station was on the air that the receiver senses above its noise.
+    pub collisions: u64,
 }

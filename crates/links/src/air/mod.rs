@@ -110,7 +110,7 @@ pub use crate::config::{
     Thresholds,
 };
 pub use engine::Air;
-pub use io::{Counters, Destination, Fate, Input, Output, Packet, StationId, Subtype};
+pub use io::{Counters, Destination, Fate, Input, Output, Packet, Setbacks, StationId, Subtype};
 pub use medium::Medium;
 pub use medium::wfq::{Wfq, WfqError, WfqStation};
 pub use phy::mode::Mode;

@@ -90,7 +90,7 @@ pub struct Holes {
 /// When a radio sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RadioStates {
-    /// Promotion delay: from the first packet until the radio is up.
+    /// Promotion delay: time from the first packet until the radio is up.
     pub promotion: Duration,
     /// Tail: how long it stays up after the last packet.
     pub tail: Duration,

@@ -45,7 +45,7 @@ fn coarse_is_enough(config: &NetworkConfig) -> Result<(), ConfigError> {
     let link = config.links.iter().find(|link| finer(link)).map(LinkConfig::name);
     let noise = config.noise.first().map(|noise| noise.name.as_str());
     let what = if config.rules != Rules::default() {
-        "a rule of the air that is not the standard's".to_string()
+        "a value of the air other than the standard's".to_string()
     } else if config.thresholds != Thresholds::default() {
         "a threshold of the client's".to_string()
     } else if config.power_save {

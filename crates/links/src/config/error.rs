@@ -13,10 +13,10 @@ pub enum ConfigError {
     #[error("two links are called `{0}`; give each a name of its own")]
     DuplicateName(String),
     /// Too many links. Their numbers have 16 bits.
-    #[error("{0} links; at most 65,536 fit into one network")]
+    #[error("{0} links; use at most 65,536 in one network")]
     TooManyLinks(usize),
     /// A cable's shared bottleneck does not exist.
-    #[error("`{link}` lies behind bottleneck {index}, but there are only {known}; name one that exists")]
+    #[error("`{link}` is behind bottleneck {index}, but there are only {known}; name one that exists")]
     UnknownBottleneck {
         /// The cable.
         link: String,
@@ -26,13 +26,13 @@ pub enum ConfigError {
         known: usize,
     },
     /// A rate of zero: nothing would ever pass.
-    #[error("`{0}` has a rate of zero; give it a rate, and use a fault to stop it later")]
+    #[error("`{0}` has a rate of zero; give it a rate, or use a fault to stop it later")]
     NoRate(String),
     /// A trace without opportunities, or whose last one is at zero.
     #[error("the trace of `{0}` has no period; it needs a line later than 0 ms")]
     EmptyTrace(String),
     /// A trace whose times decrease.
-    #[error("the trace of `{link}` goes back in time at opportunity {index}; sort its lines")]
+    #[error("the trace of `{link}` is not in order of time at opportunity {index}; sort its lines")]
     TraceGoesBack {
         /// The cell.
         link: String,
@@ -45,10 +45,12 @@ pub enum ConfigError {
     )]
     Holes(String),
     /// A radio that would never send, or would lose every packet.
-    #[error("`{0}` must send each packet at least one time, and lose a share of them below 1")]
+    #[error(
+        "`{0}` must transmit each packet at least once, and the loss rate must be below 1; change these values"
+    )]
     Repeats(String),
     /// A rate that the standard does not have.
-    #[error("`{link}`: {rate} is not a rate of 802.11{band}; leave it out, or take one of the standard's")]
+    #[error("`{link}`: 802.11{band} has no rate of {rate}; remove it, or use a rate of the standard")]
     Rate {
         /// The access point.
         link: String,
@@ -58,28 +60,26 @@ pub enum ConfigError {
         band: char,
     },
     /// A feature that only the exact medium has.
-    #[error("{what} asks for the exact medium; choose it, or remove that")]
+    #[error("{what} needs the exact medium; select it, or remove that")]
     Finer {
         /// The one that requests it.
         what: String,
     },
     /// The access points of one channel differ in their standard, but a radio has only one.
-    #[error(
-        "the access points of channel {channel} differ in their standard; give all of a channel the same"
-    )]
+    #[error("the access points on channel {channel} use different standards; give all of them the same")]
     Unlike {
         /// The channel.
         channel: u8,
     },
     /// A background flow without a valid sender or receiver.
     #[error(
-        "flow {0} of the background names no access point, or a station that there is not; name those that exist"
+        "background flow {0} names no access point, or a station that does not exist; name existing ones"
     )]
     Background(usize),
     /// Several access points on the channel of a radio with power save, which wakes for the beacons of only
     /// one.
     #[error(
-        "channel {channel} has several access points, and a radio that saves power wakes for the beacons of one; leave it awake, or move all but one of them"
+        "channel {channel} has several access points, but a radio that saves power wakes for the beacons of one only; turn power saving off, or move the others"
     )]
     SleepsTwice {
         /// The channel.
@@ -88,7 +88,7 @@ pub enum ConfigError {
     /// An access point with its own fading or implementation loss. The exact medium has these once for the
     /// whole place.
     #[error(
-        "`{0}` has fading or an implementation loss of its own, which the exact medium has once for the whole place; move it there"
+        "`{0}` has its own fading or implementation loss, but the exact medium has one for all links; set it there"
     )]
     OwnFading(String),
     /// An error of the air's configuration.

@@ -26,7 +26,7 @@ pub use cell::{CellConfig, CellLane, CellRate, Holes, RadioStates, Repeats};
 pub use error::ConfigError;
 pub use queue::{Codel, QueueConfig, QueueLimit};
 pub(crate) use wifi::channels;
-pub use wifi::{Backhaul, Fading, Join, Propagation, Radio, Shadowing, Wall, WifiConfig};
+pub use wifi::{Backhaul, ErrorModel, Fading, Join, Propagation, Radio, Shadowing, Wall, WifiConfig};
 
 /// The whole network, as [`crate::Network::new`] takes it.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -252,7 +252,16 @@ fn propagation(all: &[(LinkId, &WifiConfig)]) -> Result<Propagation, ConfigError
     let Some((_, first)) = all.first() else {
         return Ok(Propagation::indoor(units::wifi::Standard::G));
     };
-    let whole = |wifi: &WifiConfig| (wifi.propagation.fading, wifi.propagation.implementation_loss);
+    let whole = |wifi: &WifiConfig| {
+        let Propagation {
+            noise_figure,
+            implementation_loss,
+            error_model,
+            fading,
+            ..
+        } = wifi.propagation;
+        (noise_figure, implementation_loss, error_model, fading)
+    };
     match all.iter().find(|(_, wifi)| whole(wifi) != whole(first)) {
         None => Ok(of(first)),
         Some((_, other)) => Err(ConfigError::OwnFading(other.name.clone())),

@@ -29,11 +29,10 @@ mod cast;
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use units::wifi::NOISE_FLOOR_MBM;
 use units::{Bitrate, Db, Dbm, Instant};
 
 use crate::air::wlan::{InterfaceId, Load, Wlan, WlanError, WlanInput, WlanOutput};
-use crate::air::{self, FrameKind, Overheard, RateControl, StationId};
+use crate::air::{self, Overheard, RateControl, StationId};
 use crate::config::NetworkConfig;
 use crate::io::side;
 use crate::queue::exits::Exits;
@@ -45,8 +44,6 @@ use carried::Carried;
 use cast::Cast;
 pub use cast::Stations;
 pub(crate) use cast::access_points;
-
-const NOISE: Dbm = Dbm::from_mbm(NOISE_FLOOR_MBM);
 
 #[derive(Debug)]
 pub(crate) struct Exact {
@@ -81,10 +78,6 @@ struct Bss {
     loss: Db,
     /// Data rates, by [`side`].
     rates: [Option<Bitrate>; 2],
-    /// Counters of the client's frames to it.
-    own: Counters,
-    /// The last aggregate that the client sent.
-    aggregate: Option<u32>,
 }
 
 impl Exact {
@@ -105,8 +98,6 @@ impl Exact {
             signal: Signal::new(seed, member.config, config.radio, &config.walls),
             loss: Db::default(),
             rates: [None; 2],
-            own: Counters::default(),
-            aggregate: None,
         });
         let mut exact = Self {
             wlan,
@@ -193,7 +184,8 @@ impl Exact {
 
     pub(crate) fn mean_signal(&self, bss: usize) -> Dbm {
         let Bss { config, signal, .. } = &self.all[bss];
-        NOISE + signal.mean(Direction::Down) + config.propagation.implementation_loss
+        let propagation = &config.propagation;
+        propagation.noise() + signal.mean(Direction::Down) + propagation.implementation_loss
     }
 
     pub(crate) fn mean_snr(&self, bss: usize, direction: Direction) -> Db {
@@ -264,14 +256,15 @@ impl Exact {
         }
     }
 
-    /// Adds what the link's access point and client sent over the air.
+    /// Adds what the link's access point and its clients sent over the air.
     pub(crate) fn counted(&self, bss: usize, known: Counters) -> Counters {
-        let Bss { station, own, .. } = &self.all[bss];
-        let sent = self.wlan.air().counters(*station);
+        let station = self.all[bss].station;
+        let sent = self.wlan.air().counters(station);
         Counters {
-            frames: own.frames + sent.attempts.saturating_sub(self.wlan.beacons(*station)),
-            retries: own.retries + (sent.failures - sent.given_up),
-            airtime: own.airtime + sent.airtime,
+            frames: sent.frames().saturating_sub(self.wlan.beacons(station)),
+            retries: sent.own.repeats + sent.others.repeats,
+            collisions: sent.own.collisions + sent.others.collisions,
+            airtime: sent.occupied,
             ..known
         }
     }
@@ -380,11 +373,6 @@ impl Exact {
 
     /// Handles a frame that one of the client's radios heard or sent.
     fn hear(&mut self, frame: Overheard) {
-        if let Some(bss) = self.all.iter_mut().find(|bss| frame.to == Some(bss.station))
-            && frame.from == bss.radio
-        {
-            bss.sent(&frame);
-        }
         if self.monitor {
             self.heard.push_back(frame);
         }
@@ -432,20 +420,6 @@ fn refused(error: WlanError) -> ConfigError {
         | WlanError::Beacon(_) => {
             unreachable!("{error}")
         }
-    }
-}
-
-impl Bss {
-    /// Counts a frame from the client to the access point.
-    fn sent(&mut self, frame: &Overheard) {
-        if let FrameKind::Data { retry, .. } = frame.kind {
-            self.own.frames += 1;
-            self.own.retries += u64::from(retry);
-        }
-        if frame.aggregate.is_none() || frame.aggregate != self.aggregate {
-            self.own.airtime += frame.end.since(frame.start);
-        }
-        self.aggregate = frame.aggregate;
     }
 }
 

@@ -1,7 +1,7 @@
 //! One access point and the client's association with it: queues, beacons, joining.
 
 use alloc::format;
-use units::wifi::{BEACON_INTERVAL, DATA_OVERHEAD_BYTES, NOISE_FLOOR_MBM, Standard};
+use units::wifi::{BEACON_INTERVAL, DATA_OVERHEAD_BYTES, Standard};
 use units::{Bitrate, Dbm, Instant, Rng};
 
 use super::join::{Joining, Reach};
@@ -155,9 +155,8 @@ impl Bss {
     }
 
     fn received(&self, snr_db: f64) -> Dbm {
-        Dbm::from_mbm(NOISE_FLOOR_MBM)
-            + units::Db::round_from(snr_db)
-            + self.config.propagation.implementation_loss
+        let propagation = &self.config.propagation;
+        propagation.noise() + units::Db::round_from(snr_db) + propagation.implementation_loss
     }
 
     fn schedule_beacon(&mut self, now: Instant) {

@@ -15,7 +15,9 @@ mod join;
 pub(crate) mod phy;
 mod signal;
 
-pub use crate::config::{Backhaul, Fading, Join, Propagation, Radio, Shadowing, Wall, WifiConfig};
+pub use crate::config::{
+    Backhaul, ErrorModel, Fading, Join, Propagation, Radio, Shadowing, Wall, WifiConfig,
+};
 pub(crate) use air::Air;
 pub use airtime::{ATTEMPTS, contention_window, exchange, goodput, per_delivered};
 pub use phy::frame_loss;

@@ -117,6 +117,36 @@ fn the_distances_are_those_of_the_cck_words() {
     assert_eq!(distances(&five), CCK_5_5);
 }
 
+/// `golden/frame-errors.csv`: losses of frames of 1,458 bytes in ns-3 3.37, by model, rate and SNR.
+#[test]
+fn every_model_loses_as_many_frames_as_in_ns_3() {
+    let lines = include_str!("../../../../golden/frame-errors.csv")
+        .lines()
+        .skip(1);
+    for line in lines {
+        let fields: Vec<&str> = line.split(',').collect();
+        let &[model, kbps, snr_db, lost] = fields.as_slice() else {
+            panic!("{line}: four fields");
+        };
+        let model = match model {
+            "nist" => ErrorModel::Nist,
+            "yans" => ErrorModel::Yans,
+            "table" => ErrorModel::Table,
+            other => panic!("{other}: an error model"),
+        };
+        let snr = libm::exp10(snr_db.parse::<f64>().unwrap() / 10.0);
+        let bit = match kbps.parse().unwrap() {
+            65_000 => bit_error_five_sixths(model, snr),
+            kbps => bit_error(model, Standard::A, Bitrate::from_kbps(kbps), snr),
+        };
+        let ours = frame_error(bit, 1_458);
+        assert!(
+            (ours - lost.parse::<f64>().unwrap()).abs() < 0.002,
+            "{line}: {ours}"
+        );
+    }
+}
+
 /// The SNR at which a tenth of 1,000-byte frames is lost.
 fn threshold(standard: Standard, kbps: u32) -> f64 {
     let rate = Bitrate::from_kbps(kbps.into());

@@ -19,15 +19,13 @@
 
 use alloc::format;
 use alloc::vec::Vec;
-use units::wifi::{NOISE_FLOOR_MBM, Standard};
+use units::wifi::Standard;
 use units::{Bitrate, Db, Dbm, Duration, Instant, Rng};
 
 use super::airtime;
 use crate::config::{Fading, Propagation, Radio, Wall, WifiConfig};
 use crate::io::side;
 use crate::{Direction, Position};
-
-const NOISE: Dbm = Dbm::from_mbm(NOISE_FLOOR_MBM);
 
 impl WifiConfig {
     /// Mean received power with the client's radio there, without shadowing and fading.
@@ -41,7 +39,7 @@ impl WifiConfig {
 
     /// Mean SNR at the decoder (after implementation loss), without shadowing and fading.
     pub fn snr(&self, direction: Direction, radio: Radio, walls: &[Wall]) -> Db {
-        self.received(direction, radio, walls) - NOISE - self.propagation.implementation_loss
+        self.propagation.snr(self.received(direction, radio, walls))
     }
 }
 

@@ -124,7 +124,7 @@ fn ahead_of_ours(chain: &[Program]) -> Vec<&Program> {
 fn overtaken(place: &str, ahead: &[&Program]) -> String {
     let names = Vec::from_iter(ahead.iter().map(ToString::to_string)).join(", ");
     format!(
-        "{names} is ahead of slowhand's program on {place}; if it does not return TCX_NEXT, nothing is marked there and windows are bounded by a coarser \
+        "{names} is ahead of slowhand's program on {place}; if it does not return TCX_NEXT, nothing is marked there and windows are limited by a coarser \
          clamp (`slowhand why` says so): attach it behind, or restart slowhand"
     )
 }
@@ -172,7 +172,7 @@ mod tests {
                 in_words().unwrap_err(),
                 format!(
                     "`foreign` (BPF program {id}) is ahead of slowhand's program on eth0 egress; if it does not return TCX_NEXT, nothing is marked there and windows \
-                     are bounded by a coarser clamp (`slowhand why` says so): attach it behind, or restart slowhand"
+                     are limited by a coarser clamp (`slowhand why` says so): attach it behind, or restart slowhand"
                 )
             );
         });

@@ -263,9 +263,7 @@ impl Drop for Shared {
         });
         if let Err(error) = released {
             // The next start restores it, because the record still names this process.
-            let line = format_args!("slowhand: {} was not restored: {error}", self.list.key);
-            // The reader of standard error may be gone. A panic here would abort the process.
-            drop(writeln!(io::stderr(), "{line}"));
+            tracing::warn!(why = %error, "{} was not restored", self.list.key);
         }
     }
 }

@@ -48,12 +48,12 @@
 //! the benchmarks.
 
 use super::suspicion::{self, Other, Verdict};
+use crate::io::reason::Evidence;
 use crate::io::{HostId, LinkId, LinkKind, Verb};
 use crate::known::path::{Health, Path};
 use crate::known::state::State;
 use crate::known::suspicion::Suspicion;
 use crate::known::watches::{Asked, CLEARED_PAUSE, Liveness, OPEN_PAUSE, Question, Stage};
-use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
 
@@ -231,7 +231,7 @@ impl Liveness {
             }
             return;
         };
-        state.remark(None, link, Verb::Suspect, suspicion.word(now));
+        state.remark(None, Some(link), Verb::Suspect, suspicion.reason(now));
         self.pursue(now, state, link, suspicion);
     }
 
@@ -249,13 +249,12 @@ impl Liveness {
                     watch.stage = Stage::Suspected(suspicion);
                 }
             }
-            Verdict::Dead { why } => {
-                let why = why.told(state);
+            Verdict::Dead(proof) => {
                 if let Some(watch) = self.watches.get_mut(&link) {
                     watch.lost = suspicion.lost();
                     watch.stage = Stage::Quiet;
                 }
-                give_up(now, state, link, why);
+                give_up(now, state, link, proof);
             }
             Verdict::Nothing => {
                 if let Some(watch) = self.watches.get_mut(&link) {
@@ -291,19 +290,18 @@ pub(crate) fn retry(now: Instant, state: &mut State, link: LinkId, tries: u32) {
     if hosts.is_empty() && tries >= HOPELESS {
         let path = state.paths.get_mut(&link);
         path.into_iter().for_each(|path| path.health = Health::Alive);
-        let why = String::from("no host is known that could show whether it is back: it is used again");
-        state.note(Some(link), None, Verb::Clear, why);
+        state.note(Some(link), None, Verb::Clear, Evidence::NoHostToProbe);
     }
 }
 
-fn give_up(now: Instant, state: &mut State, link: LinkId, why: String) {
+fn give_up(now: Instant, state: &mut State, link: LinkId, proof: Evidence) {
     if let Some(path) = state.paths.get_mut(&link) {
         path.health = Health::Dead {
             next_try: now + FIRST_RETRY,
             tries: 0,
         };
     }
-    state.note(Some(link), None, Verb::Remove, why);
+    state.note(Some(link), None, Verb::Remove, proof);
 }
 
 fn patience(now: Instant, state: &State, link: LinkId) -> Duration {

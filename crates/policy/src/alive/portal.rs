@@ -24,11 +24,11 @@
 //! # Checked by
 //! `tests::portal`; `daemon::tests::portal` on a real kernel.
 
+use crate::io::reason::{Access, Held};
 use crate::io::{Action, Checked, LinkId, Verb};
 use crate::known::path::Path;
-use crate::known::portals::{Door, Held, LEAST_FAILURES, Portals};
+use crate::known::portals::{Door, LEAST_FAILURES, Portals};
 use crate::known::state::State;
-use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
 
@@ -54,7 +54,7 @@ impl Portals {
             (Checked::Failed, _) => {
                 let mut others = self.doors.iter().filter(|(other, _)| **other != link);
                 let passed = others.find(|(_, door)| door.has_passed_lately(now));
-                passed.map(|(&other, _)| Held::Nothing(other))
+                passed.map(|(&other, _)| Held::NoReply(other))
             }
         }
     }
@@ -110,21 +110,18 @@ fn hold(state: &mut State, link: LinkId, held: Option<Held>) {
     };
     let before = core::mem::replace(&mut path.held, held);
     match (before, held) {
-        (None, Some(held)) => {
-            let why = held.why(&state.paths);
-            state.note(Some(link), None, Verb::Refuse, why);
-        }
+        (None, Some(held)) => state.note(Some(link), None, Verb::Refuse, Access::Held(held)),
         (Some(_), None) => {
             let passes = matches!(
                 state.portals.doors.get(&link).and_then(|door| door.last),
                 Some((Checked::Passed, _))
             );
             let why = if passes {
-                "the check for the Internet passes over it again"
+                Access::Passes
             } else {
-                "the check for the Internet does not pass over it, but nothing else can be used"
+                Access::NoAlternative
             };
-            state.note(Some(link), None, Verb::Retry, String::from(why));
+            state.note(Some(link), None, Verb::Retry, why);
         }
         _ => {}
     }

@@ -36,12 +36,12 @@
 //! `tests::loss`, `tests::looks`; `stall-drop`, `stall-backup` and `wrong-removals` in the benchmarks.
 
 use crate::alive::idle;
+use crate::io::reason::Evidence;
 use crate::io::{ConnId, LinkId, LinkKind, SubflowId, Verb};
 use crate::known::conn::{Conn, Subflow};
 use crate::known::doubt::{Doubt, STOPPED};
 use crate::known::path::{Health, Path};
 use crate::known::state::State;
-use alloc::format;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
 
@@ -105,11 +105,7 @@ pub(crate) fn doubt(
     let wait = path.rtt().max(loaded) + path.gap.patience(now, path.spec.kind);
     let doubt = Doubt::new(now, conn, silence, wait);
     path.health = Health::Doubted(doubt);
-    let why = format!(
-        "nothing has come over it for {} ms: it is asked whether it is alive",
-        silence.as_millis()
-    );
-    state.remark(None, link, Verb::Suspect, why);
+    state.remark(None, Some(link), Verb::Suspect, Evidence::Silent { silence });
     ask(now, state, link);
     true
 }
@@ -241,19 +237,18 @@ fn ask(now: Instant, state: &mut State, link: LinkId) {
 
 fn condemn(now: Instant, state: &mut State, link: LinkId, doubt: Doubt) {
     let silent = doubt.silence + (now - doubt.since);
-    let why = format!(
-        "nothing has come over it for {} ms and {} probes stayed unanswered for {} ms",
-        silent.as_millis(),
-        doubt.probes,
-        (now - doubt.since).as_millis()
-    );
+    let proof = Evidence::Unanswered {
+        silence: silent,
+        probes: doubt.probes,
+        waited: now - doubt.since,
+    };
     if let Some(path) = state.paths.get_mut(&link) {
         path.health = Health::Dead {
             next_try: now + Duration::from_millis(100),
             tries: 0,
         };
     }
-    state.note(Some(link), None, Verb::Remove, why);
+    state.note(Some(link), None, Verb::Remove, proof);
 }
 
 /// Probes the dead links that are due, each more rarely the longer it has been dead.

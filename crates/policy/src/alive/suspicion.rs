@@ -6,12 +6,10 @@
 //! # Checked by
 //! `tests::liveness`.
 
+use crate::io::reason::Evidence;
 use crate::io::{HostId, LinkId};
 use crate::known::hosts::Hosts;
-use crate::known::state::State;
 use crate::known::suspicion::{Counts, Suspicion, Target};
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
 
@@ -40,49 +38,10 @@ pub(super) struct Other {
 pub(super) enum Verdict {
     /// Replies may still arrive.
     Open,
-    /// The link is dead.
-    Dead {
-        /// The proof.
-        why: Proof,
-    },
+    /// The link is dead, and this proves it.
+    Dead(Evidence),
     /// Undecided.
     Nothing,
-}
-
-/// The proof that a link is dead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Proof {
-    silent: usize,
-    waited: Duration,
-    rounds: u32,
-    elsewhere: LinkId,
-    /// Hosts that replied over the other link.
-    reached: usize,
-}
-
-impl Proof {
-    /// The proof as a sentence.
-    pub(super) fn told(self, state: &State) -> String {
-        let name = state.paths.get(&self.elsewhere);
-        let name = name.map_or("another link", |path| path.spec.name.as_str());
-        let hosts = if self.silent == 1 { "host" } else { "hosts" };
-        let Self {
-            silent,
-            rounds,
-            reached,
-            ..
-        } = self;
-        let ms = self.waited.as_millis();
-        if reached > 0 {
-            format!(
-                "{silent} {hosts} left {rounds} probes over it without a reply for {ms} ms; {reached} of them replied over {name}"
-            )
-        } else {
-            format!(
-                "{silent} {hosts} that used to reply over it left {rounds} probes without a reply for {ms} ms, while {name} works"
-            )
-        }
-    }
 }
 
 impl Suspicion {
@@ -198,15 +157,25 @@ impl Suspicion {
         let reached: Vec<LinkId> = counting.filter_map(|target| target.elsewhere).collect();
         let used_to = count(Counts::Before) + 2 * count(Counts::NextHop);
         let elsewhere = reached.first().copied().or(self.living.filter(|_| used_to >= 2));
-        let proof = |elsewhere| Proof {
-            silent,
-            waited: now - self.since,
-            rounds: self.rounds,
-            elsewhere,
-            reached: reached.len(),
+        let Some(elsewhere) = elsewhere else {
+            return Verdict::Nothing;
         };
-        elsewhere.map_or(Verdict::Nothing, |elsewhere| Verdict::Dead {
-            why: proof(elsewhere),
+        let (probes, waited) = (self.rounds, now - self.since);
+        Verdict::Dead(if reached.is_empty() {
+            Evidence::StoppedReplying {
+                hosts: silent,
+                probes,
+                waited,
+                works: elsewhere,
+            }
+        } else {
+            Evidence::ReachedElsewhere {
+                hosts: silent,
+                probes,
+                waited,
+                over: elsewhere,
+                reached: reached.len(),
+            }
         })
     }
 

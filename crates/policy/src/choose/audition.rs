@@ -17,12 +17,12 @@
 //! `tests::slots`.
 
 use crate::choose::rank::{Use, Want, is_sinking};
+use crate::io::reason::Choice;
 use crate::io::{LinkId, Role, Verb};
 use crate::known::conn::Conn;
 use crate::known::path::Path;
 use crate::known::state::State;
 use alloc::collections::BTreeMap;
-use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Bitrate, Duration, Instant};
 
@@ -62,7 +62,7 @@ impl Audition {
         let busy = are_busy(state);
         self.busy = self.busy.filter(|_| busy).or(busy.then_some(now));
         self.tried.retain(|link, _| state.paths.contains_key(link));
-        self.go_on(now, state);
+        self.end_if_done(now, state);
         if self.trial.is_none() {
             self.begin(now, state, wants);
         }
@@ -70,12 +70,13 @@ impl Audition {
             && let Some(at) = wants.iter().position(|want| want.link == trial.link)
         {
             let tried = wants.remove(at);
-            wants.insert(0, tried);
+            let because = Choice::Trial;
+            wants.insert(0, Want { because, ..tried });
         }
     }
 
     /// Ends a trial that is complete or in the way.
-    fn go_on(&mut self, now: Instant, state: &State) {
+    fn end_if_done(&mut self, now: Instant, state: &State) {
         let Some(trial) = &mut self.trial else { return };
         let path = state.paths.get(&trial.link).filter(|path| may_be_tried(path));
         if path.is_some_and(|path| path.tally.joined) {
@@ -108,10 +109,7 @@ impl Audition {
             began: now,
             joined: None,
         });
-        let why = String::from(
-            "it has carried nothing yet and all places are taken: it is tried in the place of the least",
-        );
-        state.note(Some(link), None, Verb::Use, why);
+        state.note(Some(link), None, Verb::Use, Choice::Trial);
     }
 
     /// Whether this link has shown nothing, was not tried with its present address, and finds every place
@@ -129,8 +127,8 @@ impl Audition {
 fn are_busy(state: &State) -> bool {
     let joined = || state.paths.values().filter(|path| path.tally.joined);
     let worth: Bitrate = joined().map(|path| path.worth).sum();
-    let brings: Bitrate = joined().map(|path| path.tally.rate).sum();
-    brings > Bitrate::ZERO && brings >= worth.percent(BUSY_PERCENT)
+    let carried: Bitrate = joined().map(|path| path.tally.rate).sum();
+    carried > Bitrate::ZERO && carried >= worth.percent(BUSY_PERCENT)
 }
 
 /// Whether it is a link without a known signal that may be used like any other.

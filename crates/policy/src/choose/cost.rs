@@ -11,11 +11,11 @@
 //! # Checked by
 //! `tests/engine_cost.rs`.
 
+use crate::io::reason::Access;
 use crate::io::{ConnId, LinkId, SubflowId, Verb};
 use crate::known::change::Change;
 use crate::known::cost::Allowed;
 use crate::known::state::State;
-use alloc::string::String;
 use alloc::vec::Vec;
 use units::Instant;
 
@@ -66,14 +66,9 @@ fn announce(state: &mut State, link: LinkId) {
     let refused = state.paths.get(&link).and_then(|path| path.cost.refused);
     match refused {
         Some(refused) => {
-            state.note(Some(link), None, Verb::Refuse, refused.why());
+            state.note(Some(link), None, Verb::Refuse, Access::Refused(refused));
             state.leave(link);
         }
-        None => state.note(
-            Some(link),
-            None,
-            Verb::Retry,
-            String::from("nothing speaks against its use any more"),
-        ),
+        None => state.note(Some(link), None, Verb::Retry, Access::Allowed),
     }
 }

@@ -23,96 +23,76 @@
 //! `known::traffic::tests`; `window-request` in the benchmarks.
 
 use crate::choose::rank::{Use, Want};
-use crate::io::{Action, ConnId, LinkId, Note, Verb};
+use crate::io::reason::Choice;
+use crate::io::{ConnId, LinkId, Verb};
 use crate::known::path::Path;
 use crate::known::state::State;
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
-
-/// The start of each sentence about such a connection's link.
-pub const LITTLE_MOVES: &str = "little moves";
 
 /// What this connection wants while its traffic is low: one link in use, the others as backups.
 pub(crate) fn on_quickest(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) -> Option<Vec<Want>> {
     let conn = state.conns.get(&id)?;
-    let mut thin = conn.thin;
+    let mut traffic = conn.traffic;
     let held = conn.sample.held;
     let moved = conn.sample.bytes_received + conn.sample.bytes_acked + held;
-    let chosen = thin.look(now, moved, held).then(|| {
+    let chosen = traffic.look(now, moved, held).then(|| {
         let delays: Vec<(LinkId, Duration)> = conn
             .subflows
             .iter()
             .filter(|subflow| subflow.draining.is_none() && is_active(wants, subflow.link))
             .filter_map(|subflow| Some((subflow.link, state.paths.get(&subflow.link)?.delay())))
             .collect();
-        thin.choose(&delays)
+        traffic.choose(&delays)
     });
-    let before = conn.thin.over;
-    state.conns.get_mut(&id)?.thin = thin;
+    let before = conn.traffic.over;
+    state.conns.get_mut(&id)?.traffic = traffic;
     let over = chosen.flatten()?;
-    if before != Some(over) {
-        say_chosen(state, id, over, wants);
+    let latency = state.paths.get(&over).map(Path::delay);
+    if let Some(latency) = latency.filter(|_| before != Some(over)) {
+        report(state, id, (over, latency), wants);
     }
+    let latency = latency.unwrap_or_default();
     let mut wants = wants.to_vec();
-    let others = wants.iter_mut().filter(|want| want.link != over);
-    others.for_each(|want| want.purpose = Use::Warm);
+    for want in wants.iter_mut().filter(|want| want.purpose == Use::Active) {
+        want.because = reason(want.link, (over, latency));
+        if want.link != over {
+            want.purpose = Use::Warm;
+        }
+    }
     Some(wants)
 }
 
-/// Reports each change once for each link concerned. [`word`] says which of them still hold.
-fn say_chosen(state: &mut State, id: ConnId, over: LinkId, wants: &[Want]) {
-    let Some(chosen) = state.paths.get(&over) else {
-        return;
-    };
-    let (used, spared) = sentences(chosen);
-    let about = wants
-        .iter()
-        .filter(|want| want.purpose == Use::Active)
-        .map(|want| {
-            let (verb, why) = if want.link == over {
-                (Verb::Use, &used)
-            } else {
-                (Verb::Demote, &spared)
-            };
-            Note {
-                link: Some(want.link),
-                conn: Some(id),
-                verb,
-                why: why.clone(),
-            }
-        });
-    about.for_each(|note| state.push(Action::Note(note)));
+/// Reports each change once for each link concerned. [`role`] says which of them still hold.
+fn report(state: &mut State, id: ConnId, chosen: (LinkId, Duration), wants: &[Want]) {
+    for want in wants.iter().filter(|want| want.purpose == Use::Active) {
+        let because = reason(want.link, chosen);
+        state.remark(Some(id), Some(want.link), verb(want.link, chosen.0), because);
+    }
 }
 
-/// Why the quickest link is used, and why another is a backup.
-fn sentences(chosen: &Path) -> (String, String) {
-    let (name, delay) = (&chosen.spec.name, chosen.delay().as_millis());
-    (
-        format!("{LITTLE_MOVES}, and over this link a round trip takes the least, {delay} ms"),
-        format!(
-            "{LITTLE_MOVES}, and over {name} a round trip takes less, {delay} ms: it is a backup until more does"
-        ),
-    )
+/// Why a low-traffic connection uses a link, or has it as a backup.
+fn reason(link: LinkId, (over, latency): (LinkId, Duration)) -> Choice {
+    let quickest = (link != over).then_some(over);
+    Choice::LowTraffic { quickest, latency }
+}
+
+fn verb(link: LinkId, over: LinkId) -> Verb {
+    if link == over { Verb::Use } else { Verb::Demote }
 }
 
 /// The state of a link that would otherwise be in use, if all connections over it have low traffic.
-pub(crate) fn word(state: &State, link: LinkId) -> Option<(&'static str, String)> {
+pub(crate) fn role(state: &State, link: LinkId) -> Option<(Verb, Choice)> {
     let mut over = None;
     for conn in state.conns.values().filter(|conn| conn.has(link)) {
-        let chosen = conn.thin.over?;
+        let chosen = conn.traffic.over?;
         if over != Some(link) {
             over = Some(chosen);
         }
     }
     let over = over?;
-    let (used, spared) = sentences(state.paths.get(&over)?);
-    Some(if over == link {
-        (Verb::Use.id(), used)
-    } else {
-        (Verb::Demote.id(), spared)
-    })
+    let latency = state.paths.get(&over)?.delay();
+    Some((verb(link, over), reason(link, (over, latency))))
 }
 
 fn is_active(wants: &[Want], link: LinkId) -> bool {

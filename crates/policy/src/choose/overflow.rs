@@ -13,6 +13,8 @@
 
 use crate::choose::rank::{Use, Want, prospect};
 use crate::io::Role;
+use crate::io::reason::Choice;
+use crate::known::path::Path;
 use crate::known::state::State;
 use units::{Bitrate, Duration, Instant};
 
@@ -24,8 +26,16 @@ const CALM_FOR: Duration = Duration::from_secs(5);
 /// Whether the secondaries are needed.
 #[derive(Debug, Default)]
 pub(crate) struct Overflow {
-    open: bool,
+    /// The load at which the primaries were found full, while they are.
+    full: Option<Load>,
     since: Option<Instant>,
+}
+
+/// The load of the primaries.
+#[derive(Debug, Clone, Copy, Default)]
+struct Load {
+    goodput: Bitrate,
+    capacity: Bitrate,
 }
 
 impl Overflow {
@@ -36,16 +46,18 @@ impl Overflow {
             return;
         }
         self.watch(now, load(now, state));
-        if self.open {
-            wants
-                .iter_mut()
-                .filter(|want| is_secondary(want))
-                .for_each(|want| want.purpose = Use::Active);
+        let Some(Load { goodput, capacity }) = self.full else {
+            return;
+        };
+        for want in wants.iter_mut().filter(|want| is_secondary(want)) {
+            want.purpose = Use::Active;
+            want.because = Choice::PrimariesFull { goodput, capacity };
         }
     }
 
-    fn watch(&mut self, now: Instant, (goodput, capacity): (Bitrate, Bitrate)) {
-        let (crossed, hold) = if self.open {
+    fn watch(&mut self, now: Instant, load: Load) {
+        let Load { goodput, capacity } = load;
+        let (crossed, hold) = if self.full.is_some() {
             (goodput < capacity.percent(CALM_PERCENT), CALM_FOR)
         } else {
             (
@@ -56,14 +68,20 @@ impl Overflow {
         match self.since {
             _ if !crossed => self.since = None,
             None => self.since = Some(now),
-            Some(since) if now - since >= hold => (self.open, self.since) = (!self.open, None),
+            Some(since) if now - since >= hold => {
+                self.full = match self.full {
+                    Some(_) => None,
+                    None => Some(load),
+                };
+                self.since = None;
+            }
             Some(_) => {}
         }
     }
 }
 
 /// The present goodput of the primaries, and their capacity.
-fn load(now: Instant, state: &State) -> (Bitrate, Bitrate) {
+fn load(now: Instant, state: &State) -> Load {
     let primary = |link| {
         state
             .paths
@@ -76,19 +94,19 @@ fn load(now: Instant, state: &State) -> (Bitrate, Bitrate) {
         .map(|subflow| subflow.arrivals.rate(now))
         .sum();
     let in_use = |link| subflows().any(|subflow| subflow.link == link && !subflow.backup);
-    let capacity = |path: &crate::known::path::Path| {
+    let carries = |path: &Path| {
         if path.is_wifi() {
             prospect(path).min(path.shown)
         } else {
             path.shown
         }
     };
-    let total = state
+    let capacity = state
         .paths
         .keys()
         .filter(|&&link| in_use(link))
         .filter_map(|&link| primary(link))
-        .map(capacity)
+        .map(carries)
         .sum();
-    (goodput, total)
+    Load { goodput, capacity }
 }

@@ -24,7 +24,8 @@
 //! `walk` in the benchmarks.
 
 use crate::estimate::signal::{EDGE, expected_goodput};
-use crate::io::{LinkId, LinkKind, Role};
+use crate::io::reason::Choice;
+use crate::io::{LinkId, LinkKind, Role, Verb};
 use crate::known::conn::Subflow;
 use crate::known::path::Path;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -66,6 +67,13 @@ struct Rank {
     link: LinkId,
 }
 
+/// A link with its rank, and why it has its purpose.
+#[derive(Debug, Clone, Copy)]
+struct Ranked {
+    rank: Rank,
+    because: Choice,
+}
+
 /// The goodput by which a link is ranked. One that has a place counts a tenth more.
 fn standing(path: &Path) -> Bitrate {
     match path.tally.joined {
@@ -75,11 +83,31 @@ fn standing(path: &Path) -> Bitrate {
     }
 }
 
-/// A link that a connection should have, and in which use.
+/// A link that a connection should have, in which use, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Want {
     pub(crate) link: LinkId,
     pub(crate) purpose: Use,
+    pub(crate) because: Choice,
+}
+
+impl Want {
+    /// A link to use.
+    pub(crate) const fn active(link: LinkId, because: Choice) -> Self {
+        Self {
+            link,
+            purpose: Use::Active,
+            because,
+        }
+    }
+
+    /// The verb that reports it.
+    pub(crate) const fn verb(&self) -> Verb {
+        match self.purpose {
+            Use::Active => Verb::Use,
+            Use::Warm => Verb::Demote,
+        }
+    }
 }
 
 /// What access points share when they slow each other down.
@@ -115,41 +143,63 @@ impl Selection {
     pub(crate) fn wants(&mut self, now: Instant, paths: &BTreeMap<LinkId, Path>) -> Vec<Want> {
         self.hold_media(now, paths);
         self.hold_fading(paths);
-        let mut ranks: Vec<Rank> = paths
+        let mut ranked: Vec<Ranked> = paths
             .iter()
             .filter(|(_, path)| path.is_candidate())
             .map(|(&link, path)| self.rank(link, path))
             .collect();
-        ranks.sort_unstable();
-        promote_if_none_is_active(&mut ranks, paths);
-        ranks
-            .iter()
-            .map(|rank| Want {
-                link: rank.link,
-                purpose: rank.purpose,
-            })
-            .collect()
+        ranked.sort_unstable_by_key(|ranked| ranked.rank);
+        promote_if_none_is_active(&mut ranked, paths);
+        let want = |ranked: &Ranked| Want {
+            link: ranked.rank.link,
+            purpose: ranked.rank.purpose,
+            because: ranked.because,
+        };
+        ranked.iter().map(want).collect()
     }
 
-    fn rank(&self, link: LinkId, path: &Path) -> Rank {
-        let chosen = !path.is_wifi()
-            || self
-                .best
-                .get(&Medium::of(link, path))
-                .is_some_and(|holder| holder.link == link);
-        let purpose = if chosen && path.spec.role == Role::Primary && !self.fading.contains(&link) {
-            Use::Active
-        } else {
-            Use::Warm
-        };
-        Rank {
+    fn rank(&self, link: LinkId, path: &Path) -> Ranked {
+        let (purpose, because) = self.purpose(link, path);
+        let rank = Rank {
             purpose,
             role: path.spec.role,
             metered: path.cost.is_metered(),
             expected: Reverse(standing(path)),
             kind: path.spec.kind,
             link,
+        };
+        Ranked { rank, because }
+    }
+
+    /// How a link should be used by itself, and why.
+    fn purpose(&self, link: LinkId, path: &Path) -> (Use, Choice) {
+        let holder = self.best.get(&Medium::of(link, path)).map(|holder| holder.link);
+        let signal = path.signal.mean().filter(|_| path.is_wifi());
+        if path.spec.role != Role::Primary {
+            return (Use::Warm, Choice::Role(path.spec.role));
         }
+        if self.fading.contains(&link) {
+            let slope = libm::round(path.signal.slope_db_per_s() * 100.0);
+            let because = Choice::Fading {
+                signal: signal.unwrap_or(EDGE),
+                slope: Db::from_centi(slope as i32),
+            };
+            return (Use::Warm, because);
+        }
+        if let Some(better) = holder.filter(|&holder| path.is_wifi() && holder != link) {
+            return (Use::Warm, Choice::WorseOnChannel { better });
+        }
+        let because = match signal {
+            None => Choice::Healthy,
+            Some(signal) => {
+                let expected = prospect(path);
+                match path.spec.channel {
+                    Some(_) => Choice::BestOfChannel { signal, expected },
+                    None => Choice::ChannelUnknown { signal, expected },
+                }
+            }
+        };
+        (Use::Active, because)
     }
 
     fn hold_fading(&mut self, paths: &BTreeMap<LinkId, Path>) {
@@ -296,18 +346,16 @@ pub(crate) fn is_faded(path: &Path) -> bool {
     path.is_wifi() && path.signal.mean().is_some_and(|signal| signal < EDGE)
 }
 
-fn promote_if_none_is_active(ranks: &mut [Rank], paths: &BTreeMap<LinkId, Path>) {
-    if ranks
-        .iter()
-        .any(|rank| rank.purpose == Use::Active && paths[&rank.link].is_alive())
-    {
+fn promote_if_none_is_active(ranked: &mut [Ranked], paths: &BTreeMap<LinkId, Path>) {
+    let is_alive = |ranked: &Ranked| paths[&ranked.rank.link].is_alive();
+    let mut active = ranked.iter().filter(|ranked| ranked.rank.purpose == Use::Active);
+    if active.any(is_alive) {
         return;
     }
-    let alive = ranks
-        .iter_mut()
-        .find(|rank| rank.purpose == Use::Warm && paths[&rank.link].is_alive());
-    if let Some(rank) = alive {
-        rank.purpose = Use::Active;
+    let warm = |ranked: &&mut Ranked| ranked.rank.purpose == Use::Warm && is_alive(ranked);
+    if let Some(first) = ranked.iter_mut().find(warm) {
+        first.rank.purpose = Use::Active;
+        first.because = Choice::LastResort;
     }
-    ranks.sort_unstable();
+    ranked.sort_unstable_by_key(|ranked| ranked.rank);
 }

@@ -6,12 +6,12 @@
 //! `tests::slow`, `tests::bounds`; `window-thin` and `window-mixes` in the benchmarks.
 
 use super::rank::{Use, Want, shown};
-use crate::io::{Action, ConnId, LinkId, Note, Verb};
+use crate::io::reason::Choice;
+use crate::io::{ConnId, LinkId, Verb};
 use crate::known::conn::{Conn, Subflow, is_queued};
 use crate::known::path::Path;
 use crate::known::state::State;
 use crate::slow::{Look, View};
-use alloc::string::String;
 use alloc::vec::Vec;
 use units::Instant;
 
@@ -26,8 +26,15 @@ pub(crate) fn without_slow(now: Instant, state: &mut State, id: ConnId, wants: &
         return None;
     }
     let mut wants = wants.to_vec();
-    let spared = wants.iter_mut().filter(|want| is_spared(want));
-    spared.for_each(|want| want.purpose = Use::Warm);
+    for want in &mut wants {
+        if let Some((Verb::Demote, because)) = slow.role(want.link) {
+            *want = Want {
+                purpose: Use::Warm,
+                because,
+                ..*want
+            };
+        }
+    }
     Some(wants)
 }
 
@@ -72,21 +79,17 @@ fn watch_slow(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) {
         .and_then(|conn| conn.slow.look(now, &look));
     if let Some(changed) = changed {
         let verb = if changed.in_use { Verb::Use } else { Verb::Demote };
-        // A note of this connection, not of the link: [`word`] reports the state of the link.
-        state.push(Action::Note(Note {
-            link: Some(changed.link),
-            conn: Some(id),
-            verb,
-            why: changed.why,
-        }));
+        // A note of this connection, not of the link: [`role`] gives the state of the link.
+        let because = Choice::Slow(changed.because);
+        state.remark(Some(id), Some(changed.link), verb, because);
     }
 }
 
 /// The state of a link that would otherwise be in use, if each connection over it has demoted it as slow, or
 /// has it on trial.
-pub(crate) fn word(state: &State, link: LinkId) -> Option<(&'static str, String)> {
+pub(crate) fn role(state: &State, link: LinkId) -> Option<(Verb, Choice)> {
     let mut over = state.conns.values().filter(|conn| conn.has(link));
-    let (verb, why) = over.next()?.slow.word(link)?;
-    let is_so = |conn: &Conn| conn.slow.word(link).is_some_and(|(other, _)| other == verb);
-    over.all(is_so).then(|| (verb.id(), why))
+    let (verb, because) = over.next()?.slow.role(link)?;
+    let is_same = |conn: &Conn| conn.slow.role(link).is_some_and(|(other, _)| other == verb);
+    over.all(is_same).then_some((verb, because))
 }

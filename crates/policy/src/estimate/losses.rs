@@ -140,13 +140,13 @@ impl Losses {
     }
 
     /// Whether there have been many losses recently.
-    pub(crate) fn go_on(&self, now: Instant) -> bool {
+    pub(crate) fn are_frequent(&self, now: Instant) -> bool {
         self.is_remembered(now)
     }
 
     /// How long a lost segment is missing, plus the delay until that is known. `None` without many losses.
     pub(crate) fn repair(&self, now: Instant) -> Option<Duration> {
-        self.go_on(now)
+        self.are_frequent(now)
             .then(|| self.rtt * REPAIR_QUARTERS / 4 + READ_EVERY)
     }
 }
@@ -173,12 +173,12 @@ mod tests {
         for number in 1..=20 {
             losses.read(Instant::from_millis(200 * number), number, 30 * MS, 48 * MS);
         }
-        assert!(!losses.go_on(Instant::from_secs(4)));
+        assert!(!losses.are_frequent(Instant::from_secs(4)));
         for number in 21..=30 {
             losses.read(Instant::from_millis(200 * number), number, 30 * MS, 47 * MS);
         }
         assert!(
-            losses.go_on(Instant::from_secs(6)),
+            losses.are_frequent(Instant::from_secs(6)),
             "losses as frequent without a queue count"
         );
     }
@@ -186,20 +186,20 @@ mod tests {
     #[test]
     fn repeated_losses_make_a_series() {
         let (losses, now) = after(4, 300 * MS);
-        assert!(losses.go_on(now));
+        assert!(losses.are_frequent(now));
         assert_eq!(losses.repair(now), Some(60 * MS));
-        assert!(losses.go_on(now + SPAN - MS), "a pause may be chance");
-        assert!(!losses.go_on(now + SPAN + MS), "a series is forgotten");
+        assert!(losses.are_frequent(now + SPAN - MS), "a pause may be chance");
+        assert!(!losses.are_frequent(now + SPAN + MS), "a series is forgotten");
     }
 
     #[test]
     fn a_longer_series_is_remembered_for_longer() {
         let (losses, now) = after(20, 300 * MS);
-        assert!(losses.go_on(now + 5_700 * MS));
-        assert!(!losses.go_on(now + 5_701 * MS));
+        assert!(losses.are_frequent(now + 5_700 * MS));
+        assert!(!losses.are_frequent(now + 5_701 * MS));
         let (losses, now) = after(200, 300 * MS);
-        assert!(losses.go_on(now + MEMORY));
-        assert!(!losses.go_on(now + MEMORY + MS));
+        assert!(losses.are_frequent(now + MEMORY));
+        assert!(!losses.are_frequent(now + MEMORY + MS));
     }
 
     /// Samples a path every 10 ms for `seconds`, with a queue in every second sample. A segment is missing in
@@ -221,10 +221,10 @@ mod tests {
     #[test]
     fn segments_still_missing_after_a_queue_count_for_the_queue() {
         let (losses, now) = sampled(Losses::default(), Instant::ZERO, 10, 5, 40);
-        assert!(!losses.go_on(now));
+        assert!(!losses.are_frequent(now));
         let (losses, now) = sampled(Losses::default(), Instant::ZERO, 10, 40, 90);
         assert!(
-            losses.go_on(now),
+            losses.are_frequent(now),
             "a path with random loss also loses with a queue"
         );
     }
@@ -232,34 +232,34 @@ mod tests {
     #[test]
     fn losses_of_slow_start_are_forgotten_once_the_queue_causes_losses() {
         let (losses, now) = sampled(Losses::default(), Instant::ZERO, 2, 30, 40);
-        assert!(losses.go_on(now));
+        assert!(losses.are_frequent(now));
         let (losses, now) = sampled(losses, now, 2, 0, 40);
-        assert!(!losses.go_on(now));
+        assert!(!losses.are_frequent(now));
     }
 
     #[test]
     fn a_queue_of_long_ago_hides_no_losses() {
         let (losses, now) = sampled(Losses::default(), Instant::ZERO, 10, 1, 90);
-        assert!(!losses.go_on(now));
+        assert!(!losses.are_frequent(now));
         let (mut losses, mut later) = (losses, now + MEMORY);
         for _ in 0..4 {
             later += 300 * MS;
             losses.read(later, losses.disordered + 1, 30 * MS, 40 * MS);
         }
-        assert!(losses.go_on(later));
+        assert!(losses.are_frequent(later));
     }
 
     #[test]
     fn few_or_rare_losses_make_no_series() {
         let (few, now) = after(3, 300 * MS);
-        assert!(!few.go_on(now));
+        assert!(!few.are_frequent(now));
         let (rare, now) = after(20, 1_500 * MS);
-        assert!(!rare.go_on(now));
+        assert!(!rare.are_frequent(now));
     }
 
     #[test]
     fn losses_at_once_count_once() {
         let (losses, now) = after(15, 10 * MS);
-        assert!(!losses.go_on(now), "two round trips and no more");
+        assert!(!losses.are_frequent(now), "two round trips and no more");
     }
 }

@@ -48,7 +48,7 @@ impl Trickle {
         }
     }
 
-    pub(crate) fn goes_on(&self, now: Instant) -> bool {
+    pub(crate) fn continues(&self, now: Instant) -> bool {
         self.until.is_some_and(|until| now <= until)
     }
 }
@@ -70,7 +70,7 @@ mod tests {
             if segments > 0 {
                 last = now;
             }
-            if trickle.goes_on(now) {
+            if trickle.continues(now) {
                 at.push(number);
             }
         }

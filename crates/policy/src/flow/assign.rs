@@ -13,12 +13,11 @@
 //! `tests/engine_flows.rs`; [`crate::flow`]'s own tests.
 
 use crate::flow::{AssignError, FlowId, MOST, PeerId, Peers, Pins};
-use crate::io::{Action, FlowEvent, LinkId, Verb, Wish};
+use crate::io::reason::Assigned;
+use crate::io::{Action, FlowEvent, LinkId, Reason, Verb, Wish};
 use crate::known::path::Path;
 use crate::known::state::State;
 use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 /// The most flows that wait for a network. Further ones are ended.
@@ -70,11 +69,7 @@ impl Assignments {
         self.refresh(state);
         for flow in self.lost.drain(..) {
             state.push(Action::EndFlow(flow));
-            say(
-                state,
-                flow,
-                "is ended: its network is gone, and its other end knows it by that address",
-            );
+            report(state, flow, Assigned::NetworkGone);
         }
         if self.configured.is_empty() {
             return;
@@ -128,33 +123,33 @@ impl Assignments {
         match self.pins.network(flow, wish_for, active, &self.configured) {
             Ok(link) => {
                 state.push(Action::Assign(flow, link));
-                state.remark(None, link, Verb::Assign, granted(flow, wish, link));
+                let because = Reason::Flow(flow, granted(wish, link));
+                state.remark(None, Some(link), Verb::Assign, because);
             }
             Err(AssignError::NoNetwork) if self.held.len() < MOST_HELD => {
                 self.held.retain(|(held, _)| *held != flow);
                 self.held.push((flow, wish));
                 state.push(Action::Hold(flow));
-                say(state, flow, "waits until a network has an address");
+                report(state, flow, Assigned::Waits);
             }
             Err(_) => {
                 state.push(Action::EndFlow(flow));
-                say(state, flow, "is ended: there are more than can be kept apart");
+                report(state, flow, Assigned::TooMany);
             }
         }
     }
 }
 
 /// Why a flow is assigned to this link.
-fn granted(flow: FlowId, wish: Wish, link: LinkId) -> String {
-    let because = match wish {
-        Wish::Active => "as new connections do",
-        Wish::Network(wanted) if wanted == link => "as its application wants it",
-        Wish::Network(_) => "because the network that its application wants has no address",
-        Wish::Peer(_) => "because peers are spread evenly over all networks",
-    };
-    format!("flow {} goes over it, {because}", flow.0)
+const fn granted(wish: Wish, link: LinkId) -> Assigned {
+    match wish {
+        Wish::Active => Assigned::Active,
+        Wish::Network(wanted) if wanted.0 == link.0 => Assigned::Requested,
+        Wish::Network(_) => Assigned::RequestedHasNoAddress,
+        Wish::Peer(_) => Assigned::Spread,
+    }
 }
 
-fn say(state: &mut State, flow: FlowId, what: &str) {
-    state.note(None, None, Verb::Assign, format!("flow {} {what}", flow.0));
+fn report(state: &mut State, flow: FlowId, assigned: Assigned) {
+    state.remark(None, None, Verb::Assign, Reason::Flow(flow, assigned));
 }

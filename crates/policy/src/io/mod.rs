@@ -1,7 +1,7 @@
 //! Inputs and actions of the engine. After the README, read this folder.
 //!
-//! It holds values only: an [`Input`] goes in, an [`Action`] comes out. Each file holds the values of one
-//! theme.
+//! It holds values only: an [`Input`] goes in, an [`Action`] comes out. A decision comes with its [`Reason`].
+//! Each file holds the values of one theme.
 //!
 //! A *link* is a way out of the host: one association with an access point, one modem, one cable. A
 //! *connection* is an MPTCP connection of an application. A *subflow* is one connection's part over one link.
@@ -25,6 +25,7 @@ pub(crate) mod links;
 pub(crate) mod notes;
 pub(crate) mod power;
 pub(crate) mod radios;
+pub mod reason;
 pub(crate) mod subflows;
 
 pub use actions::{Action, Ahead, Outlook};
@@ -35,5 +36,6 @@ pub use inputs::Input;
 pub use links::{Checked, Family, HostEvent, LinkEvent, LinkKind, LinkSpec, Role, Tariff, Trust, Uplink};
 pub use notes::{Note, Verb};
 pub use radios::{Division, RadioEvent};
+pub use reason::Reason;
 pub(crate) use subflows::LONGEST;
 pub use subflows::{SubflowEvent, SubflowSample};

@@ -1,9 +1,9 @@
 //! Notes: decisions, for the trace and for users.
 
 use super::ids::{ConnId, LinkId};
-use alloc::string::String;
+use super::reason::Reason;
 
-/// A decision: an identifier for machines and a sentence for users.
+/// A decision and its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     /// The link that it is about, if any.
@@ -12,8 +12,8 @@ pub struct Note {
     pub conn: Option<ConnId>,
     /// A stable identifier.
     pub verb: Verb,
-    /// A sentence that gives the reason, with its numbers.
-    pub why: String,
+    /// The reason, with its numbers.
+    pub reason: Reason,
 }
 
 /// The kind of a decision.

@@ -94,3 +94,43 @@ pub struct Rules {
     /// The limits of the radio.
     pub radio: Radio,
 }
+
+/// Why a cycle cannot be divided as requested, and what would help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// There are no occupants.
+    Nobody,
+    /// An occupant has two seats.
+    Twice {
+        /// The occupant.
+        occupant: Occupant,
+    },
+    /// The cycle is longer than senders' timeouts permit.
+    CycleTooLong {
+        /// The requested cycle.
+        cycle: Duration,
+    },
+    /// The exponent is larger than useful.
+    AlphaTooLarge {
+        /// The requested exponent.
+        alpha: u32,
+    },
+    /// An occupant would get less than the least slot.
+    TooShort {
+        /// The occupant.
+        occupant: Occupant,
+        /// The slot it would get.
+        slot: Duration,
+        /// The least slot.
+        least: Duration,
+    },
+    /// Slots and switches take longer than the cycle.
+    DoesNotFit {
+        /// The number of seats.
+        seats: usize,
+        /// The least time that they need.
+        needed: Duration,
+        /// The cycle.
+        cycle: Duration,
+    },
+}

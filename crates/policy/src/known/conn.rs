@@ -6,13 +6,13 @@ use crate::estimate::carries::Carries;
 use crate::estimate::losses::Losses;
 use crate::estimate::segments::Segments;
 use crate::estimate::trickle::Trickle;
+use crate::io::reason::Queue;
 use crate::io::{ConnSample, JoinFailure, LinkId, SubflowId, SubflowSample};
 use crate::known::path::Path;
 use crate::known::renewals::Renewals;
-use crate::known::traffic::Thin;
+use crate::known::traffic::Traffic;
 use crate::slow::Slow;
 use crate::window::Window;
-use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Bitrate, Bytes, Duration, Instant};
 
@@ -43,11 +43,11 @@ pub(crate) struct Conn {
     pub(crate) sample: ConnSample,
     pub(crate) window: Window,
     /// The reason for the present window.
-    pub(crate) why: Option<String>,
+    pub(crate) window_reason: Option<Queue>,
     /// The reason for the cap on unsent bytes, while there is one.
-    pub(crate) unsent_why: Option<String>,
+    pub(crate) unsent_reason: Option<Queue>,
     pub(crate) slow: Slow,
-    pub(crate) thin: Thin,
+    pub(crate) traffic: Traffic,
     pub(crate) renewals: Renewals,
     /// When data last arrived in order.
     pub(crate) advanced: Instant,
@@ -72,21 +72,15 @@ pub(crate) struct Failed {
     times: u32,
 }
 
-/// How long no join is tried after the first failure, and the sentence about it.
-const fn consequence(reason: JoinFailure) -> (Duration, &'static str) {
+/// How long no join is tried after the first failure.
+const fn first_pause(reason: JoinFailure) -> Duration {
     match reason {
-        JoinFailure::Refused => (Duration::from_millis(500), "the peer takes no more subflows"),
-        JoinFailure::Timeout => (Duration::from_secs(2), "the peer did not answer a join"),
-        JoinFailure::Local => (Duration::from_secs(1), "this host's kernel refused a join"),
-        JoinFailure::NoAddress => (
-            Duration::from_secs(5),
-            "it has no address of the peer's family (IPv4 or IPv6)",
-        ),
-        JoinFailure::Elsewhere => (
-            Duration::from_secs(10),
-            "the user's routes lead to its peer by a network of its own, not over this link",
-        ),
-        JoinFailure::Untimely => (Duration::from_millis(250), "a join came at the wrong moment"),
+        JoinFailure::Refused => Duration::from_millis(500),
+        JoinFailure::Timeout => Duration::from_secs(2),
+        JoinFailure::Local => Duration::from_secs(1),
+        JoinFailure::NoAddress => Duration::from_secs(5),
+        JoinFailure::Elsewhere => Duration::from_secs(10),
+        JoinFailure::Untimely => Duration::from_millis(250),
     }
 }
 
@@ -140,10 +134,10 @@ impl Conn {
             peer_subflows,
             sample: ConnSample::default(),
             window: Window::default(),
-            why: None,
-            unsent_why: None,
+            window_reason: None,
+            unsent_reason: None,
             slow: Slow::default(),
-            thin: Thin::default(),
+            traffic: Traffic::default(),
             renewals: Renewals::default(),
             advanced: Instant::ZERO,
         }
@@ -187,26 +181,20 @@ impl Conn {
         failed.all(|failed| now - failed.at >= waits(failed))
     }
 
-    /// Records that a join over this link failed, and returns the sentence to report, if any.
+    /// Records that a join over this link failed. Returns whether that is worth reporting.
     ///
     /// The pause before the next attempt doubles with each refusal, and with each untimely join, unless the
     /// last failure was long ago. Two failures are not reported: a refusal while our RM_ADDR may still be on
     /// its way, and the kernel's first one, whose reason may still be unknown.
-    pub(crate) fn join_failed(
-        &mut self,
-        now: Instant,
-        link: LinkId,
-        reason: JoinFailure,
-    ) -> Option<&'static str> {
+    pub(crate) fn join_failed(&mut self, now: Instant, link: LinkId, reason: JoinFailure) -> bool {
         let mut before = self.failed.iter().filter(|failed| failed.link == link);
         let again = before.find(|failed| failed.reason == reason && now - failed.at < RARELY);
         let times = again.map_or(0, |failed| failed.times);
-        let (pause, why) = consequence(reason);
         let doublings = match reason {
             JoinFailure::Refused | JoinFailure::Untimely => times.min(MOST_DOUBLINGS),
             JoinFailure::Timeout | JoinFailure::Local | JoinFailure::NoAddress | JoinFailure::Elsewhere => 0,
         };
-        let pause = pause * (1 << doublings);
+        let pause = first_pause(reason) * (1 << doublings);
         self.failed.retain(|failed| failed.link != link);
         self.failed.push(Failed {
             link,
@@ -216,13 +204,12 @@ impl Conn {
             times: times.saturating_add(1),
         });
         let is_hopeful = self.freed.is_some_and(|freed| now + pause < freed + FREED_FOR);
-        let is_worth_saying = match reason {
+        match reason {
             JoinFailure::Refused => !is_hopeful,
             JoinFailure::Local => times > 0,
             JoinFailure::Timeout | JoinFailure::NoAddress | JoinFailure::Elsewhere => true,
             JoinFailure::Untimely => false,
-        };
-        is_worth_saying.then_some(why)
+        }
     }
 
     /// The peer has a place again, or will have one once RM_ADDR arrives: refused joins may be retried at

@@ -6,9 +6,8 @@
 //! `tests/engine_cost.rs`.
 
 use super::change::Change;
+use crate::io::reason::Refused;
 use crate::io::{Tariff, Trust};
-use alloc::format;
-use alloc::string::String;
 use units::Bytes;
 
 /// The cost of a link.
@@ -24,28 +23,11 @@ pub(crate) struct Cost {
     pub(crate) refused: Option<Refused>,
 }
 
-/// Why a link may not be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refused {
-    Trust(Trust),
-    Cap { used: Bytes, cap: Bytes },
-}
-
 /// Which kinds of network the user allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Allowed {
     open: bool,
     unknown: bool,
-}
-
-impl Trust {
-    const fn words(self) -> &'static str {
-        match self {
-            Self::Known => "known",
-            Self::Open => "open",
-            Self::Unknown => "unknown",
-        }
-    }
 }
 
 impl Allowed {
@@ -100,22 +82,6 @@ impl Cost {
                 Some(Refused::Cap { used: self.used, cap })
             }
             _ => None,
-        }
-    }
-}
-
-impl Refused {
-    pub(crate) fn why(self) -> String {
-        match self {
-            Self::Trust(trust) => {
-                format!(
-                    "it is an {} network, and the user has not allowed those",
-                    trust.words()
-                )
-            }
-            Self::Cap { used, cap } => {
-                format!("it is metered, and {used} of {cap} are used; it waits for the next metering period")
-            }
         }
     }
 }

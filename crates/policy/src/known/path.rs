@@ -6,11 +6,11 @@ use crate::estimate::gap::Gap;
 use crate::estimate::mobility::Mobility;
 use crate::estimate::phy::Phy;
 use crate::estimate::signal::{self, Signal};
+use crate::io::reason::Held;
 use crate::io::{ConnId, Family, LinkKind, LinkSpec, Note, Role, Uplink};
 use crate::known::air::Air;
 use crate::known::cost::Cost;
 use crate::known::doubt::Doubt;
-use crate::known::portals::Held;
 use alloc::boxed::Box;
 use units::{Bitrate, Bytes, Dbm, Duration, Instant, Ratio};
 

@@ -2,50 +2,18 @@
 //!
 //! [`crate::alive::portal`] requests checks and decides.
 
-use super::path::Path;
 use crate::io::{Checked, LinkId};
 use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::String;
 use units::{Duration, Instant};
 
 /// Interval between checks while they pass.
 const WHILE_OPEN: Duration = Duration::from_secs(300);
 /// Interval while the link is held out, or may have to be.
-const WHILE_HELD: Duration = Duration::from_secs(30);
+pub(crate) const WHILE_HELD: Duration = Duration::from_secs(30);
 /// Time to the next check after the first one without a reply.
 const AGAIN: Duration = Duration::from_secs(5);
 /// Checks without a reply after which a link is held out.
 pub(crate) const LEAST_FAILURES: u32 = 2;
-
-/// Why a link is held out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Held {
-    /// A captive portal replies.
-    Portal,
-    /// Nothing replies, while the check passes over this link.
-    Nothing(LinkId),
-}
-
-impl Held {
-    /// The reason as a sentence.
-    pub(crate) fn why(self, paths: &BTreeMap<LinkId, Path>) -> String {
-        let every = WHILE_HELD.as_secs();
-        match self {
-            Self::Portal => format!(
-                "a captive portal answers in place of the Internet: log in over this link; it is checked every {every} s"
-            ),
-            Self::Nothing(other) => {
-                let name = paths
-                    .get(&other)
-                    .map_or("another link", |path| path.spec.name.as_str());
-                format!(
-                    "the check for the Internet gets no reply over it, and passes over {name}; it is checked every {every} s"
-                )
-            }
-        }
-    }
-}
 
 /// Results of the checks of all links.
 #[derive(Debug, Default)]

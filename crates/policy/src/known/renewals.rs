@@ -8,19 +8,19 @@ use units::Instant;
 /// What is being replaced in one connection, and when a replacement last began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Renewals {
-    pub(crate) going_on: Option<Renewal>,
+    pub(crate) open: Option<Renewal>,
     pub(crate) last: Option<Instant>,
 }
 
 impl Renewals {
     /// Whether a subflow over this link is being replaced.
     pub(crate) fn is_over(&self, link: LinkId) -> bool {
-        self.going_on.is_some_and(|renewal| renewal.link == link)
+        self.open.is_some_and(|renewal| renewal.link == link)
     }
 
     /// The replacement over this link cannot come: its join was refused, and is not merely late.
     pub(crate) fn join_failed(&mut self, link: LinkId) {
-        self.going_on = self.going_on.filter(|renewal| renewal.link != link);
+        self.open = self.open.filter(|renewal| renewal.link != link);
     }
 }
 

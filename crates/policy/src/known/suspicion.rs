@@ -5,9 +5,8 @@
 //! # Checked by
 //! `tests::liveness`.
 
+use crate::io::reason::Evidence;
 use crate::io::{HostId, LinkId};
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use units::Instant;
 
@@ -63,12 +62,11 @@ impl Suspicion {
         self.targets.retain(|target| target.host != host);
     }
 
-    /// The state of the suspicion as a sentence, while it lasts.
-    pub(crate) fn word(&self, now: Instant) -> String {
-        format!(
-            "nothing beyond it has replied for {} ms: {} hosts are probed over it and over other links",
-            (now - self.since).as_millis(),
-            self.targets.len()
-        )
+    /// Why the link is suspect.
+    pub(crate) fn reason(&self, now: Instant) -> Evidence {
+        Evidence::HostsSilent {
+            silence: now - self.since,
+            hosts: self.targets.len(),
+        }
     }
 }

@@ -12,9 +12,9 @@ use crate::io::LinkId;
 use units::{Bytes, Duration, Instant};
 
 /// Low traffic: less than this in a second. Idle connections do not change their state.
-const LITTLE: Bytes = Bytes::from_kib(48);
+const LOW: Bytes = Bytes::from_kib(48);
 /// High traffic: more than this in a second or less.
-const MUCH: Bytes = Bytes::from_kib(96);
+const HIGH: Bytes = Bytes::from_kib(96);
 const MARKS: usize = 5;
 const MARK_EVERY: Duration = Duration::from_millis(250);
 /// Another link is quicker if its delay is at most this percentage of the present link's.
@@ -22,14 +22,14 @@ const QUICKER_PERCENT: u32 = 75;
 
 /// Recent traffic of a connection, and the link that carries it while traffic is low.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Thin {
+pub(crate) struct Traffic {
     marks: [Option<(Instant, Bytes)>; MARKS],
     /// The link that carries it while traffic is low.
     pub(crate) over: Option<LinkId>,
-    is_thin: bool,
+    is_low: bool,
 }
 
-impl Thin {
+impl Traffic {
     /// Records the bytes moved so far in both directions, and the out-of-order bytes. Returns whether traffic
     /// is low.
     pub(crate) fn look(&mut self, now: Instant, moved: Bytes, held: Bytes) -> bool {
@@ -39,12 +39,12 @@ impl Thin {
         }
         let oldest = self.marks.iter().rev().flatten().next();
         let lately = oldest.map_or(Bytes::ZERO, |&(_, before)| moved.saturating_sub(before));
-        if lately > MUCH {
-            (self.is_thin, self.over) = (false, None);
-        } else if self.marks[MARKS - 1].is_some() && lately > Bytes::ZERO && lately.max(held) <= LITTLE {
-            self.is_thin = true;
+        if lately > HIGH {
+            (self.is_low, self.over) = (false, None);
+        } else if self.marks[MARKS - 1].is_some() && lately > Bytes::ZERO && lately.max(held) <= LOW {
+            self.is_low = true;
         }
-        self.is_thin
+        self.is_low
     }
 
     /// The link with the least delay, unless the present one is nearly as quick.

@@ -10,7 +10,6 @@ use super::hosts::Hosts;
 use super::suspicion::Suspicion;
 use crate::io::{HostEvent, HostId, LinkId};
 use alloc::collections::{BTreeMap, VecDeque};
-use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
 
@@ -258,10 +257,10 @@ impl Liveness {
         }
     }
 
-    /// What is being tested about a link, if anything.
-    pub(crate) fn word(&self, now: Instant, link: LinkId) -> Option<String> {
+    /// The open suspicion of a link, if any.
+    pub(crate) fn suspicion(&self, link: LinkId) -> Option<&Suspicion> {
         match &self.watches.get(&link)?.stage {
-            Stage::Suspected(suspicion) => Some(suspicion.word(now)),
+            Stage::Suspected(suspicion) => Some(suspicion),
             Stage::Quiet | Stage::Asked(_) => None,
         }
     }

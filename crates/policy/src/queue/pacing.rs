@@ -27,14 +27,14 @@
 //! # Checked by
 //! `tests::pacing`; `window-upload` in the benchmarks.
 
-use crate::io::{Action, ConnId, LinkId, LinkKind, Note, SubflowId, Verb};
+use crate::io::reason::Queue;
+use crate::io::{Action, ConnId, LinkId, LinkKind, SubflowId, Verb};
 use crate::known::conn::Subflow;
 use crate::known::path::Path;
 use crate::known::state::State;
 use crate::queue::aqm::begins_to_fill;
 use crate::queue::queues::{BUSY_SEGMENTS, is_young, sends_much};
 use alloc::collections::BTreeMap;
-use alloc::format;
 use units::{Bitrate, Duration, Instant};
 
 /// Cap as a percentage of the acknowledged rate. What was sent before the sign is more than fills the link,
@@ -71,17 +71,13 @@ pub(crate) fn look(now: Instant, state: &mut State, conn: ConnId, id: SubflowId)
         rate,
         lasts,
     });
-    let [rtt, time] = [rtt, lasts].map(|time| time.as_millis());
-    let why = format!(
-        "{rate} for {time} ms, if it paces: its slow start has begun to fill a queue, round trips take {rtt} ms"
-    );
     // A note of this connection, and over in a moment: it does not describe the link.
-    state.push(Action::Note(Note {
-        link: Some(link),
-        conn: Some(conn),
-        verb: Verb::Pace,
-        why,
-    }));
+    state.remark(
+        Some(conn),
+        Some(link),
+        Verb::Pace,
+        Queue::SlowStart { rate, lasts, rtt },
+    );
 }
 
 fn subflow_mut(state: &mut State, conn: ConnId, id: SubflowId) -> Option<&mut Subflow> {

@@ -28,15 +28,13 @@
 
 use crate::choose::rank::is_sinking;
 use crate::estimate::arrivals::LATELY;
-use crate::io::{LinkId, LinkKind, SubflowId, Verb};
+use crate::io::{LinkId, LinkKind, SubflowId, Verb, reason};
 use crate::known::conn::{Subflow, is_queued};
 use crate::known::path::Path;
 use crate::known::state::State;
 use crate::queue::aqm::{self, Load, Queue};
 use crate::window::EVERY_READING;
 use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::String;
 use units::{Duration, Instant, Ratio};
 
 /// Fewer segments than this in the last 300 ms cannot cause a queue.
@@ -94,8 +92,8 @@ impl Queues {
         let is_mean = now >= self.next_mean;
         for (&link, watched) in &mut self.links {
             if let Some(path) = state.paths.get_mut(&link).filter(|_| is_mean) {
-                let stands = watched.inbound.load.map_or(Duration::ZERO, Load::queue);
-                path.queue = (path.queue * 15 + stands) / 16;
+                let delay = watched.inbound.load.map_or(Duration::ZERO, Load::queue);
+                path.queue = (path.queue * 15 + delay) / 16;
             }
             watched.look(now, state, link);
         }
@@ -187,12 +185,12 @@ impl Watched {
         let inbound = self.inbound.look(now, marks || self.inbound.starves);
         let outbound = self.outbound.look(now, marks);
         state.mark(link, |marks| (marks.queue, marks.sent) = (inbound, outbound));
-        for (direction, rate, what) in [
-            (&mut self.inbound, inbound, "arrives"),
-            (&mut self.outbound, outbound, "is sent"),
+        for (direction, rate, sent) in [
+            (&mut self.inbound, inbound, false),
+            (&mut self.outbound, outbound, true),
         ] {
             if let Some(load) = direction.load.filter(|_| direction.is_news(now, rate)) {
-                state.remark(None, link, Verb::Mark, sentence(load, rate, what));
+                state.remark(None, Some(link), Verb::Mark, reason_of(load, rate, sent));
             }
         }
     }
@@ -250,13 +248,13 @@ impl Direction {
     }
 }
 
-/// "83 ms of queue stand before it, 45 may: 0.21 % of what arrives is marked", "7 ms of queue stand before
-/// it, its slow start has filled it: …"
-fn sentence(load: Load, rate: Ratio, what: &str) -> String {
-    let [stands, may] = [load.queue(), load.target()].map(|queue| queue.as_millis());
-    let why = match stands < may {
-        true => String::from("its slow start has filled it"),
-        false => format!("{may} may"),
-    };
-    format!("{stands} ms of queue stand before it, {why}: {rate} of what {what} is marked")
+/// Why this load is marked.
+fn reason_of(load: Load, rate: Ratio, sent: bool) -> reason::Queue {
+    let (queue, target) = (load.queue(), load.target());
+    reason::Queue::Marked {
+        queue,
+        target: (queue >= target).then_some(target),
+        rate,
+        sent,
+    }
 }

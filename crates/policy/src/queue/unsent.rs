@@ -13,11 +13,10 @@
 //! # Checked by
 //! `tests::bounds`; `window-upload` in the benchmarks.
 
+use crate::io::reason::Queue;
 use crate::io::{Action, ConnId, Verb};
 use crate::known::conn::Subflow;
 use crate::known::state::State;
-use alloc::format;
-use alloc::string::String;
 use units::{Bitrate, Bytes};
 
 /// Unsent bytes above which a cap is worthwhile.
@@ -31,24 +30,15 @@ pub(super) fn bound(state: &mut State, id: ConnId) {
         return;
     };
     let unsent: Bytes = conn.subflows.iter().map(|subflow| subflow.sample.unsent).sum();
-    if conn.unsent_why.is_none() && unsent > BACKLOG_WORTH_BOUNDING {
-        let why = sentence(unsent, conn.subflows.iter().map(Subflow::sends).sum());
-        conn.unsent_why = Some(why.clone());
+    if conn.unsent_reason.is_none() && unsent > BACKLOG_WORTH_BOUNDING {
+        let sends: Bitrate = conn.subflows.iter().map(Subflow::sends).sum();
+        let why = Queue::Unsent {
+            limit: UNSENT_LIMIT,
+            unsent,
+            lasts: sends.time_for(unsent),
+        };
+        conn.unsent_reason = Some(why);
         state.push(Action::Unsent(id, Some(UNSENT_LIMIT)));
         state.note(None, Some(id), Verb::Unsent, why);
     }
-}
-
-/// "64 KiB on each path: 1.2 MB waited unsent, which would cost 0.4 s if a path died"
-fn sentence(unsent: Bytes, sends: Bitrate) -> String {
-    let cost = match sends.time_for(unsent) {
-        Some(cost) => format!(
-            "cost {}.{} s",
-            cost.as_millis() / 1_000,
-            cost.as_millis() / 100 % 10
-        ),
-        None => String::from("have to be assigned anew"),
-    };
-    let limit = UNSENT_LIMIT.get() / 1_024;
-    format!("{limit} KiB on each path: {unsent} waited unsent, which would {cost} if a path died")
 }

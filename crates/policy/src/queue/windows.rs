@@ -10,16 +10,12 @@ use super::queues::BUSY_SEGMENTS;
 use super::unsent;
 use crate::choose::rank::{is_sinking, shown};
 use crate::estimate::arrivals::LATELY;
+use crate::io::reason::Queue;
 use crate::io::{Action, ConnId, LinkKind, Verb};
 use crate::known::conn::is_queued;
 use crate::known::state::State;
 use crate::window::Need;
-use alloc::format;
-use alloc::string::String;
 use units::{Bitrate, Bytes, Duration, Instant};
-
-/// The receive window of a stock host (the default `tcp_rmem`).
-const STOCK: Bytes = Bytes::new(6_000_000);
 
 /// As [`bound`], between its ticks, while slow start may have found more or links lose.
 pub(crate) fn bound_growing(now: Instant, state: &mut State, id: ConnId) {
@@ -41,34 +37,16 @@ pub(crate) fn bound(now: Instant, state: &mut State, id: ConnId) {
         return;
     };
     if conn.window.is_news() {
-        let rate = conn.window.capacity();
-        let why = sentence(ahead.usual(), conn.window.loses(), Need { rate, ..need });
-        conn.why = Some(why.clone());
+        let why = Queue::Window {
+            window: ahead.usual(),
+            loses: conn.window.loses(),
+            rate: conn.window.capacity(),
+            rtt: need.rtt,
+        };
+        conn.window_reason = Some(why);
         state.note(None, Some(id), Verb::Window, why);
     }
     state.push(Action::Window(id, Some(ahead)));
-}
-
-/// "1.1 MB = 2.0 × 90 Mb/s × 50 ms; …", where links lose "1.1 MB = 2.0 × 90 Mb/s × 50 ms, and what waits for
-/// lost bytes; …"
-fn sentence(window: Bytes, loses: bool, need: Need) -> String {
-    let product = (need.rate * need.rtt).get().max(1);
-    let tenths = window.get().saturating_mul(10).saturating_add(product / 2) / product;
-    let cost = need.rate.time_for(STOCK).unwrap_or_default().as_millis() / 100;
-    let missed = if loses {
-        ", and what waits for lost bytes"
-    } else {
-        ""
-    };
-    format!(
-        "{window} = {}.{} × {} × {} ms{missed}; {STOCK} queued at the server would cost {}.{} s",
-        tenths / 10,
-        tenths % 10,
-        need.rate,
-        need.rtt.as_millis(),
-        cost / 10,
-        cost % 10
-    )
 }
 
 /// Fewer segments than this in the last 300 ms echo old timestamps.
@@ -84,7 +62,7 @@ fn believe(now: Instant, state: &mut State, id: ConnId) {
         let path = state.paths.get(&subflow.link);
         let tells = subflow.arrivals.recent_segments(now) >= TELLING_SEGMENTS;
         let best = subflow.arrivals.best_rate(now);
-        let loses = tells && subflow.losses.go_on(now);
+        let loses = tells && subflow.losses.are_frequent(now);
         let gives_way = loses && subflow.carries.gives_way(best);
         let full =
             gives_way || path.is_none_or(|path| (tells && is_queued(subflow, path)) || is_sinking(path));
@@ -101,19 +79,19 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
     let (mut rate, mut rtt, mut sinking) = (Bitrate::ZERO, Duration::ZERO, false);
     let (mut repair, mut wired, mut doubted) = (Duration::ZERO, true, false);
     let (mut links, mut queued, mut trickles) = (0, false, false);
-    let (mut brings, mut under_way) = (Bitrate::ZERO, Bytes::ZERO);
+    let (mut goodput, mut under_way) = (Bitrate::ZERO, Bytes::ZERO);
     for subflow in in_use {
         let path = state.paths.get(&subflow.link)?;
         let carries = shown(now, subflow, path).max(subflow.carries.rate());
         let (_, lately) = subflow.arrivals.lately(now, path.rtt().max(LATELY));
         rate = rate + carries;
-        brings = brings + carries.max(lately);
+        goodput = goodput + carries.max(lately);
         under_way += carries.max(lately) * path.rtt();
         rtt = rtt.max(path.rtt());
         links += 1;
         queued |= subflow.arrivals.recent_segments(now) >= BUSY_SEGMENTS && is_queued(subflow, path);
         wired &= path.spec.kind == LinkKind::Cable;
-        trickles |= subflow.trickle.goes_on(now);
+        trickles |= subflow.trickle.continues(now);
         // Radios repeat what they lose, until their signal is too weak. Then little should be out of order.
         if path.spec.kind == LinkKind::Cable {
             let missed = subflow.losses.repair(now);
@@ -124,7 +102,7 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
     }
     Some(Need {
         rate,
-        brings,
+        goodput,
         under_way,
         links,
         queued,

@@ -1,7 +1,7 @@
 //! Whether a slow link pays for its place in a connection.
 //!
 //! The inputs are the rates of one connection's links and its out-of-order bytes. The output is the links
-//! that are better backups, each with a sentence. `choose::slow_links` requests and applies it.
+//! that are better backups, each with its reason. `choose::slow_links` requests and applies it.
 //!
 //! A sender gives every link a share of the data, and the data from a slow link blocks everything behind it.
 //! Beside links that carry twenty times as much, its deep buffer costs more than the link carries, so it is
@@ -43,9 +43,8 @@
 #[cfg(test)]
 mod tests;
 
+use crate::io::reason::{Choice, SlowLink};
 use crate::io::{LinkId, Verb};
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Bitrate, Bytes, Duration, Instant};
 
@@ -151,10 +150,10 @@ pub(crate) struct Slow {
 struct Spared {
     link: LinkId,
     /// Its rate when it was last in use.
-    brought: Bitrate,
+    carried: Bitrate,
     /// Since when it has been a backup.
     since: Instant,
-    why: Why,
+    because: SlowLink,
 }
 
 /// A slow link that pays for its place.
@@ -167,15 +166,6 @@ struct Proven {
     without: Bitrate,
 }
 
-/// Why a link is a backup.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Why {
-    /// This many bytes were out of order, while all links together carried `sum`.
-    Awaited { held: Bytes, sum: Bitrate },
-    /// It was tried in use.
-    Tried { with: Bitrate, without: Bitrate },
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Trial {
     began: Instant,
@@ -183,12 +173,12 @@ struct Trial {
     received: Option<(Instant, Bytes)>,
 }
 
-/// A change of roles, or a link that keeps its role after a trial, with the numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A change of roles, or a link that keeps its role after a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Changed {
     pub(crate) link: LinkId,
     pub(crate) in_use: bool,
-    pub(crate) why: String,
+    pub(crate) because: SlowLink,
 }
 
 impl Slow {
@@ -199,14 +189,15 @@ impl Slow {
 
     /// Whether this link is a backup, is tried in use, or was lately better in use, and why. `None` for a
     /// link that is used like any other.
-    pub(crate) fn word(&self, link: LinkId) -> Option<(Verb, String)> {
+    pub(crate) fn role(&self, link: LinkId) -> Option<(Verb, Choice)> {
         let spared = self.spared.iter().find(|spared| spared.link == link);
         let tried = self.trial.iter().find(|(tried, _)| tried.link == link);
         let proven = self.proven.iter().find(|proven| proven.link == link);
-        spared
-            .map(|spared| (Verb::Demote, spared.why()))
-            .or_else(|| tried.map(|(_, trial)| (Verb::Use, trial.why())))
-            .or_else(|| proven.map(|proven| (Verb::Use, proven.why())))
+        let role = spared
+            .map(|spared| (Verb::Demote, spared.because))
+            .or_else(|| tried.map(|(_, trial)| (Verb::Use, trial.reason())))
+            .or_else(|| proven.map(|proven| (Verb::Use, proven.reason())));
+        role.map(|(verb, because)| (verb, Choice::Slow(because)))
     }
 
     /// Whether the backlog of a link that was just demoted is still on its way.
@@ -229,11 +220,11 @@ impl Slow {
             let is_there = look.links.iter().any(|view| view.link == subject.link);
             if self.subject().is_none() || look.links.len() < 2 {
                 *self = Self::default();
-                return is_there.then(|| subject.back(String::from("it is the only one that is left")));
+                return is_there.then(|| subject.promoted(SlowLink::OnlyLink));
             }
             if self.in_use(look.links).next().is_none() {
                 let next = self.spared.remove(0);
-                return Some(next.back(String::from("those that were faster are gone")));
+                return Some(next.promoted(SlowLink::FasterGone));
             }
         }
         if let Some((tried, trial)) = self.trial {
@@ -321,22 +312,26 @@ impl Slow {
         let is_busy = slowest.rate >= slowest.best.percent(BUSY_PERCENT);
         let is_proven = self.proven.iter().any(|proven| proven.link == slowest.link);
         let is_poor = slowest.best <= sum.percent(POOR_PERCENT) && !is_proven;
-        (is_busy && is_poor).then(|| self.put_by(now, slowest, sum, is_plain))
+        (is_busy && is_poor).then(|| self.demote(now, slowest, sum, is_plain))
     }
 
-    fn put_by(&mut self, now: Instant, slowest: &View, sum: Bitrate, is_plain: bool) -> Changed {
+    fn demote(&mut self, now: Instant, slowest: &View, sum: Bitrate, is_plain: bool) -> Changed {
         let spared = Spared {
             link: slowest.link,
-            brought: slowest.best,
+            carried: slowest.best,
             since: now,
-            why: Why::Awaited { held: self.held, sum },
+            because: SlowLink::Blocks {
+                rate: slowest.best,
+                sum,
+                held: self.held,
+            },
         };
         self.spared.push(spared);
         if is_plain {
             self.pause = self.pause.max(PLAIN_PAUSE);
         }
         self.rest(now);
-        spared.put_by()
+        spared.demoted()
     }
 
     /// Tries a backup from time to time, and promotes it at once when the others have become slow or it fast.
@@ -346,23 +341,23 @@ impl Slow {
         }
         let total = self.goodput.lately(now)?;
         let others = self.others(now, look, total)?;
-        let would_bring = |spared: &Spared| {
+        let would_carry = |spared: &Spared| {
             let view = look.links.iter().find(|view| view.link == spared.link);
-            view.map_or(spared.brought, |view| view.best.max(spared.brought))
+            view.map_or(spared.carried, |view| view.best.max(spared.carried))
         };
         let is_fair =
-            |spared: &Spared| would_bring(spared) >= (others + would_bring(spared)).percent(FAIR_PERCENT);
+            |spared: &Spared| would_carry(spared) >= (others + would_carry(spared)).percent(FAIR_PERCENT);
         if let Some(at) = self.spared.iter().position(is_fair) {
             let spared = self.spared.remove(at);
             self.blocked = None;
-            let brings = would_bring(&spared);
-            return Some(spared.back(format!("it may bring {brings}, the others bring {others}")));
+            let rate = would_carry(&spared);
+            return Some(spared.promoted(SlowLink::FastEnough { rate, others }));
         }
         (now >= self.rest_until).then(|| {
             let spared = self.spared.remove(0);
             let trial = Trial::begin(now, total);
             self.trial = Some((spared, trial));
-            spared.back(trial.why())
+            spared.promoted(trial.reason())
         })
     }
 
@@ -404,21 +399,20 @@ impl Slow {
             return None;
         };
         self.trial = None;
-        if after >= trial.before + spared.brought.percent(50) {
+        if after >= trial.before + spared.carried.percent(50) {
             return Some(self.prove(now, spared.link, trial.before, after));
         }
-        let why = Why::Tried {
-            with: after,
-            without: trial.before,
-        };
         let failed = Spared {
             since: now,
-            why,
+            because: SlowLink::NoGain {
+                with: after,
+                without: trial.before,
+            },
             ..spared
         };
         self.spared.push(failed);
         self.fail(now);
-        Some(failed.put_by())
+        Some(failed.demoted())
     }
 
     /// Keeps the link in use.
@@ -435,7 +429,7 @@ impl Slow {
         Changed {
             link,
             in_use: true,
-            why: proven.why(),
+            because: proven.reason(),
         }
     }
 
@@ -444,7 +438,7 @@ impl Slow {
         self.trial = None;
         self.spared.push(Spared { since: now, ..spared });
         self.rest(now);
-        spared.put_by()
+        spared.demoted()
     }
 
     fn rest(&mut self, now: Instant) {
@@ -460,39 +454,29 @@ impl Slow {
 }
 
 impl Spared {
-    fn put_by(self) -> Changed {
+    const fn demoted(self) -> Changed {
         Changed {
             link: self.link,
             in_use: false,
-            why: self.why(),
+            because: self.because,
         }
     }
 
-    fn why(self) -> String {
-        match self.why {
-            Why::Awaited { held, sum } => format!(
-                "{} of {sum} is what it brings, and {held} wait for earlier bytes",
-                self.brought
-            ),
-            Why::Tried { with, without } => format!("with it {with} came, without it {without}"),
-        }
-    }
-
-    const fn back(self, why: String) -> Changed {
+    const fn promoted(self, because: SlowLink) -> Changed {
         Changed {
             link: self.link,
             in_use: true,
-            why,
+            because,
         }
     }
 }
 
 impl Proven {
-    fn why(self) -> String {
-        format!(
-            "it pays for its place: with it {} came, without it {}",
-            self.with, self.without
-        )
+    const fn reason(self) -> SlowLink {
+        SlowLink::Gain {
+            with: self.with,
+            without: self.without,
+        }
     }
 }
 
@@ -505,8 +489,8 @@ impl Trial {
         }
     }
 
-    fn why(self) -> String {
-        format!("to see whether it adds to {}", self.before)
+    const fn reason(self) -> SlowLink {
+        SlowLink::Tried { before: self.before }
     }
 
     /// The goodput after settling, once the trial is over.

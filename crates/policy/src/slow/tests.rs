@@ -177,12 +177,12 @@ fn a_pause_in_a_trial_gives_no_verdict() {
     fluid.run(1);
     for trial in 1..=3 {
         assert!(!fluid.in_use());
-        let put_by = fluid.changes.last().expect("it was put by").0;
+        let demoted = fluid.changes.last().expect("it was demoted").0;
         while !fluid.in_use() {
             fluid.step();
         }
         assert_eq!(
-            fluid.now - put_by,
+            fluid.now - demoted,
             FIRST_PAUSE,
             "trial {trial}: no failure counts"
         );
@@ -191,7 +191,7 @@ fn a_pause_in_a_trial_gives_no_verdict() {
         (fluid.demand, fluid.held) = (100, Bytes::from_kib(600));
     }
     fluid.run(30);
-    assert!(fluid.in_use(), "without a pause it adds what it brings");
+    assert!(fluid.in_use(), "without a pause it adds its rate");
 }
 
 #[test]
@@ -203,9 +203,9 @@ fn a_link_that_became_worse_after_its_proof_is_demoted() {
     fluid.run(120);
     assert!(fluid.in_use(), "it was proven a moment ago");
     fluid.run(90);
-    let put_by = |(_, in_use): &&(Instant, bool)| !in_use;
+    let demoted = |(_, in_use): &&(Instant, bool)| !in_use;
     assert_eq!(
-        fluid.changes.iter().filter(put_by).count(),
+        fluid.changes.iter().filter(demoted).count(),
         2,
         "{:?}",
         fluid.changes

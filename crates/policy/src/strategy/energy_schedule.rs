@@ -22,9 +22,9 @@
 //! `tests/engine_baselines.rs`: through the engine. `energy_schedule/tests.rs`: golden timelines, and radios
 //! with `estimate::energy`'s powers.
 
+use crate::io::reason::Energy;
 use crate::io::{LinkId, LinkKind};
 use alloc::vec::Vec;
-use core::fmt;
 use units::{Duration, Instant};
 
 #[cfg(test)]
@@ -97,58 +97,13 @@ impl On {
     }
 }
 
-/// The reason for a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Because {
-    /// The radios are being compared.
-    Comparing,
-    /// No radio can carry data.
-    NothingUsable,
-    /// It moves the most bits per joule.
-    Best {
-        /// Bits per joule.
-        bits_per_joule: u64,
-    },
-    /// The same, but associations are too short to turn cellular off.
-    ShortAssociations {
-        /// The mean duration of associations.
-        association: Duration,
-        /// How long cellular stays awake anyway.
-        tail: Duration,
-    },
-}
-
-impl fmt::Display for Because {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Comparing => f.write_str("all are on, to see what each moves for a joule"),
-            Self::NothingUsable => f.write_str("none can carry anything"),
-            Self::Best { bits_per_joule } => {
-                let hundredths = bits_per_joule / 10_000;
-                write!(
-                    f,
-                    "it moves the most for a joule: {}.{:02} Mb",
-                    hundredths / 100,
-                    hundredths % 100
-                )
-            }
-            Self::ShortAssociations { association, tail } => write!(
-                f,
-                "associations last {} s, less than the {} s for which the cellular radio stays awake anyway",
-                association.as_secs(),
-                tail.as_secs()
-            ),
-        }
-    }
-}
-
 /// Which radios are on, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
     /// Which radios are on.
     pub on: On,
     /// Why.
-    pub because: Because,
+    pub because: Energy,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -222,7 +177,7 @@ impl EnergySchedule {
             Some(Stage::Use { link, .. }) => self.used(look, link),
             _ => Plan {
                 on: On::All,
-                because: Because::Comparing,
+                because: Energy::Comparing,
             },
         }
     }
@@ -283,14 +238,14 @@ impl EnergySchedule {
             let tail = look.tail;
             return Plan {
                 on: On::AndCellular(link),
-                because: Because::ShortAssociations { association, tail },
+                because: Energy::ShortAssociations { association, tail },
             };
         }
         let sum = self.measured.iter().find(|measured| measured.link == link);
         let bits_per_joule = sum.map_or(0, |measured| measured.sum / PROBE.as_nanos());
         Plan {
             on: On::Only(link),
-            because: Because::Best {
+            because: Energy::Best {
                 bits_per_joule: u64::try_from(bits_per_joule).unwrap_or(u64::MAX),
             },
         }
@@ -308,7 +263,7 @@ impl EnergySchedule {
             self.stage = None;
             return Plan {
                 on: On::All,
-                because: Because::NothingUsable,
+                because: Energy::NothingUsable,
             };
         };
         let (link, challenger) = match held {
@@ -319,7 +274,7 @@ impl EnergySchedule {
         let bits_per_joule = efficiency(look, link).unwrap_or(0);
         Plan {
             on: On::Only(link),
-            because: Because::Best { bits_per_joule },
+            because: Energy::Best { bits_per_joule },
         }
     }
 }

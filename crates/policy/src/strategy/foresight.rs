@@ -11,13 +11,13 @@
 //! # Checked by
 //! `tests/engine_baselines.rs`.
 
-use crate::choose::rank::{Use, Want};
-use crate::io::{ConnId, LinkId, Verb};
+use crate::choose::rank::Want;
+use crate::io::reason::Choice;
+use crate::io::{ConnId, LinkId};
 use crate::known::state::State;
 use crate::strategy::handover::{audible, leave_others};
 use crate::strategy::omniscient::OmniscientPath;
 use crate::subflow::membership;
-use alloc::format;
 use alloc::vec::Vec;
 use units::{Bytes, Instant};
 
@@ -40,13 +40,13 @@ impl Foresight {
         let Some(link) = self.path.link(now, &foreseen) else {
             return;
         };
+        let carries = foreseen.iter().find(|(known, _)| *known == link);
+        let carries = carries.map_or(Bytes::ZERO, |(_, carries)| *carries);
+        let want = Want::active(link, Choice::Foreseen { carries });
         if self.current.replace(link) != Some(link) {
-            let carries = foreseen.iter().find(|(known, _)| *known == link);
-            let carries = carries.map_or(Bytes::ZERO, |(_, carries)| *carries);
-            let why = format!("of all links it carries the most in the next ten seconds: {carries}");
-            state.note(Some(link), None, Verb::Use, why);
+            state.note(Some(link), None, want.verb(), want.because);
         }
-        only(now, state, &[link]);
+        only(now, state, &[want]);
     }
 
     pub(crate) fn wake_at(&self) -> Option<Instant> {
@@ -55,20 +55,13 @@ impl Foresight {
 }
 
 /// Makes connections use these links and, once they do, no others.
-pub(crate) fn only(now: Instant, state: &mut State, links: &[LinkId]) {
-    let wants: Vec<Want> = links
-        .iter()
-        .map(|&link| Want {
-            link,
-            purpose: Use::Active,
-        })
-        .collect();
-    if let Some(&first) = links.first() {
-        state.default_routes(first);
+pub(crate) fn only(now: Instant, state: &mut State, wants: &[Want]) {
+    if let Some(first) = wants.first() {
+        state.default_routes(first.link);
     }
     let conns: Vec<ConnId> = state.conns.keys().copied().collect();
     for conn in conns {
-        membership::fit(now, state, conn, &wants);
-        leave_others(now, state, conn, &wants);
+        membership::fit(now, state, conn, wants);
+        leave_others(now, state, conn, wants);
     }
 }

@@ -20,15 +20,14 @@
 //! `tests` (counts and the moment of the switch); `tests/engine_baselines.rs` (the trigger); `walk` in the
 //! benchmarks.
 
-use crate::choose::rank::{Use, Want};
+use crate::choose::rank::Want;
 use crate::estimate::mobility::HANDOFF;
 use crate::estimate::signal::snr;
-use crate::io::{LinkId, LinkKind, SubflowId, Verb};
+use crate::io::reason::{self, Choice};
+use crate::io::{LinkId, LinkKind, SubflowId};
 use crate::known::path::Path;
 use crate::known::state::State;
 use crate::subflow::membership;
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Db, Instant};
 
@@ -70,7 +69,7 @@ pub(crate) struct Handover {
     /// Why the present one was chosen.
     by: By,
     /// The link last reported as in use.
-    said: Option<LinkId>,
+    reported: Option<LinkId>,
 }
 
 impl Handover {
@@ -79,17 +78,17 @@ impl Handover {
             form,
             current: None,
             by: By::Beacons,
-            said: None,
+            reported: None,
         }
     }
 
     pub(crate) fn decide(&mut self, now: Instant, state: &mut State) {
         self.choose(now, state);
         self.associate(now, state);
-        let wants = self.wants(state);
+        let wants = self.wants(now, state);
         if let Some(first) = wants.first() {
             state.default_routes(first.link);
-            self.say(now, state, first.link);
+            self.report(state, first);
         }
         let conns: Vec<_> = state.conns.keys().copied().collect();
         for conn in conns {
@@ -99,27 +98,22 @@ impl Handover {
     }
 
     /// Reports each change once.
-    fn say(&mut self, now: Instant, state: &mut State, link: LinkId) {
-        let Some(path) = state.paths.get(&link) else {
-            return;
-        };
-        if self.said.replace(link) == Some(link) {
-            return;
+    fn report(&mut self, state: &mut State, want: &Want) {
+        if self.reported.replace(want.link) != Some(want.link) {
+            state.note(Some(want.link), None, want.verb(), want.because);
         }
-        let why = match self.by {
-            _ if !path.is_wifi() => String::from("no access point can be used"),
-            By::Signal => format!(
-                "it is clearly stronger than the access point before, which has sunk under {HANDOFF} over the noise"
-            ),
-            By::Beacons => {
-                let heard = path.beacons.count(now);
-                format!("{heard} of its beacons were heard in two seconds, the most when it was chosen")
-            }
-            By::Order => String::from(
-                "the first access point with a carrier and an address; nobody reports beacons by which to choose",
-            ),
-        };
-        state.note(Some(link), None, Verb::Use, why);
+    }
+
+    /// Why this link is used.
+    fn reason(&self, now: Instant, path: &Path) -> reason::Handover {
+        match self.by {
+            _ if !path.is_wifi() => reason::Handover::NoAccessPoint,
+            By::Signal => reason::Handover::Stronger,
+            By::Beacons => reason::Handover::MostBeacons {
+                heard: path.beacons.count(now),
+            },
+            By::Order => reason::Handover::FirstUsable,
+        }
     }
 
     fn choose(&mut self, now: Instant, state: &mut State) {
@@ -219,11 +213,8 @@ impl Handover {
         }
     }
 
-    fn wants(&self, state: &State) -> Vec<Want> {
-        let active = |link| Want {
-            link,
-            purpose: Use::Active,
-        };
+    fn wants(&self, now: Instant, state: &State) -> Vec<Want> {
+        let active = |link| Want::active(link, Choice::Handover(self.reason(now, &state.paths[&link])));
         let usable = |link: &LinkId| is_usable(state, *link);
         let mut wants: Vec<Want> = self.current.filter(usable).map(active).into_iter().collect();
         let cellular = match self.form {

@@ -14,12 +14,12 @@
 //! # Checked by
 //! `tests::baselines`.
 
+use crate::io::reason::Choice;
 use crate::io::{LinkId, Verb};
 use crate::known::path::Path;
 use crate::known::state::State;
 use crate::strategy::handover::audible;
 use alloc::collections::BTreeSet;
-use alloc::string::String;
 use alloc::vec::Vec;
 use units::Instant;
 
@@ -30,8 +30,7 @@ pub(crate) fn one_link(now: Instant, state: &mut State, link: LinkId) {
     }
     if state.paths.get(&link).is_some_and(Path::is_usable) {
         if state.route() != Some(link) {
-            let why = String::from("plain TCP over this link was asked for");
-            state.note(Some(link), None, Verb::Use, why);
+            state.note(Some(link), None, Verb::Use, Choice::PlainTcp);
         }
         state.default_routes(link);
     }
@@ -59,8 +58,7 @@ impl KernelPaths {
         gone.into_iter().for_each(|link| state.endpoint(link, false));
         for link in new {
             state.endpoint(link, true);
-            let why = String::from("it has an address: the kernel's own path manager may use it");
-            state.note(Some(link), None, Verb::Use, why);
+            state.note(Some(link), None, Verb::Use, Choice::KernelPaths);
         }
         if state.route().is_none()
             && let Some(&first) = usable.first()

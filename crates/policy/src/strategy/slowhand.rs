@@ -16,25 +16,19 @@ use crate::alive::idle;
 use crate::alive::portal;
 use crate::alive::reserves::Reserves;
 use crate::alive::silence;
-use crate::choose::audition::Audition;
-use crate::choose::low_traffic;
-use crate::choose::overflow::Overflow;
-use crate::choose::rank::{Selection, Use, Want, is_fading, prospect};
+use crate::choose::rank::{Selection, Use, Want};
 use crate::choose::routes::Routes;
-use crate::choose::slow_links;
 use crate::estimate::signal::EDGE;
-use crate::io::{ConnId, LinkId, Role, SubflowId, Verb};
+use crate::io::{ConnId, LinkId, SubflowId};
 use crate::known::path::Path;
 use crate::known::state::State;
 use crate::queue::pacing;
 use crate::queue::queues::Queues;
 use crate::queue::windows;
+use crate::strategy::amendments::{self, Amendments};
 use crate::subflow::membership;
 use crate::subflow::renewal;
-use crate::wifi::steering::{Channels, Way};
 use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Db, Duration, Instant};
 
@@ -45,9 +39,7 @@ pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(crate) struct Slowhand {
     selection: Selection,
-    audition: Audition,
-    overflow: Overflow,
-    channels: Channels,
+    amendments: Amendments,
     queues: Queues,
     reserves: Reserves,
     routes: Routes,
@@ -59,9 +51,7 @@ impl Slowhand {
     pub(crate) fn new(bounds_window: bool) -> Self {
         Self {
             selection: Selection::default(),
-            audition: Audition::default(),
-            overflow: Overflow::default(),
-            channels: Channels::new(Way::ClosedLoop),
+            amendments: Amendments::of_slowhand(),
             queues: Queues::default(),
             reserves: Reserves::default(),
             routes: Routes::default(),
@@ -106,10 +96,7 @@ impl Slowhand {
         self.reserves.look(now, state);
         associate_all(now, state);
         let mut wants = self.selection.wants(now, &state.paths);
-        self.overflow.apply(now, state, &mut wants);
-        self.channels.look(now, state);
-        self.channels.apply(state, &mut wants);
-        self.audition.look(now, state, &mut wants);
+        self.amendments.apply(now, state, &mut wants);
         if self.bounds_window {
             self.queues.look(now, state);
         }
@@ -121,57 +108,22 @@ impl Slowhand {
                 membership::fit(now, state, conn, &wants);
                 continue;
             }
-            let own = low_traffic::on_quickest(now, state, conn, &wants)
-                .or_else(|| slow_links::without_slow(now, state, conn, &wants));
-            match own {
-                Some(wants) => membership::fit(now, state, conn, &wants),
-                None => membership::fit(now, state, conn, &wants),
-            }
+            let own = amendments::for_one(now, state, conn, &wants);
+            membership::fit(now, state, conn, own.as_ref().unwrap_or(&wants));
             renewal::look(now, state, conn);
             windows::bound(now, state, conn);
         }
     }
 
+    /// Reports each change of purpose once, with the reason of whichever amendment decided it.
     fn record(&mut self, state: &mut State, wants: &[Want]) {
         self.purposes
             .retain(|link, _| wants.iter().any(|want| want.link == *link));
         for want in wants {
             let is_new = self.purposes.insert(want.link, want.purpose) != Some(want.purpose);
             if is_new || state.paths[&want.link].note.is_none() {
-                let steered = self.channels.why(want.link);
-                let why = steered.unwrap_or_else(|| reason(&state.paths[&want.link], want.purpose));
-                let verb = if want.purpose == Use::Active {
-                    Verb::Use
-                } else {
-                    Verb::Demote
-                };
-                state.note(Some(want.link), None, verb, why);
+                state.note(Some(want.link), None, want.verb(), want.because);
             }
-        }
-    }
-}
-
-fn reason(path: &Path, purpose: Use) -> String {
-    let signal = path.signal.mean().filter(|_| path.is_wifi());
-    match (purpose, signal) {
-        (Use::Active, Some(signal)) if path.spec.channel.is_none() => format!(
-            "it is up: {signal}, about {} to expect; its channel is not known, so it is not compared with other access points",
-            prospect(path)
-        ),
-        (Use::Active, Some(signal)) => format!(
-            "the best access point of its channel: {signal}, about {} to expect",
-            prospect(path)
-        ),
-        (Use::Active, None) => String::from("it is up and nothing speaks against it"),
-        (Use::Warm, _) if path.spec.role != Role::Primary => String::from("the user wants it as a reserve"),
-        (Use::Warm, Some(signal)) if is_fading(path) => {
-            format!(
-                "its signal is fading: {signal}, {:.1} dB/s",
-                path.signal.slope_db_per_s()
-            )
-        }
-        (Use::Warm, _) => {
-            String::from("another access point of its channel is better, and two would share one air")
         }
     }
 }

@@ -7,16 +7,17 @@
 //! # Checked by
 //! `tests/engine_steering.rs`.
 
+use super::amendments::Amendments;
 use super::handover::audible;
 use super::kernel::KernelPaths;
 use crate::choose::rank::{Use, Want};
-use crate::io::{ConnId, LinkId, Verb};
+use crate::io::reason::Choice;
+use crate::io::{ConnId, LinkId};
 use crate::known::state::State;
 use crate::subflow::membership;
 use crate::wifi::steer::Form;
 use crate::wifi::steering::{Channels, Way};
 use alloc::collections::BTreeMap;
-use alloc::string::String;
 use alloc::vec::Vec;
 use units::Instant;
 
@@ -44,15 +45,15 @@ impl Ecn {
 /// Every link joined, with one access point of a channel in use at a time.
 #[derive(Debug)]
 pub(crate) struct OneAtATime {
-    channels: Channels,
-    said: BTreeMap<LinkId, Use>,
+    amendments: Amendments,
+    reported: BTreeMap<LinkId, Use>,
 }
 
 impl Default for OneAtATime {
     fn default() -> Self {
         Self {
-            channels: Channels::new(Way::OnOff),
-            said: BTreeMap::new(),
+            amendments: Amendments::of_one_at_a_time(),
+            reported: BTreeMap::new(),
         }
     }
 }
@@ -62,16 +63,12 @@ impl OneAtATime {
         for link in audible(now, state) {
             state.associate(now, link);
         }
-        self.channels.look(now, state);
         let usable = state.paths.iter().filter(|(_, path)| path.is_candidate());
         let mut wants: Vec<Want> = usable
-            .map(|(&link, _)| Want {
-                link,
-                purpose: Use::Active,
-            })
+            .map(|(&link, _)| Want::active(link, Choice::Healthy))
             .collect();
-        self.channels.apply(state, &mut wants);
-        self.say(state, &wants);
+        self.amendments.apply(now, state, &mut wants);
+        self.report(state, &wants);
         if state.route().is_none()
             && let Some(first) = wants.first()
         {
@@ -84,20 +81,13 @@ impl OneAtATime {
     }
 
     /// Reports each change once.
-    fn say(&mut self, state: &mut State, wants: &[Want]) {
-        self.said
+    fn report(&mut self, state: &mut State, wants: &[Want]) {
+        self.reported
             .retain(|link, _| wants.iter().any(|want| want.link == *link));
         for want in wants {
-            if self.said.insert(want.link, want.purpose) == Some(want.purpose) {
-                continue;
+            if self.reported.insert(want.link, want.purpose) != Some(want.purpose) {
+                state.note(Some(want.link), None, want.verb(), want.because);
             }
-            let verb = match want.purpose {
-                Use::Active => Verb::Use,
-                Use::Warm => Verb::Demote,
-            };
-            let why = self.channels.why(want.link);
-            let why = why.unwrap_or_else(|| String::from("it is up and no other of its channel is better"));
-            state.note(Some(want.link), None, verb, why);
         }
     }
 }

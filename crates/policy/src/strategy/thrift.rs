@@ -13,8 +13,10 @@
 //! # Checked by
 //! `tests/engine_baselines.rs`.
 
+use crate::choose::rank::Want;
 use crate::estimate::energy::{Radio, Set, Technology};
-use crate::io::{LinkId, LinkKind, Verb};
+use crate::io::reason::Choice;
+use crate::io::{LinkId, LinkKind};
 use crate::known::path::Path;
 use crate::known::state::State;
 use crate::strategy::energy_schedule::{EnergySchedule, Look, Plan, RadioView, Variant};
@@ -22,7 +24,6 @@ use crate::strategy::foresight::only;
 use crate::strategy::handover::audible;
 use crate::strategy::omniscient;
 use alloc::collections::BTreeMap;
-use alloc::string::ToString;
 use alloc::vec::Vec;
 use units::{Bitrate, Duration, Instant};
 
@@ -32,7 +33,7 @@ pub(crate) struct Thrift {
     schedule: EnergySchedule,
     foresees: bool,
     associations: Associations,
-    said: Option<Plan>,
+    reported: Option<Plan>,
 }
 
 /// The duration of associations.
@@ -53,7 +54,7 @@ impl Thrift {
                 ended: 0,
                 total: Duration::ZERO,
             },
-            said: None,
+            reported: None,
         }
     }
 
@@ -76,9 +77,13 @@ impl Thrift {
             radio.is_none_or(|radio| plan.on.includes(radio))
         };
         let usable = state.paths.iter().filter(|(_, path)| path.is_candidate());
-        let links: Vec<LinkId> = usable.map(|(&link, _)| link).filter(|&link| on(link)).collect();
-        only(now, state, &links);
-        self.say(state, plan, &links);
+        let because = Choice::Energy(plan.because);
+        let wants: Vec<Want> = usable
+            .map(|(&link, _)| Want::active(link, because))
+            .filter(|want| on(want.link))
+            .collect();
+        only(now, state, &wants);
+        self.report(state, plan, &wants);
     }
 
     pub(crate) fn wake_at(&self) -> Option<Instant> {
@@ -112,13 +117,13 @@ impl Thrift {
     }
 
     /// Reports each change of plan once.
-    fn say(&mut self, state: &mut State, plan: Plan, links: &[LinkId]) {
-        if self.said.is_some_and(|said| said.on == plan.on) {
+    fn report(&mut self, state: &mut State, plan: Plan, wants: &[Want]) {
+        if self.reported.is_some_and(|reported| reported.on == plan.on) {
             return;
         }
-        self.said = Some(plan);
-        for &link in links {
-            state.note(Some(link), None, Verb::Use, plan.because.to_string());
+        self.reported = Some(plan);
+        for want in wants {
+            state.note(Some(want.link), None, want.verb(), want.because);
         }
     }
 }

@@ -16,10 +16,10 @@
 //! # Checked by
 //! `tests::loss`; `fade` in the benchmarks.
 
+use crate::io::reason::Queue;
 use crate::io::{Action, ConnId, SubflowId, Verb};
 use crate::known::conn::{Conn, Subflow};
 use crate::known::state::State;
-use alloc::format;
 use units::{Bytes, Duration, Instant};
 
 /// An unused subflow that receives nothing for this long is empty.
@@ -62,13 +62,11 @@ fn narrow(now: Instant, state: &mut State, id: ConnId, empty: &[SubflowId]) {
     let Some(ahead) = conn.window.narrow(now) else {
         return state.give_up(now, id, empty);
     };
-    let usual = ahead.usual();
-    let missed = match ahead.missed {
-        Bytes::ZERO => "",
-        _ => ", and what waits for lost bytes,",
+    let why = Queue::Narrowed {
+        window: ahead.usual(),
+        loses: ahead.missed > Bytes::ZERO,
     };
-    let why = format!("{usual} of window{missed} for a moment: an empty subflow is about to be ended");
-    conn.why = Some(why.clone());
+    conn.window_reason = Some(why);
     state.note(None, Some(id), Verb::Window, why);
     state.push(Action::Window(id, Some(ahead)));
 }

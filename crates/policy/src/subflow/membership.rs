@@ -28,12 +28,12 @@
 //! `tests`.
 
 use crate::choose::rank::{Use, Want, is_faded};
+use crate::io::reason::Replaced;
 use crate::io::{ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowId, Verb};
 use crate::known::conn::{Conn, Subflow};
 use crate::known::path::{Health, Path};
 use crate::known::state::State;
 use crate::subflow::farewell::{self, EMPTY_AFTER};
-use alloc::format;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
 
@@ -204,11 +204,11 @@ fn make_room(now: Instant, state: &mut State, id: ConnId, kept: &[Want], needed:
 fn demote_draining(state: &mut State, id: ConnId) {
     let Some(conn) = state.conns.get(&id) else { return };
     let draining = conn.subflows.iter().filter(|subflow| subflow.draining.is_some());
-    let told: Vec<SubflowId> = draining
+    let demoted: Vec<SubflowId> = draining
         .filter(|subflow| delivers(state, subflow))
         .map(|subflow| subflow.id)
         .collect();
-    for subflow in told {
+    for subflow in demoted {
         state.set_backup(id, subflow, true);
     }
 }
@@ -260,7 +260,7 @@ fn retire_faded(now: Instant, state: &mut State, id: ConnId) {
         return;
     }
     for subflow in retiring {
-        say_retired(state, id, subflow);
+        report_retired(state, id, subflow);
         let conn = state
             .conns
             .get_mut(&id)
@@ -271,7 +271,7 @@ fn retire_faded(now: Instant, state: &mut State, id: ConnId) {
     }
 }
 
-fn say_retired(state: &mut State, id: ConnId, subflow: SubflowId) {
+fn report_retired(state: &mut State, id: ConnId, subflow: SubflowId) {
     let conn = state.conns.get(&id);
     let link = conn.and_then(|conn| conn.subflows.iter().find(|other| other.id == subflow));
     let Some(link) = link.map(|subflow| subflow.link) else {
@@ -279,9 +279,6 @@ fn say_retired(state: &mut State, id: ConnId, subflow: SubflowId) {
     };
     let signal = state.paths.get(&link).and_then(|path| path.signal.mean());
     if let Some(signal) = signal {
-        let why = format!(
-            "its signal of {signal} carries hardly a frame any more: what is under way on it is drained"
-        );
-        state.note(Some(link), Some(id), Verb::Retire, why);
+        state.note(Some(link), Some(id), Verb::Retire, Replaced::TooWeak { signal });
     }
 }

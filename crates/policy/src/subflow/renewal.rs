@@ -32,13 +32,13 @@
 //! # Checked by
 //! `tests::renewal`; `window-mixes` in the benchmarks.
 
+use crate::io::reason::Replaced;
 use crate::io::{ConnId, LinkId, SubflowId, Verb};
 use crate::known::conn::{Conn, Subflow};
 use crate::known::renewals::{Renewal, Renewals};
 use crate::known::state::State;
 use crate::sched::BURST;
 use crate::subflow::membership;
-use alloc::format;
 use units::{Bitrate, Bytes, Duration, Instant};
 
 /// Round trips until missing bytes arrive over a new subflow: the join, its proof, and the end of the old
@@ -80,13 +80,13 @@ struct First {
 /// Starts a replacement if it is worth it, and closes what has been replaced.
 pub(crate) fn look(now: Instant, state: &mut State, id: ConnId) {
     let Some(conn) = state.conns.get(&id) else { return };
-    match conn.renewals.going_on {
-        Some(renewal) => go_on(now, state, id, renewal),
+    match conn.renewals.open {
+        Some(renewal) => finish(now, state, id, renewal),
         None => begin(now, state, id),
     }
 }
 
-fn go_on(now: Instant, state: &mut State, id: ConnId, renewal: Renewal) {
+fn finish(now: Instant, state: &mut State, id: ConnId, renewal: Renewal) {
     let Some(conn) = state.conns.get_mut(&id) else {
         return;
     };
@@ -96,7 +96,7 @@ fn go_on(now: Instant, state: &mut State, id: ConnId, renewal: Renewal) {
     if is_there && !fresh && now - renewal.since < LATE {
         return;
     }
-    conn.renewals.going_on = None;
+    conn.renewals.open = None;
     // This holds even if the lost bytes have arrived meanwhile. The end of either subflow makes the peer
     // resend everything without an ACK. Only behind the new one's empty queue is that in order at once.
     if is_there && fresh {
@@ -112,11 +112,11 @@ fn begin(now: Instant, state: &mut State, id: ConnId) {
         return;
     };
     let missed = conn.sample.held > Bytes::ZERO;
-    let stands = match now == loss.at {
+    let is_blocked = match now == loss.at {
         true => missed || first.takes_over,
         false => (missed || first.comes) && now - conn.advanced >= first.rtt * BLOCKED_ROUNDS,
     };
-    if stands && first.queue >= first.rtt * ROUNDS + WORTH {
+    if is_blocked && first.queue >= first.rtt * ROUNDS + WORTH {
         replace(now, state, id, &first);
     }
 }
@@ -131,19 +131,15 @@ fn replace(now: Instant, state: &mut State, id: ConnId, first: &First) {
         since: now,
     };
     conn.renewals = Renewals {
-        going_on: Some(renewal),
+        open: Some(renewal),
         last: Some(now),
     };
-    let ms = first.queue.as_millis();
+    let lasts = first.queue;
     let why = match first.takes_over {
-        true => format!(
-            "the peer would first send again what it has not heard of, {ms} ms of it: another subflow over it tells"
-        ),
-        false => format!(
-            "what was lost would wait {ms} ms behind what the peer had given it: another subflow over it has no queue yet"
-        ),
+        true => Replaced::Reinjection { lasts },
+        false => Replaced::Backlog { lasts },
     };
-    state.remark(Some(id), first.link, Verb::Renew, why);
+    state.remark(Some(id), Some(first.link), Verb::Renew, why);
     state.join(now, id, first.link, false);
 }
 

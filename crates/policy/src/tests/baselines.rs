@@ -153,7 +153,7 @@ fn without_beacons_the_first_usable_access_point_is_kept() {
         assert_eq!(world.in_use(), first, "{policy:?}");
         assert_eq!(
             world.engine.explain()[0].why,
-            "the first access point with a carrier and an address; nobody reports beacons by which to choose"
+            "the first access point with a carrier and an address, since no beacons are reported"
         );
         world.tell(Input::Link(LinkId(0), LinkEvent::Usable(false)));
         world.run(S);
@@ -173,7 +173,7 @@ fn the_first_beacon_ends_the_choice_without_beacons() {
     assert!(
         world.engine.explain()[1]
             .why
-            .contains("of its beacons were heard")
+            .starts_with("most beacons when it was chosen")
     );
 }
 

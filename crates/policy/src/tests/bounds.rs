@@ -1,6 +1,7 @@
 //! The limits on a connection's queues, as requested from the world.
 
 use super::World;
+use crate::reason::Choice;
 use crate::*;
 use units::{Bitrate, Bytes, Duration, Instant};
 
@@ -25,7 +26,7 @@ fn a_blocking_link_is_demoted_and_explained() {
     let explained = world.engine.explain();
     let slow = explained.iter().find(|why| why.link == LinkId(2)).unwrap();
     assert_eq!(slow.state, "demote");
-    assert!(slow.why.contains("wait for earlier bytes"), "{}", slow.why);
+    assert!(slow.why.starts_with("head-of-line blocking"), "{}", slow.why);
     let told = world.engine.explain_connections();
     let roles = |conn: u32| &told.iter().find(|told| told.conn == ConnId(conn)).unwrap().roles;
     let told_of = |conn| {
@@ -129,7 +130,7 @@ fn a_window_is_explained_with_its_numbers() {
     let factor = tenths / 10.0;
     assert_eq!(
         *why,
-        format!("{asked} = {factor:.1} × 90.0 Mb/s × 50 ms; 6.0 MB queued at the server would cost 0.5 s")
+        format!("{asked} = {factor:.1} × 90.0 Mb/s × 50 ms; 6.0 MB at the server would be 0.5 s of queue")
     );
 }
 
@@ -207,10 +208,10 @@ fn the_cap_on_unsent_bytes_is_explained_with_its_numbers() {
     assert_eq!((told.len(), told[0].conn, &told[0].window), (1, ConnId(7), &None));
     let why = told[0].unsent.as_ref().unwrap();
     assert!(
-        why == "64 KiB on each path: 1.2 MB waited unsent, which would cost 0.3 s if a path died",
+        why == "64 KiB on each path: 1.2 MB waited unsent, and would be delayed by 0.3 s if a path died",
         "{why}"
     );
-    let said = |action: &Action| matches!(action, Action::Note(note) if note.verb == Verb::Unsent && note.why == *why);
+    let said = |action: &Action| matches!(action, Action::Note(note) if note.verb == Verb::Unsent && world.engine.sentence(&note.reason) == *why);
     assert_eq!(world.asked(Instant::ZERO, said).len(), 1);
     world.tell(Input::Conn(ConnId(7), ConnEvent::Closed));
     assert!(world.engine.explain_connections().is_empty());
@@ -227,18 +228,19 @@ fn low_traffic_is_explained_for_every_link_while_it_lasts() {
     let states = |world: &World| [0, 1, 2].map(|id| world.state_of(id));
     assert_eq!(states(&world), ["use"; 3]);
     world.demand = 0.001;
-    let little = world.now;
+    let since = world.now;
     world.run(20 * S);
     assert_eq!(world.in_use(), [0]);
     assert_eq!(states(&world), ["use", "demote", "demote"]);
     let explained = world.engine.explain();
     assert!(
-        explained.iter().all(|link| link.why.contains("little moves")),
+        explained.iter().all(|link| link.why.starts_with("low traffic: ")),
         "{explained:?}"
     );
-    let said = |action: &Action| matches!(action, Action::Note(note) if note.why.contains("little moves"));
+    let said =
+        |action: &Action| matches!(action, Action::Note(note) if note.reason.id() == Choice::LOW_TRAFFIC);
     assert_eq!(
-        world.asked(little, said).len(),
+        world.asked(since, said).len(),
         3,
         "once of each, not at every look"
     );
@@ -270,11 +272,7 @@ fn out_of_order_bytes_have_room_until_a_link_falls_silent() {
     assert_eq!(window(&world), usual + world.held);
     let why = world.engine.explain_connections();
     assert!(
-        why[0]
-            .window
-            .as_deref()
-            .unwrap()
-            .contains("and what waits for lost bytes"),
+        why[0].window.as_deref().unwrap().contains("plus room for losses"),
         "{why:?}"
     );
     world.set_alive(0, false);

@@ -1,8 +1,9 @@
 //! Which links are joined, and in which role.
 
 use super::{World, spec};
+use crate::reason::Choice;
 use crate::*;
-use units::{Duration, Instant};
+use units::{Bitrate, Duration, Instant};
 
 const S: Duration = Duration::from_secs(1);
 
@@ -140,17 +141,37 @@ fn a_link_whose_role_is_never_is_never_touched() {
     assert_eq!(world.state_of(1), "never");
 }
 
+/// The last decision about a link itself.
+fn last_reason(world: &World, id: u16) -> Option<(Verb, Reason)> {
+    world.done.iter().rev().find_map(|(_, action)| match action {
+        Action::Note(note) if note.link == Some(LinkId(id)) && note.conn.is_none() => {
+            Some((note.verb, note.reason.clone()))
+        }
+        _ => None,
+    })
+}
+
 #[test]
-fn a_secondary_joins_in_while_the_primary_is_full() {
+fn a_secondary_is_used_because_the_primary_is_full() {
     let mut world = World::new(Policy::Slowhand);
     world.up(0, LinkKind::Cable, Role::Primary, 10, 20);
     world.up(1, LinkKind::Cable, Role::Secondary, 10, 20);
     world.open(1, 0);
     world.run(4 * S);
     assert_eq!(world.in_use(), [0, 1]);
+    let opened = last_reason(&world, 1);
+    let Some((Verb::Use, Reason::Choice(Choice::PrimariesFull { goodput, capacity }))) = opened else {
+        panic!("{opened:?}")
+    };
+    assert!(goodput > Bitrate::ZERO && goodput >= capacity.percent(90));
+    let secondary = &world.engine.explain()[1];
+    let why = format!("the primaries are full: they carry {goodput} of {capacity}");
+    assert_eq!((secondary.state, secondary.why.as_str()), ("use", why.as_str()));
     world.demand = 0.3;
     world.run(8 * S);
     assert_eq!((world.in_use(), world.joined()), (vec![0], vec![0, 1]));
+    let role = Reason::Choice(Choice::Role(Role::Secondary));
+    assert_eq!(last_reason(&world, 1), Some((Verb::Demote, role)));
 }
 
 #[test]
@@ -248,7 +269,7 @@ fn access_points_whose_channels_are_not_known_are_used_together() {
     world.run(10 * S);
     assert_eq!(world.in_use(), [0, 1, 9]);
     let why = &world.engine.explain()[1].why;
-    assert_eq!(why, "it is up and nothing speaks against it");
+    assert_eq!(why, "it is up and healthy");
 }
 
 #[test]
@@ -273,7 +294,7 @@ fn an_access_point_whose_channel_is_not_known_is_not_compared_by_its_signal() {
     let why = &world.engine.explain()[1].why;
     assert_eq!(
         why,
-        "it is up: -65.00 dBm, about 19.1 Mb/s to expect; its channel is not known, so it is not compared with other access points"
+        "signal -65.00 dBm, about 19.1 Mb/s expected; its channel is unknown, so it is not compared with other access points"
     );
 }
 

@@ -38,7 +38,7 @@ fn read_seldom(world: &mut World, seed: u64) {
 fn given_up(world: &World, since: Instant) -> Vec<String> {
     let proof = |(at, action): &(Instant, Action)| match action {
         Action::Note(note) if note.verb == Verb::Remove && *at >= since => {
-            Some(format!("{at}: link {:?}: {}", note.link, note.why))
+            Some(format!("{at}: link {:?}: {:?}", note.link, note.reason))
         }
         _ => None,
     };

@@ -1,6 +1,7 @@
 //! The slow start of an upload, slowed down once.
 
 use super::World;
+use crate::reason::Queue;
 use crate::*;
 use units::{Bitrate, Bytes, Duration, Instant};
 
@@ -77,16 +78,21 @@ fn a_slow_start_that_fills_a_queue_is_capped_below_its_arrivals_once() {
     assert_eq!(caps(&world), [(Bitrate::from_kbps(17_500), 512 * MS)]);
     read(&mut world, 300, 120, 25);
     assert_eq!(caps(&world).len(), 1, "once");
+    let because = Reason::Queue(Queue::SlowStart {
+        rate: Bitrate::from_kbps(17_500),
+        lasts: 512 * MS,
+        rtt: 64 * MS,
+    });
     let told = world.asked(
         Instant::ZERO,
-        |action| matches!(action, Action::Note(note) if note.verb == Verb::Pace && note.why.starts_with("17.5 Mb/s for 512 ms")),
+        |action| matches!(action, Action::Note(note) if note.verb == Verb::Pace && note.reason == because),
     );
     assert_eq!(told.len(), 1);
-    let stands = world.asked(
+    let of_link = world.asked(
         Instant::ZERO,
         |action| matches!(action, Action::Note(note) if note.verb == Verb::Pace && note.conn.is_none()),
     );
-    assert_eq!(stands.len(), 0, "of the connection, not how the link stands");
+    assert_eq!(of_link.len(), 0, "about the connection, not the link");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Captive portals, and links that lead only to the next hop.
 
 use super::World;
+use crate::reason::Access;
 use crate::*;
 use units::{Duration, Instant};
 
@@ -61,7 +62,7 @@ fn a_portal_is_held_out_and_used_again_when_it_opens() {
         why(&world, 0),
         (
             "held-out",
-            "a captive portal answers in place of the Internet: log in over this link; it is checked every 30 s".into()
+            "a captive portal replies instead of the Internet: log in over this link; it is checked every 30 s".into()
         )
     );
     world.open(1, 1);
@@ -71,18 +72,15 @@ fn a_portal_is_held_out_and_used_again_when_it_opens() {
     assert_eq!(checks(&world, 0, held).len(), 1);
     checked(&mut world, 0, Checked::Passed);
     assert_eq!(world.joined(), [0, 1]);
-    let notes: Vec<(Verb, String)> = world
+    let notes: Vec<(Verb, Reason)> = world
         .done
         .iter()
         .filter_map(|(_, action)| match action {
-            Action::Note(note) if note.link == Some(LinkId(0)) => Some((note.verb, note.why.clone())),
+            Action::Note(note) if note.link == Some(LinkId(0)) => Some((note.verb, note.reason.clone())),
             _ => None,
         })
         .collect();
-    let back = (
-        Verb::Retry,
-        "the check for the Internet passes over it again".to_owned(),
-    );
+    let back = (Verb::Retry, Reason::Access(Access::Passes));
     assert!(notes.contains(&back), "{notes:?}");
 }
 
@@ -110,7 +108,7 @@ fn a_check_without_a_reply_counts_only_beside_one_that_passes() {
         told,
         (
             "held-out",
-            "the check for the Internet gets no reply over it, and passes over link1; it is checked every 30 s".into()
+            "the check for the Internet gets no reply over it, but passes over link1; it is checked every 30 s".into()
         )
     );
 }
@@ -136,13 +134,10 @@ fn the_last_link_is_not_held_out() {
     assert_ne!(why(&world, 0).0, "held-out");
     assert_eq!(route(&world), Some(LinkId(0)));
     let note = world.done.iter().rev().find_map(|(_, action)| match action {
-        Action::Note(note) if note.verb == Verb::Retry => Some(note.why.as_str()),
+        Action::Note(note) if note.verb == Verb::Retry => Some(&note.reason),
         _ => None,
     });
-    assert_eq!(
-        note,
-        Some("the check for the Internet does not pass over it, but nothing else can be used")
-    );
+    assert_eq!(note, Some(&Reason::Access(Access::NoAlternative)));
     let mut world = checkable(2);
     checked(&mut world, 0, Checked::Portal);
     checked(&mut world, 1, Checked::Portal);

@@ -1,6 +1,7 @@
 //! Queues on links, and the marks that shorten them.
 
 use super::World;
+use crate::reason::Queue;
 use crate::*;
 use units::{Bitrate, Duration, Instant, Ratio};
 
@@ -43,7 +44,10 @@ fn a_standing_queue_is_marked_and_only_while_it_stands() {
         "{asked:?}"
     );
     let told = world.asked(Instant::ZERO, |action| match action {
-        Action::Note(note) => note.verb == Verb::Mark && note.why.contains("100 ms of queue stand before it"),
+        Action::Note(note) => {
+            note.verb == Verb::Mark
+                && matches!(note.reason, Reason::Queue(Queue::Marked { queue, target: Some(_), .. }) if queue == 100 * MS)
+        }
         _ => false,
     });
     assert_eq!(told.len(), 1);
@@ -66,7 +70,10 @@ fn a_slow_start_that_fills_a_queue_is_marked_within_a_few_readings() {
     world.run(50 * MS);
     assert_eq!([0, 1].map(|link| doses(&world, link)), [0, 1]);
     let told = world.asked(Instant::ZERO, |action| match action {
-        Action::Note(note) => note.verb == Verb::Mark && note.why.contains("slow start"),
+        Action::Note(note) => {
+            note.verb == Verb::Mark
+                && matches!(note.reason, Reason::Queue(Queue::Marked { target: None, .. }))
+        }
         _ => false,
     });
     assert_eq!(told.len(), 1);

@@ -44,7 +44,7 @@ fn until(world: &mut World, done: impl Fn(&World) -> bool) {
         }
         world.run(5 * MS);
     }
-    panic!("in vain");
+    panic!("it did not happen in time");
 }
 
 fn joins(world: &World, since: Instant) -> Vec<Instant> {
@@ -126,7 +126,7 @@ fn a_join_that_is_late_leaves_one_subflow() {
     until(&mut world, |world| !joins(world, cut).is_empty());
     world.delay_joins(4 * S);
     world.run(4 * S);
-    assert_eq!(world.state_of(SLOW), "use", "the first one goes on");
+    assert_eq!(world.state_of(SLOW), "use", "the first one continues");
     world.run(S);
     assert_eq!((joins(&world, cut).len(), world.joined()), (1, vec![SLOW]));
 }
@@ -258,7 +258,7 @@ fn a_join_that_was_refused_is_over_at_once() {
     until(&mut world, |world| !joins(world, cut).is_empty());
     world.places = 0;
     world.run(S);
-    assert_eq!(ends(&world, cut).len(), 1, "the first one goes on");
+    assert_eq!(ends(&world, cut).len(), 1, "the first one continues");
     world.places = 2;
     world.set_alive(2, false);
     let again = world.now;

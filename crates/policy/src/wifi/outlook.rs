@@ -13,12 +13,10 @@
 
 use crate::estimate::mobility::{HANDOFF, Trend};
 use crate::estimate::signal::snr;
-use crate::io::{Action, LinkId, Outlook, Verb};
+use crate::io::{Action, LinkId, Outlook, Verb, reason};
 use crate::known::path::Path;
 use crate::known::state::State;
 use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Db, Duration, Instant};
 
@@ -72,7 +70,7 @@ impl Outlooks {
         }
         state.push(Action::Outlook(link, outlook));
         if before.is_none() || !outlook.fading {
-            state.remark(None, link, Verb::Fade, words(&outlook));
+            state.remark(None, Some(link), Verb::Fade, reason_of(outlook));
         }
     }
 }
@@ -87,15 +85,16 @@ fn outlook(now: Instant, state: &State, link: LinkId, path: &Path) -> Option<Out
     Some(Outlook::of(&trend, candidate))
 }
 
-fn words(outlook: &Outlook) -> String {
+const fn reason_of(outlook: Outlook) -> reason::Trend {
     if !outlook.fading {
-        return String::from("its signal does not sink any more, or no other is as good");
+        return reason::Trend::Steady;
     }
-    let handoff = outlook.handoff_in.map_or(0, |time| time.as_millis());
-    format!(
-        "its signal sinks (mobility index {}.{:02}, quality {}): a hand-off is due in {handoff} ms",
-        outlook.mobility_ppm / 1_000_000,
-        outlook.mobility_ppm.unsigned_abs() % 1_000_000 / 10_000,
-        outlook.quality
-    )
+    reason::Trend::Falling {
+        mobility_ppm: outlook.mobility_ppm,
+        quality: outlook.quality,
+        handoff_in: match outlook.handoff_in {
+            Some(time) => time,
+            None => Duration::ZERO,
+        },
+    }
 }

@@ -16,12 +16,11 @@
 //! `tests/engine_slots.rs`, also which channels are left out; [`crate::slot`]'s own tests.
 
 use crate::choose::rank;
+use crate::io::reason::{Cycle, Listens};
 use crate::io::{Action, Division, LinkId, RadioEvent, RadioId, Verb};
 use crate::known::state::State;
 use crate::wifi::slot::{Occupant, Refused, Rotation, Rules, ScanChannels, Slot, by_weight};
 use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use units::{Bytes, Duration, Instant};
 
@@ -45,7 +44,7 @@ struct Radio {
     /// The occupants where cycles are divided by weight: the channel and weight of each.
     weighted: Vec<(Occupant, u16, u32)>,
     plan: Vec<Slot>,
-    why: String,
+    reported: Option<Cycle>,
     /// When its networks were last ranked. `None` if one came or went since.
     ranked: Option<Instant>,
 }
@@ -92,7 +91,7 @@ impl Radio {
             rotation: Rotation::new(rules),
             weighted: Vec::new(),
             plan: Vec::new(),
-            why: String::new(),
+            reported: None,
             ranked: None,
         }
     }
@@ -180,19 +179,23 @@ impl Radio {
             return;
         }
         let (plan, verdict) = self.next();
-        let why = match verdict {
+        let reason = match verdict {
             Ok(()) => {
                 if plan != self.plan {
                     self.plan.clone_from(&plan);
                     state.push(Action::Slots(id, plan));
                 }
-                words(&self.plan, self.left_out())
+                Cycle::Divided {
+                    radio: id,
+                    slots: self.plan.iter().map(Listens::from).collect(),
+                    left_out: self.left_out().to_vec(),
+                }
             }
-            Err(refused) => refused.to_string(),
+            Err(refused) => Cycle::Undivided { radio: id, refused },
         };
-        if self.why != why {
-            self.why.clone_from(&why);
-            state.note(None, None, Verb::Slots, format!("radio {}: {why}", id.0));
+        if self.reported.as_ref() != Some(&reason) {
+            self.reported = Some(reason.clone());
+            state.remark(None, None, Verb::Slots, reason);
         }
     }
 
@@ -247,25 +250,4 @@ impl Radio {
             *channel = channels[(at + 1) % channels.len()];
         }
     }
-}
-
-/// The occupants of the cycle and their times as a sentence.
-fn words(slots: &[Slot], left_out: &[LinkId]) -> String {
-    let mut words = String::from("in each cycle");
-    for slot in slots {
-        let comma = if words.ends_with("cycle") { "" } else { "," };
-        words += &format!(
-            "{comma} {} ms on channel {} for {}",
-            slot.stays.as_millis(),
-            slot.channel,
-            slot.occupant
-        );
-    }
-    for link in left_out {
-        words += &format!(
-            "; network {} is left out: others promise more, and not all fit",
-            link.0
-        );
-    }
-    words
 }

@@ -42,8 +42,7 @@ mod rotation;
 #[cfg(test)]
 mod tests;
 
-pub use crate::io::radios::{Occupant, Radio, Rules, Slot};
-pub use refused::Refused;
+pub use crate::io::radios::{Occupant, Radio, Refused, Rules, Slot};
 pub use rotation::{Rotation, ScanChannels};
 
 use crate::io::LinkId;

@@ -17,13 +17,13 @@
 
 use crate::choose::rank::{Use, Want, is_fading};
 use crate::estimate::phy::Phy;
+use crate::io::reason::{Choice, Steer};
 use crate::io::{LinkId, Role, Verb};
 use crate::known::air::expected_packet_time;
 use crate::known::path::Path;
 use crate::known::state::State;
 use crate::wifi::steer::{AccessPoint, Form, Marking, OnOff, Order, Reading, Steering, Step};
 use alloc::collections::BTreeMap;
-use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use units::{Bitrate, Bytes, Duration, Instant, Ratio};
 
@@ -52,10 +52,10 @@ pub(crate) struct Channels {
 }
 
 /// The orders in force for an access point.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Verdict {
     backup: bool,
-    why: Option<String>,
+    because: Option<Steer>,
 }
 
 impl Way {
@@ -128,7 +128,7 @@ impl Channels {
         for point in &self.points {
             self.verdicts.entry(point.link).or_insert(Verdict {
                 backup: point.backup,
-                why: None,
+                because: None,
             });
         }
         for at in 0..self.steps.len() {
@@ -141,12 +141,12 @@ impl Channels {
         let Some(verdict) = self.verdicts.get_mut(&step.link) else {
             return;
         };
-        verdict.why = Some(step.why.to_string());
+        verdict.because = Some(step.because);
         match step.order {
             Order::Backup(backup) => verdict.backup = backup,
             Order::Mark(rate) => {
                 state.mark(step.link, |marks| marks.steering = rate);
-                state.remark(None, step.link, Verb::Mark, step.why.to_string());
+                state.remark(None, Some(step.link), Verb::Mark, Choice::Steer(step.because));
             }
         }
     }
@@ -156,18 +156,19 @@ impl Channels {
     pub(crate) fn apply(&self, state: &State, wants: &mut [Want]) {
         for want in wants {
             let path = &state.paths[&want.link];
-            let ordered = |verdict: &&Verdict| verdict.why.is_some();
-            match self.verdicts.get(&want.link).filter(ordered) {
-                Some(verdict) if verdict.backup => want.purpose = Use::Warm,
-                Some(_) if path.spec.role == Role::Primary && !is_fading(path) => want.purpose = Use::Active,
-                _ => {}
-            }
+            let Some(verdict) = self.verdicts.get(&want.link) else {
+                continue;
+            };
+            let Some(because) = verdict.because else { continue };
+            let purpose = if verdict.backup {
+                Use::Warm
+            } else if path.spec.role == Role::Primary && !is_fading(path) {
+                Use::Active
+            } else {
+                continue;
+            };
+            (want.purpose, want.because) = (purpose, Choice::Steer(because));
         }
-    }
-
-    /// Why a link is used or not, if steering decided it.
-    pub(crate) fn why(&self, link: LinkId) -> Option<String> {
-        self.verdicts.get(&link)?.why.clone()
     }
 }
 

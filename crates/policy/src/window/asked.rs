@@ -36,7 +36,7 @@ pub(super) struct Asked {
     /// The number of links.
     links: usize,
     /// Whether demand was low in the last whole interval.
-    little: bool,
+    is_app_limited: bool,
     since: Instant,
     at_since: Bytes,
 }
@@ -46,7 +46,7 @@ impl Asked {
     pub(super) fn capacity(&mut self, now: Instant, need: &Need) -> Bitrate {
         self.note(now, need.received);
         let same = core::mem::replace(&mut self.links, need.links) == need.links;
-        let says_nothing = self.little && same && !need.queued && !need.sinking;
+        let says_nothing = self.is_app_limited && same && !need.queued && !need.sinking;
         self.believed = if says_nothing {
             self.believed.max(need.rate)
         } else {
@@ -65,7 +65,7 @@ impl Asked {
             return;
         }
         let rate = received.saturating_sub(self.at_since).per(now - self.since);
-        self.little = rate < self.believed.percent(LITTLE_PERCENT);
+        self.is_app_limited = rate < self.believed.percent(LITTLE_PERCENT);
         (self.since, self.at_since) = (now, received);
     }
 }

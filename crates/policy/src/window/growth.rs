@@ -72,7 +72,7 @@ impl Growth {
 
     /// `age`: time since the connection's first tick. `waits`: whether half of the window is out-of-order
     /// data.
-    pub(super) fn goes_on(&mut self, now: Instant, need: Need, age: Duration, waits: bool) -> bool {
+    pub(super) fn may_grow(&mut self, now: Instant, need: Need, age: Duration, waits: bool) -> bool {
         if need.links > self.links {
             self.joined = now;
         }
@@ -86,8 +86,8 @@ impl Growth {
     /// connection that receives next to nothing at the start will not grow soon.
     pub(super) fn is_due(&self, now: Instant, loses: bool) -> bool {
         let seen = !matches!(self.stage, Stage::Unseen);
-        let goes_on = seen || self.began.is_none_or(|began| now - began < EXCUSED_FOR);
-        (loses || (goes_on && !self.is_over())) && now - self.looked >= EVERY_READING
+        let may_begin = seen || self.began.is_none_or(|began| now - began < EXCUSED_FOR);
+        (loses || (may_begin && !self.is_over())) && now - self.looked >= EVERY_READING
     }
 
     const fn is_over(&self) -> bool {
@@ -116,7 +116,7 @@ impl Stage {
 impl Need {
     /// The usual window for the present rate, and half of what is in flight.
     pub(super) fn growing_target(self, factor: Factor) -> Bytes {
-        let rate = self.rate.max(self.brings);
+        let rate = self.rate.max(self.goodput);
         Self { rate, ..self }.target(factor) + self.under_way / 2
     }
 }

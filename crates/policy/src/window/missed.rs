@@ -35,13 +35,13 @@ pub(super) struct Missed {
     /// arrived.
     lost: Option<Bytes>,
     /// Whether one of the links loses at random.
-    goes_on: bool,
+    loses: bool,
 }
 
 impl Missed {
     /// Updates the room from the present connection and window.
     pub(super) fn look(&mut self, need: &Need, window: Bytes) {
-        self.goes_on = need.repair > Duration::ZERO;
+        self.loses = need.repair > Duration::ZERO;
         if need.links < self.links {
             self.lost = Some(need.received + window);
         }
@@ -54,12 +54,12 @@ impl Missed {
     }
 
     /// Whether links lose, so that there is room, and out-of-order bytes must be sampled often.
-    pub(super) const fn goes_on(&self) -> bool {
-        self.goes_on
+    pub(super) const fn loses(&self) -> bool {
+        self.loses
     }
 
     /// The room to add to the window.
     pub(super) const fn room(&self) -> Bytes {
-        if self.goes_on { self.room } else { Bytes::ZERO }
+        if self.loses { self.room } else { Bytes::ZERO }
     }
 }

@@ -74,7 +74,7 @@ use units::{Bitrate, Bytes, Duration, Instant};
 /// Interval in slow start: every sample. Samples are ten milliseconds apart, and one that comes a little
 /// early must not be missed.
 pub(crate) const EVERY_READING: Duration = Duration::from_millis(9);
-const LEAST: Bytes = Bytes::from_kib(96);
+pub(crate) const LEAST: Bytes = Bytes::from_kib(96);
 const MOST: Bytes = Bytes::from_kib(16 * 1024);
 /// A connection that has received less than this has no cap: the window of a short transfer never matters.
 const WORTH_BOUNDING: Bytes = Bytes::from_kib(32);
@@ -150,7 +150,7 @@ pub(crate) struct Need {
     /// The rate that the links in use have lately shown together.
     pub(crate) rate: Bitrate,
     /// The same, or the rate of their last round trip if that is more.
-    pub(crate) brings: Bitrate,
+    pub(crate) goodput: Bitrate,
     /// Bytes in flight when each link is full, by its own round trip.
     pub(crate) under_way: Bytes,
     /// The number of these links.
@@ -228,7 +228,7 @@ impl Window {
     fn aim(&mut self, now: Instant, need: Need) -> Aim {
         let waits = self.set.is_some_and(|set| need.held * 2 >= set);
         let age = now - *self.began.get_or_insert(now);
-        let growing = self.growth.goes_on(now, need, age, waits);
+        let growing = self.growth.may_grow(now, need, age, waits);
         if !growing {
             self.note_closed(need.held);
         }
@@ -250,7 +250,7 @@ impl Window {
         Aim {
             target,
             missed: target - usual,
-            at_once: settles || relieved || self.missed.goes_on() || self.room > Bytes::ZERO,
+            at_once: settles || relieved || self.missed.loses() || self.room > Bytes::ZERO,
         }
     }
 
@@ -285,7 +285,7 @@ impl Window {
 
     /// Whether slow start may have found more since the last tick, or links lose.
     pub(crate) fn is_due(&self, now: Instant) -> bool {
-        self.growth.is_due(now, self.missed.goes_on())
+        self.growth.is_due(now, self.missed.loses())
     }
 
     /// The present window, and how much of it is reserved for losses.
@@ -296,7 +296,7 @@ impl Window {
 
     /// Whether links lose, so that the window may include such room.
     pub(crate) const fn loses(&self) -> bool {
-        self.missed.goes_on()
+        self.missed.loses()
     }
 
     /// Whether it differs, without that room, from what was last reported. If so, it counts as reported.

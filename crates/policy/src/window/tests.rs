@@ -8,7 +8,7 @@ use proptest::prelude::*;
 fn need(mbps: u64, rtt_ms: u64) -> Need {
     Need {
         rate: Bitrate::from_mbps(mbps),
-        brings: Bitrate::from_mbps(mbps),
+        goodput: Bitrate::from_mbps(mbps),
         under_way: Bitrate::from_mbps(mbps) * Duration::from_millis(rtt_ms),
         links: 1,
         queued: true,
@@ -127,7 +127,7 @@ fn growth_has_room_for_half_of_what_is_in_flight_and_for_the_latest_rate() {
         slow.target(trial::DEFAULT) + slow.under_way / 2
     );
     let soon = Need {
-        brings: fast.rate,
+        goodput: fast.rate,
         under_way: fast.under_way,
         ..slow
     };

@@ -443,7 +443,7 @@ impl Known {
             Action::Slots(radio, _) => self.radios.contains(&radio),
             Action::Assign(flow, link) => self.flows.contains(&flow) && self.links.contains(&link),
             Action::Hold(flow) | Action::EndFlow(flow) => self.flows.contains(&flow),
-            Action::Note(ref note) => !note.why.is_empty(),
+            Action::Note(ref note) => !note.reason.sentence(&[][..]).is_empty(),
         };
         assert!(known, "{action:?} names something that no input named");
     }

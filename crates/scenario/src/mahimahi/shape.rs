@@ -1,6 +1,6 @@
 //! What a file has instead of one time in milliseconds a line, as far as its first lines tell.
 
-use super::Wrong;
+use super::LineError;
 use std::fmt;
 
 /// Number of lines that are checked.
@@ -89,16 +89,18 @@ fn is_long(content: &[u8]) -> bool {
 }
 
 impl Shape {
-    pub(super) fn wrong(self) -> Wrong {
+    pub(super) fn wrong(self) -> LineError {
         let instead = match (self.columns, self.unit) {
             (1, Some(Unit::Long)) => {
-                "if they are microseconds, divide them by 1000, otherwise cut the trace: it is repeated anyway"
+                "if they are microseconds, divide them by 1000, otherwise shorten the trace, as it repeats anyway"
             }
-            (_, Some(Unit::Epoch(_))) => "give whole milliseconds since the first delivery, one time a line",
+            (_, Some(Unit::Epoch(_))) => "give whole milliseconds since the first delivery, one on each line",
             (1, Some(Unit::Fractions)) => "give whole milliseconds: multiply seconds by 1000",
-            _ => "give one time a line, in whole milliseconds: the first column alone, if it has them",
+            _ => {
+                "give one time on each line, in whole milliseconds; if the first column has them, remove the others"
+            }
         };
-        Wrong::new(self.to_string(), instead)
+        LineError::new(self.to_string(), instead)
     }
 }
 
@@ -112,7 +114,7 @@ impl fmt::Display for Shape {
             None => Ok(()),
             Some(Unit::Epoch(unit)) => write!(f, "{joint}the times are {unit} since 1970"),
             Some(Unit::Fractions) => write!(f, "{joint}the times have fractions"),
-            Some(Unit::Long) => write!(f, "{joint}the times go on for more than a day"),
+            Some(Unit::Long) => write!(f, "{joint}the times exceed one day"),
         }
     }
 }
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_and_units_are_told_from_the_numbers() {
+    fn columns_and_units_are_recognised_from_the_numbers() {
         let table = [
             ("0 1500\n1 1500\n", "the file has 2 columns of numbers"),
             (
@@ -144,7 +146,7 @@ mod tests {
                 "1700000000.1\t1500\n1700000000.2\t60\n",
                 "the file has 2 columns of numbers, and the times are seconds since 1970",
             ),
-            ("1000\n2000\n99000000\n", "the times go on for more than a day"),
+            ("1000\n2000\n99000000\n", "the times exceed one day"),
         ];
         for (text, expected) in table {
             assert_eq!(told(text).as_deref(), Some(expected), "{text:?}");

@@ -2,7 +2,7 @@
 
 use crate::plan::{self, AccessPoint, Point, RateControl};
 use links::air::{Countdown, Eifs, Ht, NoiseConfig, Rules, Thresholds};
-use links::wifi::{Backhaul, Fading, Join, Propagation, Shadowing, Wall, WifiConfig};
+use links::wifi::{Backhaul, ErrorModel, Fading, Join, Propagation, Shadowing, Wall, WifiConfig};
 use links::{Position, air};
 
 use super::queue;
@@ -48,7 +48,13 @@ pub fn propagation(propagation: &plan::Propagation) -> Propagation {
     Propagation {
         reference: propagation.reference,
         exponent_centi: propagation.exponent_centi,
+        noise_figure: propagation.noise_figure,
         implementation_loss: propagation.implementation_loss,
+        error_model: match propagation.error_model {
+            plan::ErrorModel::Nist => ErrorModel::Nist,
+            plan::ErrorModel::Yans => ErrorModel::Yans,
+            plan::ErrorModel::Table => ErrorModel::Table,
+        },
         shadowing: propagation.shadowing.map(|shadowing| Shadowing {
             deviation: shadowing.deviation,
             distance_mm: shadowing.distance_mm,
@@ -142,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_scenario_leaves_open_is_the_models_own() {
+    fn unset_values_are_the_defaults_of_the_models() {
         assert_eq!(rules(&plan::Rules::default()), Rules::default());
         assert_eq!(thresholds(plan::Thresholds::default()), Thresholds::default());
     }

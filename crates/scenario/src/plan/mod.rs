@@ -20,7 +20,9 @@ pub use place::{Label, Noise, Place, Point, Wall};
 pub use traffic::{Flow, Pace, Transport, Way, Work};
 pub use units::wifi::Standard;
 pub use walk::{Walker, Waypoint};
-pub use wifi::{AccessPoint, Backhaul, Fading, Ht, Join, Propagation, RateControl, Shadowing, Turn};
+pub use wifi::{
+    AccessPoint, Backhaul, ErrorModel, Fading, Ht, Join, Propagation, RateControl, Shadowing, Turn,
+};
 
 use crate::mahimahi::RateTrace;
 use crate::spot::Spots;

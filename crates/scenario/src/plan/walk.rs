@@ -93,7 +93,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nobody_leaves_the_line(ms in 0u64..20_000, x in -1_000i64..1_000, y in -1_000i64..1_000) {
+        fn walkers_stay_on_their_path(ms in 0u64..20_000, x in -1_000i64..1_000, y in -1_000i64..1_000) {
             let walker = walker(&[(0, 0, 0), (10, x, y)]);
             let here = walker.position(Duration::from_millis(ms));
             let way = Point::from_m(0, 0).distance_mm(here) + here.distance_mm(Point::from_m(x, y));

@@ -91,8 +91,12 @@ pub struct Propagation {
     pub reference: Db,
     /// Loss exponent, in hundredths: 300 is an exponent of 3.
     pub exponent_centi: u32,
-    /// What an implementation loses against an ideal receiver.
+    /// Noise of a receiver above thermal noise.
+    pub noise_figure: Db,
+    /// What an implementation loses against an ideal receiver, as additional noise.
     pub implementation_loss: Db,
+    /// Bit errors of an ideal receiver.
+    pub error_model: ErrorModel,
     /// Slow variation with the place, if any.
     pub shadowing: Option<Shadowing>,
     /// Fast variation with time, if any.
@@ -111,11 +115,24 @@ impl Propagation {
         Self {
             reference: Db::from_centi(reference_centi),
             exponent_centi,
+            noise_figure: Db::from_db(7),
             implementation_loss: Db::from_db(5),
+            error_model: ErrorModel::Nist,
             shadowing: None,
             fading: None,
         }
     }
+}
+
+/// How many bits an ideal OFDM receiver gets wrong at an SNR.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorModel {
+    /// Union bound for hard decisions.
+    Nist,
+    /// First terms of the distance spectrum.
+    Yans,
+    /// Link-level simulation.
+    Table,
 }
 
 /// Log-normal shadowing, correlated along the way (Gudmundson 1991).

@@ -52,8 +52,8 @@ impl Hearing {
         {
             section.note(
                 key,
-                format!("energy is sensed from {energy_detection} on, and preambles from {carrier_sense}"),
-                "raise `energy_detection_dbm`, or lower `carrier_sense_dbm`: energy is the coarser sign",
+                format!("energy is detected from {energy_detection}, below the {carrier_sense} of preambles"),
+                "raise `energy_detection_dbm`, or lower `carrier_sense_dbm`",
             );
         }
         hearing
@@ -75,7 +75,7 @@ impl Hearing {
             if medium == Medium::Wfq && section.has(key) {
                 section.note(
                     key,
-                    format!("`{key}` means nothing on the coarse medium, where nobody senses anything"),
+                    format!("`{key}` has no effect with `medium = \"wfq\"`, which models no carrier sense"),
                     "remove it, or `medium = \"wfq\"`",
                 );
             }
@@ -92,7 +92,7 @@ pub(super) fn read(root: &Section<'_>, medium: Medium) -> (Rules, Hearing) {
     if medium == Medium::Wfq {
         root.log.note(
             section.at,
-            "[air] means nothing on the coarse medium, where nobody senses anything",
+            "[air] has no effect with `medium = \"wfq\"`, which models no carrier sense",
             "remove it, or `medium = \"wfq\"`",
         );
     }

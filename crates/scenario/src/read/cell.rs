@@ -88,7 +88,7 @@ fn recorded(section: &Section<'_>, key: &'static str, around: &Around<'_>) -> Op
     let (name, content) = (around.files)(path)
         .map_err(|error| {
             let shown: String = path.chars().take(80).collect();
-            let instead = "name a Mahimahi trace, counted from the directory of the scenario";
+            let instead = "name a Mahimahi trace, relative to the directory of the scenario";
             section.note(key, format!("cannot read \"{shown}\": {error}"), instead);
         })
         .ok()?;
@@ -110,7 +110,7 @@ fn holes(section: &Section<'_>) -> Holes {
                 if pair[1].at <= pair[0].at + pair[0].lasts {
                     tables[index + 1].note(
                         "at_s",
-                        "this hole begins before the last one has ended",
+                        "this hole begins before the previous one ends",
                         "list holes in order of time",
                     );
                 }
@@ -174,10 +174,14 @@ fn radio(section: &Section<'_>) -> Option<RadioStates> {
     let states = RadioStates {
         promotion: time(
             "promotion_ms",
-            "from the first packet until the radio is up",
+            "time from the first packet until the radio is up",
             usual.promotion,
         ),
-        tail: time("tail_ms", "how long it stays up after the last one", usual.tail),
+        tail: time(
+            "tail_ms",
+            "time that it stays up after the last packet",
+            usual.tail,
+        ),
     };
     table.finish();
     Some(states)

@@ -21,8 +21,8 @@ pub(super) fn read(section: &Section<'_>, link: &Link) -> Work {
     {
         section.note(
             key,
-            format!("`{key}` means nothing for datagrams"),
-            "they are sent until the run ends: `direction`, `limit_mbps` or `every_ms`, `payload_bytes`",
+            format!("`{key}` has no effect on datagrams"),
+            "remove it; datagrams are sent until the run ends, and have `direction`, `limit_mbps` or `every_ms`, and `payload_bytes`",
         );
     }
     let payload = section
@@ -46,10 +46,10 @@ fn way(section: &Section<'_>, link: &Link) -> Way {
         section.note(
             "direction",
             format!(
-                "\"{}\" is no access point, and reaches the client only",
+                "\"{}\" is not an access point, so it reaches only the client",
                 link.name
             ),
-            "use \"down\" or \"up\", or an access point",
+            "use \"down\" or \"up\", or name an access point",
         );
     }
     way
@@ -69,15 +69,15 @@ fn pace(section: &Section<'_>, way: Way, payload: Bytes) -> Pace {
     match interval {
         None => {
             if way == Way::Everyone && !section.has("every_ms") && !section.has("limit_mbps") {
-                section.missing("every_ms", "`every_ms = 100`: how often a probe is sent");
+                section.missing("every_ms", "`every_ms = 100`: the interval between datagrams");
             }
             Pace::Saturated
         }
         Some(short) if short < SHORTEST_INTERVAL => {
             section.note(
                 "limit_mbps",
-                format!("a datagram every {} ns is more than any sender sends", short.as_nanos()),
-                "lower `limit_mbps`, raise `payload_bytes`, or remove `limit_mbps`: then one more always waits",
+                format!("a datagram every {} ns is too fast", short.as_nanos()),
+                "lower `limit_mbps`, raise `payload_bytes`, or remove `limit_mbps` for a saturated flow",
             );
             Pace::Every(SHORTEST_INTERVAL)
         }

@@ -15,7 +15,10 @@ pub(super) fn all(root: &Section<'_>, links: &[Link], flows: &[Flow]) -> Vec<Exp
 
 fn one(section: &Section<'_>, links: &[Link], flows: &[Flow]) -> Expectation {
     if !section.has("policy") {
-        section.missing("policy", "`policy`: whose run it is about, such as \"slowhand\"");
+        section.missing(
+            "policy",
+            "`policy`: the policy whose run is judged, such as \"slowhand\"",
+        );
     }
     let expectation = Expectation {
         policy: names::policy(section, "policy", links).unwrap_or(PolicyName::Slowhand),
@@ -25,14 +28,14 @@ fn one(section: &Section<'_>, links: &[Link], flows: &[Flow]) -> Expectation {
     if expectation.conditions.is_empty() && !KEYS.iter().any(|key| section.has(key)) {
         section.log.note(
             section.at,
-            "the expectation expects nothing",
+            "the expectation has no condition",
             format!("add one of {}", KEYS.join(", ")),
         );
     }
     if expectation.flow.is_some() && section.has("vs_optimal_min") {
         section.note(
             "vs_optimal_min",
-            "the optimum is that of the whole run, not of a flow",
+            "the optimum is computed for a whole run, not for a flow",
             "remove `flow`",
         );
     }
@@ -66,7 +69,7 @@ fn flow(section: &Section<'_>, flows: &[Flow]) -> Option<usize> {
 
 fn conditions(section: &Section<'_>, links: &[Link]) -> Vec<Condition> {
     if section.flag("intact") == Some(false) {
-        section.note("intact", "nobody wants broken data", "give true, or leave it out");
+        section.note("intact", "`intact` cannot be false", "give true, or remove it");
     }
     let stall = |key| section.amount(key, &Quantity::MS).map(nanos);
     let times = |key| section.amount(key, &Quantity::TIMES).map(factor);
@@ -99,7 +102,7 @@ fn versus(section: &Section<'_>, links: &[Link]) -> Option<Condition> {
         if !section.has(key) {
             section.missing(
                 key,
-                "`policy` and `min`: at least that many times what that policy moves",
+                "`policy` and `min`: the least ratio to the bytes that this policy moves",
             );
         }
     }

@@ -135,7 +135,7 @@ fn change(section: &Section<'_>) -> Change {
 fn refuse_keys_of_others(section: &Section<'_>, kind: &str) {
     for (other, keys) in KINDS.into_iter().filter(|&(word, _)| word != kind) {
         for key in keys.iter().copied().filter(|key| section.has(key)) {
-            let what = format!("`{key}` means nothing for a fault of kind \"{kind}\"");
+            let what = format!("`{key}` has no effect on a fault of kind \"{kind}\"");
             section.note(key, what, format!("remove it, or make the kind \"{other}\""));
         }
     }
@@ -146,7 +146,7 @@ fn fade(section: &Section<'_>) -> Change {
         if !section.has(key) {
             section.missing(
                 key,
-                "`loss_db` and `over_s`: by how much the signal sinks, and in what time",
+                "`loss_db` and `over_s`: by how much the signal fades, and in what time",
             );
         }
     }
@@ -163,7 +163,7 @@ fn repeat(section: &Section<'_>) -> Option<Repeat> {
     if times.is_some() && !section.has("every_s") {
         section.note(
             "times",
-            "`times` without `every_s` says how often, but not when",
+            "`times` needs `every_s`, the time from one to the next",
             "add `every_s`",
         );
     }
@@ -180,19 +180,19 @@ fn check(section: &Section<'_>, fault: &Fault, links: &[Link]) {
     }
     match fault.change {
         Change::NewAddress if fault.lasts.is_some() => {
-            section.note("for_s", "a new address does not end", "remove `for_s`");
+            section.note("for_s", "a change of address has no duration", "remove `for_s`");
         }
         Change::Down { new_address: true } if fault.lasts.is_none() => {
             section.note(
                 "new_address",
-                "the link never comes back with a new address",
+                "the link never returns, so it gets no new address",
                 "add `for_s`",
             );
         }
         Change::Fade { over, .. } if fault.lasts.is_some_and(|lasts| lasts < over) => {
             section.note(
                 "for_s",
-                "the signal rises again before it has sunk",
+                "the signal rises again before the fade is complete",
                 "make `for_s` at least `over_s`",
             );
         }
@@ -210,14 +210,14 @@ fn check_repeat(section: &Section<'_>, fault: &Fault, repeat: Repeat) {
         (Some(lasts), _) if lasts + rising >= repeat.every => {
             section.note(
                 "every_s",
-                "the fault happens again before it has ended",
+                "the fault repeats before it has ended",
                 format!("make `every_s` longer than {} s", (lasts + rising).as_secs_f64()),
             );
         }
         (None, change) if change != Change::NewAddress => {
             section.note(
                 "every_s",
-                "the fault never ends, so that it cannot happen again",
+                "the fault never ends, so it cannot repeat",
                 "add `for_s`",
             );
         }
@@ -233,14 +233,14 @@ fn check_targets(section: &Section<'_>, fault: &Fault, links: &[Link]) {
     };
     let key = if section.has("links") { "links" } else { "link" };
     match &fault.target {
-        Target::Busiest => section.note(key, "this fault needs to know its link", "name one"),
+        Target::Busiest => section.note(key, "this fault needs a named link", "name one"),
         Target::Links(targets) => {
             for link in targets
                 .iter()
                 .map(|&index| &links[index])
                 .filter(|link| !fits(link))
             {
-                let what = format!("this fault cannot befall \"{}\"", link.name);
+                let what = format!("\"{}\" cannot have this fault", link.name);
                 section.note(key, what, format!("only {needed} have it"));
             }
         }

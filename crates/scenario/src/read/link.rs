@@ -72,7 +72,7 @@ fn refuse_overlap(section: &Section<'_>, link: &Link, links: &[Link]) {
         let (name, channel) = (&wide.name, ap.channel);
         section.note(
             "channel",
-            format!("channel {channel} is the upper half of the 40 MHz of \"{name}\""),
+            format!("channel {channel} is the upper half of the 40 MHz channel of \"{name}\""),
             format!("move one of them, or give \"{name}\" `width_mhz = 20`"),
         );
     }
@@ -93,11 +93,11 @@ fn one<'n>(
     seen: &mut BTreeSet<&'n str>,
 ) -> Link {
     if !seen.insert(name) {
-        let what = format!("there are two links called \"{name}\"");
+        let what = format!("there are two links named \"{name}\"");
         section.log.note(
             section.at,
             what,
-            "give each link a name of its own, whatever its kind",
+            "give each link a different name, whatever its kind",
         );
     }
     let link = Link {
@@ -120,8 +120,11 @@ fn subnet(section: &Section<'_>) -> Option<Subnet> {
     if subnet.is_none() {
         section.note(
             "subnet",
-            format!("\"{}\" is no network", text.chars().take(40).collect::<String>()),
-            "give an IPv4 network and the length of its prefix, 8 to 30, such as \"192.168.1.0/24\"",
+            format!(
+                "\"{}\" is not a network address",
+                text.chars().take(40).collect::<String>()
+            ),
+            "give an IPv4 network and its prefix length, 8 to 30, such as \"192.168.1.0/24\"",
         );
     }
     subnet

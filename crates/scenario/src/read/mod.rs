@@ -70,7 +70,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
     );
     let flows = traffic::all(
         root,
-        &traffic::Who {
+        &traffic::FlowContext {
             links: &links,
             walkers: &walkers,
             run: duration,
@@ -151,7 +151,7 @@ fn sentence(root: &Section<'_>) -> String {
     if !root.has("sentence") {
         root.missing(
             "sentence",
-            "`sentence = \"…\"`: what the scenario shows, in a sentence",
+            "`sentence = \"…\"`: one sentence that says what the scenario shows",
         );
     }
     let words = root.text("sentence").unwrap_or_default().split_whitespace();
@@ -177,7 +177,7 @@ fn controller<'d>(section: &Section<'d>) -> Option<&'d str> {
         section.note(
             "cc",
             format!("\"{name}\" cannot be a congestion controller"),
-            "give its name as net.ipv4.tcp_available_congestion_control has it, such as \"reno\", or one of \"lia\", \"olia\", \"balia\", \"cla\"",
+            "give a name from net.ipv4.tcp_available_congestion_control, such as \"reno\", or one of \"lia\", \"olia\", \"balia\", \"cla\"",
         );
     }
     Some(name)

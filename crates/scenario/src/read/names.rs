@@ -20,14 +20,14 @@ pub(super) fn checked<'n>(section: &Section<'_>, at: At, kind: &str, name: &'n s
     let begins_well = name.starts_with(|c: char| c.is_ascii_alphanumeric());
     if name.len() > longest || !begins_well || !name.chars().all(plain) {
         let shown: String = name.chars().take(40).collect();
-        let form = format!("use 1 to {longest} letters, digits, - and _, beginning with a letter or digit");
+        let form = format!("use 1 to {longest} letters, digits, - and _, starting with a letter or digit");
         section
             .log
             .note(at, format!("\"{shown}\" cannot be the name of a {kind}"), form);
     } else if RESERVED.contains(&name) {
         section.log.note(
             at,
-            format!("\"{name}\" already means something in faults"),
+            format!("\"{name}\" has a special meaning in faults"),
             "choose another name",
         );
     }
@@ -112,7 +112,7 @@ pub(super) fn policy_in(section: &Section<'_>, node: &Node, links: &[Link]) -> O
 fn note_unknown_policy(section: &Section<'_>, at: At, error: &ParsePolicyError) {
     let (what, instead) = match error {
         ParsePolicyError::NoLink => (
-            "the policy `tcp:` lacks its link".to_owned(),
+            "the policy `tcp:` names no link".to_owned(),
             "name one, such as \"tcp:lte\"".to_owned(),
         ),
         ParsePolicyError::Unknown(name) => {

@@ -22,13 +22,11 @@ pub(super) fn all(root: &Section<'_>, links: &[Link]) -> Vec<Noise> {
 
 fn one(name: &str, section: &Section<'_>, links: &[Link]) -> Noise {
     if links.iter().any(|link| link.name == name) {
-        let what = format!("there is a link called \"{name}\"");
-        section
-            .log
-            .note(section.at, what, "give the noise a name of its own");
+        let what = format!("a link already has the name \"{name}\"");
+        section.log.note(section.at, what, "give the noise another name");
     }
     if !section.has("channel") {
-        section.missing("channel", "`channel = 6`: the channel that it disturbs");
+        section.missing("channel", "`channel = 6`: the channel that it interferes with");
     }
     let time = |key| section.amount(key, &Quantity::SOME_MS).map_or(OVEN_HALF, nanos);
     let noise = Noise {
@@ -45,7 +43,7 @@ fn one(name: &str, section: &Section<'_>, links: &[Link]) -> Noise {
     let disturbs = |link: &Link| matches!(&link.kind, LinkKind::Wifi(ap) if ap.channel == noise.channel);
     if section.has("channel") && !links.iter().any(disturbs) {
         let what = format!("no access point is on channel {}", noise.channel);
-        section.note("channel", what, "give the channel of one that it disturbs");
+        section.note("channel", what, "give the channel of an access point");
     }
     section.finish();
     noise

@@ -45,7 +45,7 @@ fn wall(section: &Section<'_>) -> Wall {
 
 fn label(section: &Section<'_>) -> Label {
     if !section.has("text") {
-        section.missing("text", "`text = \"…\"`: what the label says");
+        section.missing("text", "`text = \"…\"`: the text of the label");
     }
     let label = Label {
         text: section.text("text").unwrap_or_default().to_owned(),

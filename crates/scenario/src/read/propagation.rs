@@ -1,7 +1,7 @@
 //! How signals fall: said for the whole place, for one access point, or not at all.
 
 use super::{db, nanos};
-use crate::plan::{Fading, Propagation, Shadowing, Standard};
+use crate::plan::{ErrorModel, Fading, Propagation, Shadowing, Standard};
 use crate::quantity::Quantity;
 use crate::section::Section;
 use units::Db;
@@ -11,7 +11,9 @@ use units::Db;
 pub(super) struct Spread {
     reference: Option<Db>,
     exponent_centi: Option<u32>,
+    noise_figure: Option<Db>,
     implementation_loss: Option<Db>,
+    error_model: Option<ErrorModel>,
     shadowing: Option<Shadowing>,
     fading: Option<Fading>,
 }
@@ -23,6 +25,8 @@ impl Spread {
             exponent_centi: section
                 .amount("path_loss_exponent", &Quantity::EXPONENT)
                 .map(|centi| centi as u32),
+            noise_figure: section.amount("noise_figure_db", &Quantity::LOSS_DB).map(db),
+            error_model: section.choice("error_model", &ERROR_MODELS),
             implementation_loss: section
                 .amount("implementation_loss_db", &Quantity::LOSS_DB)
                 .map(db),
@@ -38,7 +42,9 @@ impl Spread {
         Self {
             reference: self.reference.or(place.reference),
             exponent_centi: self.exponent_centi.or(place.exponent_centi),
+            noise_figure: self.noise_figure.or(place.noise_figure),
             implementation_loss: self.implementation_loss.or(place.implementation_loss),
+            error_model: self.error_model.or(place.error_model),
             shadowing: self.shadowing.or(place.shadowing),
             fading: self.fading.or(place.fading),
         }
@@ -50,12 +56,20 @@ impl Spread {
         Propagation {
             reference: self.reference.unwrap_or(indoor.reference),
             exponent_centi: self.exponent_centi.unwrap_or(indoor.exponent_centi),
+            noise_figure: self.noise_figure.unwrap_or(indoor.noise_figure),
             implementation_loss: self.implementation_loss.unwrap_or(indoor.implementation_loss),
+            error_model: self.error_model.unwrap_or(indoor.error_model),
             shadowing: self.shadowing.or(indoor.shadowing),
             fading: self.fading.or(indoor.fading),
         }
     }
 }
+
+const ERROR_MODELS: [(&str, ErrorModel); 3] = [
+    ("nist", ErrorModel::Nist),
+    ("yans", ErrorModel::Yans),
+    ("table", ErrorModel::Table),
+];
 
 fn shadowing(section: &Section<'_>) -> Shadowing {
     for key in ["deviation_db", "distance_m"] {

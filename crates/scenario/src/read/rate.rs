@@ -33,27 +33,27 @@ pub(super) fn read(section: &Section<'_>, standard: Standard) -> RateControl {
     if control != Control::Fixed && given != RateControl::Auto {
         section.note(
             "rate_mbps",
-            "one rate, and a rate control that chooses among all of them",
-            "remove `rate_mbps`, or say `rate_control = \"fixed\"`",
+            "a fixed rate contradicts a rate control",
+            "remove `rate_mbps`, or set `rate_control = \"fixed\"`",
         );
     }
     if section.has("ht") && given != RateControl::Auto {
         section.note(
             "rate_mbps",
-            "a rate of 802.11n is a scheme",
+            "802.11n selects its rate by MCS",
             "remove `rate_mbps` and give `mcs` in `ht`",
         );
     }
     let right = if section.has("ht") {
-        (Control::Minstrel, "\"minstrel-ht\": it has 802.11n")
+        (Control::Minstrel, "\"minstrel-ht\", as 802.11n is enabled")
     } else {
         (
             Control::MinstrelHt,
-            "\"minstrel\", or give it 802.11n: `ht = { streams = 2 }`",
+            "\"minstrel\", or enable 802.11n: `ht = { streams = 2 }`",
         )
     };
     if control == right.0 {
-        let what = "this is Minstrel for the other kind of access point";
+        let what = "this rate control does not suit the access point";
         section.note("rate_control", what, format!("use {}", right.1));
     }
     match control {
@@ -83,7 +83,7 @@ fn fixed(section: &Section<'_>, standard: Standard, value: &Value) -> RateContro
                 .collect();
             section.note(
                 "rate_mbps",
-                format!("this is not a rate of 802.11{}", letter(standard)),
+                format!("802.11{} has no such rate", letter(standard)),
                 format!("use {} or {}", rates.join(", "), suggest::one_of(["auto"])),
             );
             RateControl::Auto
@@ -101,7 +101,7 @@ fn check_upper_half(ht: &Section<'_>, standard: Standard, channel: u8) {
     if band.upper_half(channel).is_none() {
         ht.note(
             "width_mhz",
-            format!("there are no 40 MHz from channel {channel} upwards"),
+            format!("no 40 MHz channel starts at channel {channel}"),
             format!("use {right}, or 20 MHz"),
         );
     }
@@ -113,7 +113,7 @@ pub(super) fn ht(section: &Section<'_>, standard: Standard, channel: u8) -> Opti
     if standard == Standard::B {
         section.note(
             "ht",
-            "802.11n has no rates of 802.11b",
+            "802.11n cannot extend 802.11b",
             "use standard \"a\" or \"g\", or remove `ht`",
         );
     }
@@ -125,7 +125,7 @@ pub(super) fn ht(section: &Section<'_>, standard: Standard, channel: u8) -> Opti
             Width::Mhz40
         }
         Some(_) => {
-            table.note("width_mhz", "802.11n has no such channel", "give 20 or 40");
+            table.note("width_mhz", "802.11n has no such channel width", "give 20 or 40");
             Width::Mhz20
         }
     };

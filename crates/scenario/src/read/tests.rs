@@ -14,7 +14,7 @@ fn example() -> &'static str {
 }
 
 #[test]
-fn the_example_is_sound_and_the_page_has_every_key() {
+fn the_documented_example_is_valid_and_has_every_key() {
     let mut sources = Sources::default();
     let source = sources.add("README.md", example());
     let root = document::parse(&sources, source, example()).unwrap();

@@ -8,18 +8,18 @@ use units::{Bytes, Duration};
 
 /// What flows may name, and how long they have.
 #[derive(Clone, Copy)]
-pub(super) struct Who<'p> {
+pub(super) struct FlowContext<'p> {
     pub links: &'p [Link],
     pub walkers: &'p [Walker],
     pub run: Duration,
 }
 
-pub(super) fn all(root: &Section<'_>, who: &Who<'_>) -> Vec<Flow> {
+pub(super) fn all(root: &Section<'_>, who: &FlowContext<'_>) -> Vec<Flow> {
     let sections = root.named("flows", "flow");
     if sections.is_empty() {
         root.log.note(
             root.at,
-            "nothing is moved",
+            "there are no flows",
             "add [flows.download] with `direction = \"down\"`",
         );
     }
@@ -29,10 +29,7 @@ pub(super) fn all(root: &Section<'_>, who: &Who<'_>) -> Vec<Flow> {
         .collect();
     for (index, flow) in flows.iter().enumerate() {
         if flows[..index].iter().any(|other| other.name == flow.name) {
-            let what = format!(
-                "there are two flows called \"{}\" once `count` is spelled out",
-                flow.name
-            );
+            let what = format!("`count` makes two flows named \"{}\"", flow.name);
             root.log.note(root.place_of("flows"), what, "rename one of them");
         }
     }
@@ -40,7 +37,7 @@ pub(super) fn all(root: &Section<'_>, who: &Who<'_>) -> Vec<Flow> {
 }
 
 /// The flow, or as many as `count` says: NAME-1, NAME-2 …
-fn some(name: &str, section: &Section<'_>, who: &Who<'_>) -> Vec<Flow> {
+fn some(name: &str, section: &Section<'_>, who: &FlowContext<'_>) -> Vec<Flow> {
     names::checked(section, section.at, "flow", name);
     let transport = transport(section, who.links);
     let flow = Flow {
@@ -94,7 +91,7 @@ fn transport(section: &Section<'_>, links: &[Link]) -> Transport {
             if over {
                 section.note(
                     "over",
-                    "which links MPTCP uses is the policy's choice",
+                    "the policy chooses the links of an MPTCP flow",
                     "add `transport = \"tcp\"` or \"udp\", or remove `over`",
                 );
             }
@@ -116,15 +113,15 @@ fn transport(section: &Section<'_>, links: &[Link]) -> Transport {
 }
 
 fn work(section: &Section<'_>) -> Work {
-    if let Some(requests) = section.child("requests", "the requests") {
+    if let Some(requests) = section.child("requests", "table `requests`") {
         for key in ["direction", "size_mb", "size_kb", "limit_mbps"]
             .into_iter()
             .filter(|key| section.has(key))
         {
             section.note(
                 key,
-                format!("`{key}` means nothing for requests"),
-                "say it in `requests = { every_s, request_kb, reply_kb }`",
+                format!("`{key}` has no effect on requests"),
+                "set it in `requests = { every_s, request_kb, reply_kb }`",
             );
         }
         return questions(&requests);
@@ -162,7 +159,7 @@ fn questions(section: &Section<'_>) -> Work {
         if !section.has(key) {
             section.missing(
                 key,
-                "`every_s` and `reply_kb`: how often, and how much comes back",
+                "`every_s` and `reply_kb`: the interval and the size of a reply",
             );
         }
     }

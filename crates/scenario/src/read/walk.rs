@@ -31,7 +31,7 @@ pub(super) fn all(root: &Section<'_>, around: Around) -> Vec<Walker> {
         Some(index) => walkers[..=index].rotate_right(1),
         None => {
             if around.needed {
-                root.missing("walkers.client", "[walkers.client] with `at_m = [x, y]` or a `way`: access points need to know where the client is");
+                root.missing("walkers.client", "[walkers.client] with `at_m = [x, y]` or a `way`: with access points, the client needs a position");
             }
             let client = standing("client", USUAL_POWER, Point::default());
             let thresholds = around.hearing.complete();
@@ -71,11 +71,7 @@ fn one(name: &str, section: &Section<'_>, around: Around) -> Walker {
         },
         (stands, walks) => {
             if stands && walks {
-                section.note(
-                    "way",
-                    "who walks a `way` does not stay `at_m`",
-                    "keep one of them",
-                );
+                section.note("way", "`way` contradicts `at_m`", "keep one of them");
             }
             standing(name, tx_power, point(section, "at_m"))
         }
@@ -97,7 +93,7 @@ fn way(section: &Section<'_>) -> Vec<Waypoint> {
     if points.is_empty() {
         section.note(
             "way",
-            "the way has no point",
+            "the way has no points",
             "add { at_m = [x, y], t_s = 0 }, or use `at_m` for one place",
         );
     }
@@ -123,13 +119,13 @@ fn timed(points: &[Section<'_>]) -> Vec<Waypoint> {
     let mut last = Duration::ZERO;
     let mut waypoint = |section: &Section<'_>| {
         if !section.has("t_s") {
-            section.missing("t_s", "`t_s`, or `speed_m_per_s` to the walker");
+            section.missing("t_s", "`t_s`, or give the walker a `speed_m_per_s`");
         }
         let at = section.amount("t_s", &Quantity::S).map_or(last, nanos);
         if at < last {
             section.note(
                 "t_s",
-                "this point is reached before the last one",
+                "this point is reached before the previous one",
                 "list the way in order of time",
             );
         }
@@ -152,8 +148,8 @@ fn at_speed(walker: &Section<'_>, points: &[Section<'_>], mm_per_s: u64) -> Vec<
         if section.has("t_s") {
             section.note(
                 "t_s",
-                "a point of a way with a speed has no time of its own",
-                "use `pause_s`, or leave the speed out",
+                "a point cannot have a time if the walker has a speed",
+                "use `pause_s`, or remove the speed",
             );
         }
         let point = point(section, "at_m");

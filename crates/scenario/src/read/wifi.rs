@@ -50,7 +50,7 @@ fn standard(section: &Section<'_>) -> Standard {
     if section.text("standard") == Some("n") {
         section.note(
             "standard",
-            "802.11n is an addition to 802.11a or g",
+            "802.11n is configured as an extension of 802.11a or g",
             "use \"a\" (5 GHz) or \"g\" (2.4 GHz), and `ht = { streams = 2 }`",
         );
         return Standard::G;
@@ -111,7 +111,7 @@ fn turn(section: &Section<'_>, medium: Medium) -> Option<Turn> {
         if medium == Medium::Wfq {
             section.missing(
                 "wfq",
-                "`wfq = { packet_ms = 1, weight = 1 }`: what a packet takes of the coarse medium, and how often it wins",
+                "`wfq = { packet_ms = 1, weight = 1 }`: the airtime of a packet, and the share of the medium",
             );
         }
         return None;
@@ -119,15 +119,12 @@ fn turn(section: &Section<'_>, medium: Medium) -> Option<Turn> {
     if medium != Medium::Wfq {
         section.note(
             "wfq",
-            "`wfq` means nothing where every frame is modelled",
-            "remove it, or say `medium = \"wfq\"` at the top of the file",
+            "`wfq` has no effect without `medium = \"wfq\"`",
+            "remove it, or set `medium = \"wfq\"` at the top of the file",
         );
     }
     if !table.has("packet_ms") {
-        table.missing(
-            "packet_ms",
-            "`packet_ms = 1`: what one packet takes of the medium",
-        );
+        table.missing("packet_ms", "`packet_ms = 1`: the airtime of one packet");
     }
     let turn = Turn {
         packet: table
@@ -159,7 +156,7 @@ fn backhaul(section: &Section<'_>) -> Backhaul {
     let Some(wire) = section.child("backhaul", format!("the backhaul of {}", section.what)) else {
         section.missing(
             "backhaul",
-            "`backhaul = { rate_mbps = 100, rtt_ms = 20 }`: the way on to the server",
+            "`backhaul = { rate_mbps = 100, rtt_ms = 20 }`: the link from the access point to the server",
         );
         return none;
     };

@@ -115,7 +115,7 @@ pub(super) fn rates(section: &Section<'_>) -> (Bitrate, Bitrate) {
         (false, up, down) => {
             for (key, has) in [("up_mbps", up), ("down_mbps", down)] {
                 if !has {
-                    section.missing(key, &format!("`{key}`, as the other direction has one"));
+                    section.missing(key, &format!("`{key}`, as only the other direction has a rate"));
                 }
             }
             (rate("up_mbps"), rate("down_mbps"))
@@ -135,7 +135,7 @@ pub(super) fn rtt(section: &Section<'_>) -> Duration {
     if !section.has("rtt_ms") {
         section.missing(
             "rtt_ms",
-            "`rtt_ms`: the round trip without a queue, half of it each way",
+            "`rtt_ms`: the round-trip time without queues, half of it in each direction",
         );
     }
     section

@@ -37,8 +37,7 @@ use links::air::{
 use links::wifi::frame_loss;
 use links::{Direction, DropReason, LinkState};
 use scenario::{LinkKind, Plan, models};
-use units::wifi::NOISE_FLOOR_MBM;
-use units::{Dbm, Instant, Ratio};
+use units::{Instant, Ratio};
 
 use super::backhaul;
 use super::cast::Cast;
@@ -161,7 +160,7 @@ impl Associations {
     fn hears(&mut self, cast: &Cast, to: StationId, from: StationId) -> bool {
         let station = &cast.air.stations[to.0 as usize];
         let (mean, _) = self.wlan.signal(from, to);
-        let snr = mean - Dbm::from_mbm(NOISE_FLOOR_MBM) - cast.air.propagation.implementation_loss;
+        let snr = cast.air.propagation.snr(mean);
         let lost = frame_loss(station.standard, station.standard.basic_rate(), snr, BEACON_BYTES);
         mean >= station.carrier_sense && lost < Ratio::from_fraction(1, 2)
     }

@@ -145,7 +145,8 @@ impl Brain {
                     link: note.link.map(|link| self.names[usize::from(link.0)].clone()),
                     conn: note.conn.map(|conn| conn.0),
                     verb: note.verb.id().to_owned(),
-                    why: note.why,
+                    reason: note.reason.id().to_owned(),
+                    why: note.reason.sentence(&self.names[..]),
                 };
                 record(self.now, what);
             }

@@ -17,9 +17,9 @@ use links::air::{AirConfig, Destination, Discipline, StationConfig, StationId, W
 use links::wifi::{self, goodput};
 use scenario::models::{control, ht, noise, position, propagation, rules, thresholds, wall};
 use scenario::{
-    AccessPoint, LinkKind, Medium, Pace, Plan, Point, QueueLimit, RateControl, Transport, Walker, Way, Work,
+    AccessPoint, LaneRate, LinkKind, Medium, OPPORTUNITY, Pace, Plan, Point, QueueLimit, RateControl,
+    Transport, Walker, Way, Work,
 };
-use units::wifi::NOISE_FLOOR_MBM;
 use units::{Bitrate, Bytes, Dbm, Duration, Instant};
 
 use super::associations::{Association, Associations};
@@ -267,7 +267,8 @@ impl Cast {
     fn flow(&self, plan: &Plan, flow: &scenario::Flow) -> Result<(Flow, u32), CastError> {
         let (over, way, pace, payload) = datagrams(flow)?;
         let LinkKind::Wifi(ap) = &plan.links[over].kind else {
-            return Ok((self.wired_flow(flow, over, (way, pace, payload)), 0));
+            let flow = self.wired_flow(flow, over, (way, pace, payload));
+            return Ok((flow, burst(&plan.links[over].kind, way, payload)));
         };
         if plan.medium == Medium::Wfq && way == Way::Up {
             return Err(CastError::OnlyDown(flow.name.clone()));
@@ -332,6 +333,23 @@ impl Cast {
             payload: payload.get() as u32,
             pace: traffic::Pace::of(pace),
             start: Instant::ZERO + flow.start,
+        }
+    }
+}
+
+/// Datagrams that one millisecond of a cell's rate trace can take, if the link has one. All must be available
+/// at its start: a source learns only afterwards that some have left.
+fn burst(kind: &LinkKind, way: Way, payload: Bytes) -> u32 {
+    let LinkKind::Cell(cell) = kind else { return 0 };
+    let lane = match way {
+        Way::Down | Way::Everyone => &cell.down,
+        Way::Up => &cell.up,
+    };
+    match lane {
+        LaneRate::Constant(_) => 0,
+        LaneRate::Trace(trace) => {
+            let bytes = OPPORTUNITY.get() * trace.largest_burst() as u64;
+            bytes.div_ceil(payload.get() + u64::from(HEADERS)) as u32
         }
     }
 }
@@ -433,7 +451,7 @@ fn rate(plan: &Plan, ap: &AccessPoint, power: Dbm, there: Point) -> Bitrate {
     let walls: Vec<wifi::Wall> = plan.place.walls.iter().map(wall).collect();
     let propagation = propagation(&ap.propagation);
     let received = power - propagation.loss(position(ap.at), position(there), &walls);
-    let snr = received - Dbm::from_mbm(NOISE_FLOOR_MBM) - propagation.implementation_loss;
+    let snr = propagation.snr(received);
     let rates = ap.standard.rates_kbps().iter();
     rates
         .map(|&kbps| Bitrate::from_kbps(kbps.into()))

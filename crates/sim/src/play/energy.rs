@@ -31,7 +31,10 @@ impl Spending {
     pub(super) fn new(plan: &Plan) -> Self {
         let links = plan.links.iter();
         Self {
-            radios: Radios::of(links.map(|link| (link.kind.word().into(), link.kind.channel()))),
+            radios: Radios::of(
+                links.map(|link| (link.kind.word().into(), link.kind.channel())),
+                plan.walkers.first().is_some_and(|client| client.power_save),
+            ),
             links: plan.links.len(),
             flows: plan.flows.iter().map(of_client).collect(),
         }

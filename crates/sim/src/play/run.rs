@@ -10,8 +10,8 @@
 //! 3. The record contains the client's associations. Those of the others are in the notes.
 //! 4. `optimal_mbps` and `energy_j` come from the same functions as in the lab. With access points on the
 //!    coarse medium `optimal_mbps` is 0, and a note says why: its packets have a time, not a rate.
-//! 5. A sender cannot tell a collision from a reception error. `retries` counts both, and `collisions` stays
-//!    0.
+//! 5. `collisions` are attempts that were not received while another station was on the air, whether they
+//!    would have been received without it or not.
 //!
 //! # Checked by
 //! `tests/play.rs`, `tests/joining.rs`.
@@ -32,7 +32,7 @@ use super::brain::Brain;
 use super::cast::{self, Cast};
 use super::energy::Spending;
 use super::error::CastError;
-use super::frames::{Airtime, Capture};
+use super::frames::Capture;
 use super::joins::{Change, Joins};
 use super::medium::Media;
 use crate::World;
@@ -56,6 +56,9 @@ pub struct Play<'p> {
     pub most: u64,
     /// Whether to keep what the client's radios hear.
     pub capture: bool,
+    /// Whether to keep everything that happens. If not, [`Played::record`] is empty, and the memory that a
+    /// run takes does not grow with its events.
+    pub events: bool,
     /// Where the inputs and actions of the engine are recorded; complete once the run is over. `None`:
     /// nowhere.
     pub record: Option<Buffer>,
@@ -75,6 +78,7 @@ impl<'p> Play<'p> {
             seed: plan.seed,
             most: Self::MOST,
             capture: false,
+            events: true,
             record: None,
             stop: None,
         }
@@ -100,7 +104,7 @@ impl<'p> Play<'p> {
 pub struct Played {
     /// Its row of the result.
     pub run: Run,
-    /// Everything that happened.
+    /// Everything that happened, if requested.
     pub record: RunRecord,
     /// When it was stopped, if it was too long or interrupted.
     pub stopped: Option<Instant>,
@@ -131,8 +135,6 @@ struct Runner<'p> {
     capture: Option<Capture>,
     meters: Vec<FlowMeter>,
     seen: Vec<u64>,
-    /// Air time of the client's own frames, per link.
-    own_air: Vec<Airtime>,
     joins: Joins,
     spending: Spending,
     events: Vec<Event>,
@@ -162,7 +164,6 @@ impl<'p> Runner<'p> {
                 .then(|| Capture::new(addresses, cast.flows.clone(), "client")),
             meters: what.plan.flows.iter().map(meter).collect(),
             seen: vec![0; what.plan.flows.len()],
-            own_air: vec![Airtime::default(); what.plan.links.len()],
             joins,
             spending: Spending::new(what.plan),
             events: Vec::new(),
@@ -208,7 +209,7 @@ impl<'p> Runner<'p> {
         self.brain.set_state(at, link, state);
         let link = self.what.plan.links[link].name.clone();
         let state = trace_state(state);
-        self.events.push(Event::new(at, What::LinkState { link, state }));
+        self.record_at(at, What::LinkState { link, state });
     }
 
     fn steps(&self) -> u64 {
@@ -250,12 +251,6 @@ impl<'p> Runner<'p> {
     }
 
     fn hear(&mut self, frame: &Overheard) {
-        if frame.from == frame.monitor
-            && let Some(to) = frame.to
-            && let Some(link) = self.cast.access_points[to.0 as usize]
-        {
-            self.own_air[link].add(frame);
-        }
         self.brain.hear(frame);
         if let Some(capture) = &mut self.capture {
             capture.add(frame);
@@ -263,9 +258,12 @@ impl<'p> Runner<'p> {
     }
 
     fn run_engine(&mut self) {
-        let events = &mut self.events;
-        self.brain
-            .tick(self.now, |at, what| events.push(Event::new(at, what)));
+        let (events, kept) = (&mut self.events, self.what.events);
+        self.brain.tick(self.now, |at, what| {
+            if kept {
+                events.push(Event::new(at, what));
+            }
+        });
     }
 
     fn poll_applications(&mut self) {
@@ -281,6 +279,9 @@ impl<'p> Runner<'p> {
     fn sample(&mut self) {
         self.brain.survey(self.now);
         self.spending.carried(self.now, self.world.tallies());
+        if !self.what.events {
+            return;
+        }
         for flow in 0..self.seen.len() {
             let bytes = self.seen[flow];
             let (flow, link) = (self.flow_name(flow), self.link_of(flow));
@@ -301,7 +302,13 @@ impl<'p> Runner<'p> {
     }
 
     fn record(&mut self, what: What) {
-        self.events.push(Event::new(self.now, what));
+        self.record_at(self.now, what);
+    }
+
+    fn record_at(&mut self, at: Instant, what: What) {
+        if self.what.events {
+            self.events.push(Event::new(at, what));
+        }
     }
 
     fn flow_name(&self, flow: usize) -> String {
@@ -401,7 +408,6 @@ impl<'p> Runner<'p> {
             .cast
             .access_point(link)
             .map_or(0, |station| self.world.medium().air.beacons(station));
-        let air = counters.airtime + self.own_air[link].sum;
         let wire = self
             .cast
             .wire(link)
@@ -409,13 +415,18 @@ impl<'p> Runner<'p> {
         LinkUse {
             name: self.what.plan.links[link].name.clone(),
             kind: self.what.plan.links[link].kind.word(),
-            frames: wire.map_or(counters.attempts.saturating_sub(beacons), |wire| wire.delivered),
-            retries: counters.failures - counters.given_up,
-            collisions: 0,
-            airtime_share: air.as_secs_f64() / self.now.since(Instant::ZERO).as_secs_f64().max(1e-9),
+            frames: wire.map_or(counters.frames().saturating_sub(beacons), |wire| wire.delivered),
+            retries: counters.own.repeats + counters.others.repeats,
+            collisions: counters.own.collisions + counters.others.collisions,
+            // A frame may be on the air at the end.
+            airtime_share: (counters.occupied.as_secs_f64() / self.seconds()).min(1.0),
             marks: None,
             sent_marks: None,
         }
+    }
+
+    fn seconds(&self) -> f64 {
+        self.now.since(Instant::ZERO).as_secs_f64().max(1e-9)
     }
 
     fn notes(&self, stopped: Option<Instant>) -> Vec<String> {

@@ -153,6 +153,7 @@ fn decided(millis: u64, link: Option<&str>, why: &str) -> Event {
             link,
             conn: None,
             verb,
+            reason: String::new(),
             why,
         },
     )
@@ -275,7 +276,7 @@ fn a_level_is_unknown_until_it_is_known() {
 }
 
 #[test]
-fn neighbours_are_added_and_missing_steps_are_nothing() {
+fn neighbouring_steps_are_summed_and_missing_ones_are_zero() {
     assert_eq!(merged(&[1, 2, 3], 2, 4), [3, 3, 0, 0]);
     assert_eq!(kbps(&[1_000], 100), [80]);
 }

@@ -12,7 +12,7 @@ pub(super) fn all(results: &Results, published: &Published) -> Vec<PaperFigure> 
         over_time(&joined),
         error_over_time(&joined, error),
         over_power(
-            "Powers that lead to a delivery probability between 0.3 and 1",
+            "Powers that give a delivery probability between 0.3 and 1",
             &results.powers,
             error,
         ),
@@ -101,7 +101,7 @@ fn error_over_time(samples: &[Sample], published: f64) -> PaperFigure {
     ];
     series.push(level("published mean", published, &series));
     figure(
-        "How far the estimate is off: two minutes at low power, two at full power",
+        "Error of the estimate: two minutes at low power, two at full power",
         "time, s",
         "error, points",
         series,
@@ -140,7 +140,7 @@ fn overestimates(sparse: &[Paces], published: f64) -> PaperFigure {
     let mut series: Vec<PaperSeries> = HIDDEN_MBPS.into_iter().zip(sparse).map(curve).collect();
     series.push(level("published", published, &series));
     figure(
-        "How much too high the estimate is beside a hidden access point",
+        "Overestimate beside a hidden access point",
         "hidden traffic, Mb/s",
         "overestimate, points",
         series,
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_published_is_as_wide_as_ours() {
+    fn published_lines_span_our_curves() {
         let ours = [
             ours("a", vec![[2.0, 50.0], [4.0, 60.0]]),
             ours("b", vec![[-1.0, 1.0]]),

@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_user_has_everything_and_two_at_best_do() {
+    fn one_user_gets_the_full_rate_and_two_can_at_best() {
         let scenario = Scenario::read(super::super::SCENARIO).unwrap();
         let percent = |users| 100.0 * share(&Setting::new(&scenario, users, 200), 1).unwrap();
         // The interval in which the warm-up ends is not counted: at most 200 ms of the whole.

@@ -59,15 +59,15 @@ impl Scenario {
         let [least, most] = scenario.late_ms;
         ensure!(
             scenario.channels > 0 && scenario.rate_mbps > 0 && scenario.seeds > 0,
-            "papers/nsdi15-users/scenario.toml: `channels`, `rate_mbps` and `seeds` are 1 at least"
+            "papers/nsdi15-users/scenario.toml: `channels`, `rate_mbps` and `seeds` must be at least 1"
         );
         ensure!(
             least <= most && scenario.warm_s < scenario.duration_s,
-            "papers/nsdi15-users/scenario.toml: `late_ms` goes upwards, and `warm_s` is less than `duration_s`"
+            "papers/nsdi15-users/scenario.toml: `late_ms` must ascend, and `warm_s` must be less than `duration_s`"
         );
         ensure!(
             !scenario.cycles_ms.is_empty() && scenario.users.iter().all(|&users| users > 0),
-            "papers/nsdi15-users/scenario.toml: there is one of `cycles_ms` at least, and each of `users` is 1 at least"
+            "papers/nsdi15-users/scenario.toml: `cycles_ms` must not be empty, and each of `users` must be at least 1"
         );
         Ok(scenario)
     }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_run_is_refused() {
+    fn invalid_experiments_are_refused() {
         let file = include_str!("../../../../../papers/nsdi15-users/scenario.toml");
         assert!(Scenario::read(file).is_ok());
         for (from, to) in [

@@ -1,7 +1,7 @@
 //! Hosts with machines of their own behind them.
 
 use super::two_providers;
-use crate::site::{Asker, HOST, Site};
+use crate::site::{HOST, ProbingHost, Site};
 use crate::uplink::{ETH0, WLAN0};
 
 /// Docker's bridge with a container, which asks services on every address of the host.
@@ -82,7 +82,7 @@ pub fn masquerade(site: &Site, own: &str) {
 
 /// Asks everything, and the host on all of its addresses, from behind this link of the host.
 pub fn client(site: &mut Site, place: &'static str) {
-    site.askers.push(Asker {
+    site.askers.push(ProbingHost {
         place,
         from: None,
         routed: true,

@@ -5,7 +5,7 @@ pub mod routes;
 pub mod tunnels;
 pub mod variants;
 
-use crate::site::{Asker, INTERNET, SERVER, Site};
+use crate::site::{INTERNET, ProbingHost, SERVER, Site};
 use crate::twins::Build;
 use crate::uplink::{ETH0, WLAN0};
 
@@ -33,7 +33,7 @@ pub fn two_providers(site: &mut Site) {
     site.provider(&ETH0);
     site.provider(&WLAN0);
     for from in SERVER {
-        site.askers.push(Asker {
+        site.askers.push(ProbingHost {
             place: INTERNET,
             from: Some(from.parse().unwrap()),
             routed: false,

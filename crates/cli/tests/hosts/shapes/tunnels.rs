@@ -1,7 +1,7 @@
 //! Hosts with a VPN, whose rules come before the rule for `main`.
 
 use super::two_providers;
-use crate::site::{Asker, HOST, SECRET, SERVER, Site};
+use crate::site::{HOST, ProbingHost, SECRET, SERVER, Site};
 
 /// wg-quick with `AllowedIPs = 0.0.0.0/0, ::/0`: all but the tunnel's own packets go into the tunnel.
 pub fn full_tunnel(site: &mut Site) {
@@ -78,7 +78,7 @@ pub fn tailnet(site: &mut Site) {
     site.ip(HOST, routes);
     site.marks.push(0x8_0000);
     site.keep_secret(&["100.100.1.1", "fd7a:115c:a1e0::1", "10.77.0.1", "fd77::1"]);
-    site.askers.push(Asker {
+    site.askers.push(ProbingHost {
         place: "tailnet",
         from: None,
         routed: false,

@@ -2,7 +2,7 @@
 
 use super::lans::{behind, client, masquerade};
 use super::two_providers;
-use crate::site::{Asker, HOST, INTERNET, Site};
+use crate::site::{HOST, INTERNET, ProbingHost, Site};
 use crate::uplink::{ETH0, Provider, Subnet, Uplink, WLAN0};
 use std::net::IpAddr;
 
@@ -108,7 +108,7 @@ pub fn routed_lan(site: &mut Site) {
     site.serve("printer");
     site.may_want(&["192.168.8.5", "fd00:8::5"]);
     for from in ["192.168.8.5", "fd00:8::5"] {
-        site.askers.push(Asker {
+        site.askers.push(ProbingHost {
             place: "printer",
             from: Some(from.parse().unwrap()),
             routed: false,

@@ -72,7 +72,7 @@ fn noise_that_cannot_be_is_refused() {
         Air::new(1, &config).unwrap_err().to_string()
     };
     assert!(refused(|config| config.noise[0].name = "ap".into()).contains("a name of its own"));
-    assert!(refused(|config| config.noise[0].off = Duration::ZERO).contains("on and off"));
+    assert!(refused(|config| config.noise[0].off = Duration::ZERO).contains("an off time"));
     assert!(
         refused(|config| {
             config.propagation.shadowing = Some(crate::wifi::Shadowing {

@@ -8,6 +8,8 @@
 //! - IEEE 802.11-2020 §10.3.4.3: backoff after every frame, also after a successful one. The window doubles
 //!   with failures.
 //! - IEEE 802.11-2020 §10.3.2.6: RTS and CTS.
+//! - Beacons are sent without backoff: Linux `drivers/net/wireless/ath/ath9k/main.c`,
+//!   `ath9k_beaconq_config` (contention window 0, AIFSN 1), and ns-3 3.37 `ap-wifi-mac.cc` (the same).
 //!
 //! # Where we differ, and why
 //! 1. An unanswered RTS counts as an attempt of the frames behind it. The standard has a separate counter for
@@ -16,6 +18,8 @@
 //!    receivers cancel it (§10.3.2.4).
 //! 3. The window of an 802.11n station doubles if no block acknowledgement comes. It does not double if the
 //!    block acknowledgement reports missing frames.
+//! 4. A beacon waits for DIFS, not PIFS. Then it can collide with the winner of the last exchange, if that
+//!    draws 0. The countdown that it interrupts begins anew after it.
 
 use super::Air;
 use super::moves::AWAY;
@@ -24,7 +28,7 @@ use crate::air::mac::session::{EVERYONE, Session};
 use crate::air::mac::station::Answer;
 use crate::air::phy::mode::Mode;
 use crate::air::schedule::{NEVER, Schedule};
-use crate::air::sense::ears::ending;
+use crate::air::sense::ears::{Heard, ending};
 use crate::air::sense::radio::Phase;
 use crate::air::transmission::flight::{Flight, NONE};
 use crate::config::Countdown;
@@ -48,9 +52,27 @@ impl<S: Schedule> Air<S> {
                 fate: Fate::QueueFull,
             });
         }
-        let ready = self.radios[place].channel != AWAY && !self.radios[place].wants;
-        if ready && self.stations[place].has_work() {
+        let radio = &self.radios[place];
+        if radio.channel == AWAY || !self.stations[place].has_work() {
+            return;
+        }
+        if !radio.wants {
             self.take_up(place);
+        } else if self.stations[place].queue.has_beacon() {
+            self.skip_backoff(place);
+        }
+    }
+
+    /// Ends the backoff of a station that counts down for another frame.
+    fn skip_backoff(&mut self, place: usize) {
+        self.part(place);
+        let (now, radio) = (self.now, &mut self.radios[place]);
+        radio.slots = 0;
+        if radio.counting && radio.phase == Phase::Listening {
+            radio.from = radio.from.max(now);
+            self.schedule
+                .set(place, crate::air::sense::ears::starting(radio.from));
+            self.join(place);
         }
     }
 
@@ -170,8 +192,12 @@ impl<S: Schedule> Air<S> {
         let sender = &mut self.stations[place];
         sender.counters.attempts += u64::from(frame.count);
         sender.counters.aggregates += u64::from(frame.count > 1);
-        if let Some(session) = sender.current_mut() {
-            session.sent(no_retry);
+        let repeats = sender.current_mut().map_or(0, |session| session.sent(no_retry));
+        sender.counters.own.repeats += repeats;
+        if let Some(to) = frame.to {
+            let counters = &mut self.stations[to as usize].counters;
+            counters.inbound += u64::from(frame.count);
+            counters.others.repeats += repeats;
         }
         let id = self.launch(place, frame);
         if frame.count > 1
@@ -235,6 +261,10 @@ impl<S: Schedule> Air<S> {
         });
         station.flight = id;
         station.counters.airtime += Duration::from_nanos(frame.time);
+        station.occupy(now, end);
+        if let Some(to) = frame.to {
+            self.stations[to as usize].occupy(now, end);
+        }
         self.transmissions += 1;
         let radio = &mut self.radios[place];
         radio.phase = Phase::Transmitting;
@@ -263,6 +293,7 @@ impl<S: Schedule> Air<S> {
         let (mut ears, audiences) = self.ears();
         ears.end(id, &audiences[place], now);
         self.capture(&flight);
+        self.count_collision(&flight, id);
         self.flights.end(id);
         self.stations[place].flight = NONE;
         match (flight.kind, flight.to) {
@@ -281,6 +312,23 @@ impl<S: Schedule> Air<S> {
                 self.count_down(place);
                 self.react(&flight);
             }
+        }
+    }
+
+    /// Counts a data frame that its receiver has not decoded, if another station was on the air.
+    fn count_collision(&mut self, flight: &Flight, id: u16) {
+        let Some(to) = flight.to.filter(|_| flight.kind == Kind::Data) else {
+            return;
+        };
+        let decoded = |&(station, heard): &(u32, Heard)| station == to && matches!(heard, Heard::Frame(_));
+        if self.heard.iter().any(decoded) {
+            return;
+        }
+        let stations = self.first_noise as u32;
+        if self.ether.has_rival(&self.flights, id, to, stations) {
+            let count = u64::from(flight.count);
+            self.stations[flight.from as usize].counters.own.collisions += count;
+            self.stations[to as usize].counters.others.collisions += count;
         }
     }
 

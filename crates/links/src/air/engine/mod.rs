@@ -95,9 +95,9 @@ impl<S: Schedule> Air<S> {
         let mut ether = Ether::new(
             parts.sites,
             Geometry::new(config.propagation, &config.walls),
-            Decoder::new(config.propagation.implementation_loss),
+            Decoder::new(config.propagation.error_model),
             fades,
-            &config.rules,
+            (&config.propagation, &config.rules),
         );
         let count = parts.stations.len();
         let places = ether.sites.iter().map(|site| site.position);

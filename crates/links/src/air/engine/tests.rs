@@ -353,7 +353,7 @@ fn plans_that_cannot_be_are_refused_with_a_remedy() {
         refused(|config| config.stations[0].rate = Bitrate::from_mbps(11)).contains("valid, in Mb/s: 6, 9")
     );
     assert!(refused(|config| config.stations[0].channel = 6).contains("36 to 64"));
-    assert!(refused(|config| config.stations[0].queue = 0).contains("at least one place"));
+    assert!(refused(|config| config.stations[0].queue = 0).contains("hold at least one"));
     assert!(refused(|config| config.rules.attempts = Some(0)).contains("at least one"));
     assert!(refused(|config| config.stations[0].energy_detection = Dbm::from_dbm(-90)).contains("raise"));
 }

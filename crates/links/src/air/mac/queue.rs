@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::fq_codel::FqCodel;
-use crate::air::io::Packet;
+use crate::air::io::{Packet, Subtype};
 use crate::config::Discipline;
 
 /// The order in which packets leave.
@@ -102,9 +102,20 @@ impl Queue {
         }
     }
 
-    /// Puts a packet ahead of all others, whatever the queue's length.
+    /// Puts a packet ahead of all others, whatever the queue's length. A beacon goes before other urgent
+    /// ones.
     pub(in crate::air) fn push_first(&mut self, packet: Packet) {
-        self.urgent.push_back(packet);
+        if packet.subtype == Subtype::Beacon {
+            self.urgent.push_front(packet);
+        } else {
+            self.urgent.push_back(packet);
+        }
+    }
+
+    /// Whether a beacon waits.
+    pub(in crate::air) fn has_beacon(&self) -> bool {
+        let first = self.urgent.front();
+        first.is_some_and(|packet| packet.subtype == Subtype::Beacon)
     }
 
     /// Takes back all packets that are wanted.

@@ -260,14 +260,17 @@ impl Session {
         self.tried_mut().for_each(|mpdu| mpdu.attempts += 1);
     }
 
-    /// Records that the current try is sent: repeats have the retry bit. With `only_at_same_rate`, only those
-    /// whose mode is unchanged have it.
-    pub(in crate::air) fn sent(&mut self, only_at_same_rate: bool) {
+    /// Records that the current try is sent, and returns how many of its frames are repeats. They have the
+    /// retry bit. With `only_at_same_rate`, only those whose mode is unchanged have it.
+    pub(in crate::air) fn sent(&mut self, only_at_same_rate: bool) -> u64 {
         let mode = self.mode();
+        let mut repeats = 0;
         for mpdu in self.tried_mut() {
             let last = mpdu.sent.replace(mode);
             mpdu.retry = last.is_some_and(|last| last == mode || !only_at_same_rate);
+            repeats += u64::from(last.is_some());
         }
+        repeats
     }
 
     /// Marks these frames as received (bits in their order within the aggregate), and returns their positions

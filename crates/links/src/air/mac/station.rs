@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::vec::Vec;
 use units::wifi::ht::{BLOCK_ACK_BYTES, subframe_bytes};
 use units::wifi::{ACK_BYTES, Standard};
-use units::{Bitrate, Rng, SeqNum};
+use units::{Bitrate, Duration, Rng, SeqNum};
 
 use super::queue::Queue;
 use super::rate::Rate;
@@ -50,6 +50,8 @@ pub(in crate::air) struct Station {
     /// End of its wait for a response.
     pub(in crate::air) patience: u64,
     pub(in crate::air) counters: Counters,
+    /// End of the last frame of its own or for it.
+    occupied_until: u64,
     backoff: Rng,
     airtime: Airtime,
     seldom: Box<Seldom>,
@@ -124,6 +126,7 @@ impl Station {
             flight: NONE,
             patience: 0,
             counters: Counters::default(),
+            occupied_until: 0,
             backoff: Rng::named(seed, &format!("{}/backoff", config.name)),
             airtime: Airtime {
                 mode,
@@ -140,6 +143,13 @@ impl Station {
                 control: config.control,
             }),
         }
+    }
+
+    /// Counts a frame of its own or for it as time in which it occupies the medium.
+    pub(in crate::air) fn occupy(&mut self, start: u64, end: u64) {
+        let from = start.max(self.occupied_until);
+        self.counters.occupied += Duration::from_nanos(end.saturating_sub(from));
+        self.occupied_until = self.occupied_until.max(end);
     }
 
     /// Number of waiting packets, including those being tried.
@@ -193,17 +203,28 @@ impl Station {
         }
     }
 
+    /// Lets the frame that failed wait for the next turn.
+    fn set_aside(&mut self) {
+        if let Some(place) = self.current.take() {
+            self.failures = 0;
+            self.again.push_front(place);
+        }
+    }
+
     /// Makes sure that there is a frame to try: the one that failed, then what windows hold, then the oldest
     /// packet and all that fit with it. Returns `false` if there is nothing.
     ///
     /// Windows are filled up with fresh packets only while the oldest of these is for the same receiver.
-    /// Losses towards one receiver must not delay the others.
+    /// Losses towards one receiver must not delay the others. A beacon goes before all of these.
     pub(in crate::air) fn prepare(&mut self, now: u64, all: &[Capabilities]) -> bool {
-        if self.current.is_some() {
+        let beacon = self.queue.has_beacon();
+        if beacon {
+            self.set_aside();
+        } else if self.current.is_some() {
             return true;
         }
         let oldest = self.queue.first(now).map(key_of);
-        let place = match (self.again.pop_front(), oldest) {
+        let place = match (self.again.pop_front_if(|_| !beacon), oldest) {
             (Some(place), _) => place,
             (None, Some(key)) => self.session(key, all),
             (None, None) => return false,
@@ -278,8 +299,12 @@ impl Station {
         sessions.for_each(|session| session.keep_to(mode));
     }
 
-    /// Draws the number of backoff slots before the next attempt, after this many failures of the frame.
+    /// Draws the number of backoff slots before the next attempt, after this many failures of the frame. A
+    /// beacon needs none.
     pub(in crate::air) fn draw(&mut self, failures: u32, timing: &Timing) -> u16 {
+        if self.queue.has_beacon() {
+            return 0;
+        }
         let doubled = (u64::from(timing.cw_min) + 1) << failures.min(16);
         let window = doubled.min(u64::from(timing.cw_max) + 1);
         // Windows are powers of two: some of the bits are uniform without rejection.

@@ -43,13 +43,13 @@ pub enum WfqError {
     #[error("two stations are called `{0}`; give each a name of its own")]
     DuplicateName(String),
     /// A station of weight 0 would never win.
-    #[error("`{0}` has weight 0 and would never send; give it at least 1")]
+    #[error("`{0}` has weight 0 and would never send; give it a weight of at least 1")]
     Weight(String),
     /// A station whose packets take no time would send for ever at one moment.
-    #[error("packets of `{0}` take no time; give them some")]
+    #[error("packets of `{0}` take no airtime; give them some")]
     Time(String),
     /// A station without room for a packet would never transmit.
-    #[error("`{0}` has room for no packet; give its queue at least one place")]
+    #[error("the queue of `{0}` holds no packet; make it hold at least one")]
     NoQueue(String),
 }
 
@@ -163,6 +163,7 @@ impl Wfq {
         let station = &mut self.stations[place];
         station.counters.attempts += 1;
         station.counters.airtime += Duration::from_nanos(station.time);
+        station.counters.occupied += Duration::from_nanos(station.time);
     }
 
     fn finish(&mut self, place: usize) {
@@ -360,6 +361,6 @@ mod tests {
             queue: 0,
             ..station("a", 1, 1)
         };
-        assert!(refused(&[full]).contains("at least one place"));
+        assert!(refused(&[full]).contains("hold at least one"));
     }
 }

@@ -18,9 +18,9 @@
 //! `tests`: the table against the formula at ratios between its steps.
 
 use alloc::boxed::Box;
-use units::Db;
 
 use super::mode::Mode;
+use crate::config::ErrorModel;
 use crate::wifi::phy;
 
 /// Steps in each octave: the six top bits of a float's fraction.
@@ -43,44 +43,39 @@ const fn ratio(step: usize) -> f64 {
 /// 10⁹.
 const SURE_HAZARD: f64 = 1.9e-15;
 
-/// The curves of all modes, with one common implementation loss.
+/// The curves of all modes.
 #[derive(Debug)]
 pub(in crate::air) struct Decoder {
     curves: Box<[Curve]>,
-    /// The implementation loss, as a ratio of powers.
-    loss: f64,
 }
 
 #[derive(Debug)]
 struct Curve {
     /// −ln(1 − bit error rate), by step. Infinite where nothing is received.
     hazard: Box<[f32]>,
-    /// The ratio (linear, at the antenna) above which every frame is received.
+    /// The linear ratio above which every frame is received.
     sure: f64,
 }
 
 impl Decoder {
-    pub(in crate::air) fn new(implementation_loss: Db) -> Self {
-        let loss = implementation_loss.linear();
+    pub(in crate::air) fn new(model: ErrorModel) -> Self {
         Self {
-            curves: (0..Mode::CURVES).map(|curve| Curve::new(curve, loss)).collect(),
-            loss,
+            curves: (0..Mode::CURVES).map(|curve| Curve::new(model, curve)).collect(),
         }
     }
 
-    /// The linear ratio at the antenna above which every frame in this mode is received.
+    /// The linear ratio above which every frame in this mode is received.
     pub(in crate::air) fn sure(&self, mode: Mode) -> f64 {
         self.curves[mode.curve()].sure * f64::from(mode.streams())
     }
 
-    /// −ln of the probability that one bit is received correctly at this linear ratio (at the antenna).
+    /// −ln of the probability that one bit is received correctly at this linear ratio.
     pub(in crate::air) fn hazard(&self, mode: Mode, ratio: f64) -> f64 {
         let curve = &self.curves[mode.curve()];
         let ratio = ratio / f64::from(mode.streams());
         if ratio >= curve.sure {
             return 0.0;
         }
-        let ratio = ratio / self.loss;
         if ratio.is_nan() || ratio < LEAST {
             return f64::INFINITY;
         }
@@ -96,22 +91,23 @@ impl Decoder {
 }
 
 impl Curve {
-    fn new(curve: usize, loss: f64) -> Self {
-        let hazard: Box<[f32]> = (0..STEPS).map(|step| hazard(curve, ratio(step)) as f32).collect();
+    fn new(model: ErrorModel, curve: usize) -> Self {
+        let at = |step| hazard(model, curve, ratio(step)) as f32;
+        let hazard: Box<[f32]> = (0..STEPS).map(at).collect();
         let sure = (0..STEPS)
             .find(|&step| f64::from(hazard[step]) < SURE_HAZARD)
             .unwrap_or(STEPS);
         Self {
             hazard,
-            sure: ratio(sure) * loss,
+            sure: ratio(sure),
         }
     }
 }
 
-fn hazard(curve: usize, ratio: f64) -> f64 {
+fn hazard(model: ErrorModel, curve: usize, ratio: f64) -> f64 {
     let error = match Mode::legacy().nth(curve) {
-        Some(mode) => phy::bit_error(mode.phy(), mode.rate(), ratio),
-        None => phy::bit_error_five_sixths(ratio),
+        Some(mode) => phy::bit_error(model, mode.phy(), mode.rate(), ratio),
+        None => phy::bit_error_five_sixths(model, ratio),
     };
     if error >= 0.5 {
         f64::INFINITY
@@ -133,7 +129,7 @@ mod tests {
 
     #[test]
     fn streams_share_the_power() {
-        let decoder = Decoder::new(Db::from_db(5));
+        let decoder = Decoder::new(ErrorModel::Nist);
         let mode = |mcs| Mode::of_ht(ht::Mode::new(mcs, ht::Width::Mhz20, ht::Guard::Long).unwrap());
         for mcs in 0..8 {
             assert_eq!(
@@ -146,16 +142,16 @@ mod tests {
 
     #[test]
     fn the_table_is_as_good_as_the_formula() {
-        let decoder = Decoder::new(Db::from_db(5));
+        let decoder = Decoder::new(ErrorModel::Nist);
         for mode in all() {
             let mut previous = f64::INFINITY;
             for tenth in 0..450 {
                 let at = f64::from(tenth) / 10.0 + 0.023 - 10.0;
-                let looked_up = decoder.hazard(mode, libm::exp10((at + 5.0) / 10.0));
+                let looked_up = decoder.hazard(mode, libm::exp10(at / 10.0));
                 assert!(looked_up <= previous, "{mode:?} at {at}");
                 previous = looked_up;
                 // The formula's range for a hundredth of a decibel to either side.
-                let formula = |db: f64| hazard(mode.curve(), libm::exp10(db / 10.0));
+                let formula = |db: f64| hazard(ErrorModel::Nist, mode.curve(), libm::exp10(db / 10.0));
                 let (worse, better) = (formula(at - 0.06), formula(at + 0.06));
                 let sure = better < SURE_HAZARD;
                 assert!(
@@ -168,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_strong_signal_is_sure_and_a_weak_one_is_nothing() {
-        let decoder = Decoder::new(Db::from_db(5));
+        let decoder = Decoder::new(ErrorModel::Nist);
         for mode in all() {
             assert_eq!(decoder.hazard(mode, decoder.sure(mode)), 0.0);
             assert!(decoder.hazard(mode, decoder.sure(mode) / 2.0) > 0.0);

@@ -226,8 +226,8 @@ impl Ether {
             foresight.cut(flight, scene);
             let header = foresight.header;
             (
-                self.header_hazard(flight, foresight.least_interference(header)),
-                self.header_hazard(flight, foresight.most_interference(header)),
+                self.header_hazard(flight, foresight.signal, foresight.least_interference(header)),
+                self.header_hazard(flight, foresight.signal, foresight.most_interference(header)),
             )
         };
         if least.is_infinite() {
@@ -280,8 +280,10 @@ impl Ether {
 
     /// −ln of the probability that a header is received at the lowest ratio in it. Infinite if the preamble
     /// is too weak.
-    pub(super) fn header_hazard(&self, flight: &Flight, worst: f64) -> f64 {
-        if worst < self.preamble {
+    pub(super) fn header_hazard(&self, flight: &Flight, signal: f64, worst: f64) -> f64 {
+        // The implementation loss is one of the decoder, which finding a preamble does not need.
+        let beside = signal / worst - self.implementation * flight.mode.noise();
+        if signal < self.preamble * beside {
             return f64::INFINITY;
         }
         HEADER_BITS * self.decoder.hazard(Mode::basic(flight.mode.phy()), worst)

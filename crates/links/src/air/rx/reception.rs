@@ -17,7 +17,9 @@
 //!    sum, in an endless plan. `sim` runs such a network with and without. The mean power decides who is in
 //!    reach, whatever the fading.
 //! 3. Power below the noise floor counts with its mean over the frame, power above it section by section.
-//! 4. Not all interferers are added one by one. If bounds on what the far ones add (`far`, `foresight`) leave
+//! 4. The implementation loss (quantisation, phase noise, estimated channels) adds to the receiver's own
+//!    noise, not to interference. No published error model has such a loss against interference.
+//! 5. Not all interferers are added one by one. If bounds on what the far ones add (`far`, `foresight`) leave
 //!    no doubt about the outcome, the far ones are skipped. The outcome, and the random numbers drawn for it,
 //!    are those of the whole sum.
 //!
@@ -30,7 +32,6 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
-use units::wifi::NOISE_FLOOR_MBM;
 use units::{Db, Dbm, Rng};
 
 use super::foresight::Foresight;
@@ -42,7 +43,7 @@ use crate::air::place::geometry::Geometry;
 use crate::air::transmission::far::{Limits, Rings};
 use crate::air::transmission::flight::{Flight, Flights, Source};
 use crate::air::transmission::scene::Scene;
-use crate::config::Rules;
+use crate::config::{Propagation, Rules};
 
 /// Where a radio is and how strongly it transmits.
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +74,10 @@ pub(in crate::air) struct Ether {
     pairs: Vec<((u32, u32), f64)>,
     /// Which frames of the last aggregate that was weighed were received, one bit each.
     pub(in crate::air) got: u64,
+    /// Noise in 20 MHz, as the decoder sees it: the implementation loss is part of it.
     pub(in crate::air) noise: f64,
+    /// The part of it that is the implementation loss.
+    pub(super) implementation: f64,
     /// Power that is left out of sums.
     pub(in crate::air) negligible: f64,
     /// Distance up to which any station is received above the negligible power, in mm.
@@ -132,9 +136,9 @@ impl Ether {
         geometry: Geometry,
         decoder: Decoder,
         fades: Option<Fades>,
-        rules: &Rules,
+        (propagation, rules): (&Propagation, &Rules),
     ) -> Self {
-        let noise = milliwatts(Dbm::from_mbm(NOISE_FLOOR_MBM));
+        let floor = milliwatts(propagation.noise());
         Self {
             sites,
             geometry,
@@ -142,8 +146,9 @@ impl Ether {
             fades,
             pairs: Vec::new(),
             got: 0,
-            noise,
-            negligible: noise / rules.negligible.linear(),
+            noise: floor * propagation.implementation_loss.linear(),
+            implementation: floor * (propagation.implementation_loss.linear() - 1.0),
+            negligible: floor / rules.negligible.linear(),
             reach_mm: 0,
             limits: None,
             rings: Vec::new(),
@@ -235,6 +240,23 @@ impl Ether {
     /// Whether received power depends on nothing but transmit power and distance.
     pub(super) const fn goes_by_distance(&self) -> bool {
         self.limits.is_some()
+    }
+
+    /// Whether another station was on the air during this frame, received above the noise. Numbers from
+    /// `stations` on are not stations.
+    pub(in crate::air) fn has_rival(&self, flights: &Flights, id: u16, receiver: u32, stations: u32) -> bool {
+        let flight = flights.get(id);
+        let place = self.sites[receiver as usize].position;
+        let mut tiles = flights.around(flight.channel, place, self.reach_mm);
+        tiles.any(|sources| {
+            sources.iter().any(|other| {
+                let is_heard = || {
+                    other.from == receiver
+                        || other.milliwatts * self.geometry.gain(other.position, place) > self.noise
+                };
+                other.from < stations && other.disturbs(flight) && is_heard()
+            })
+        })
     }
 
     /// What a receiver that followed this frame to its end makes of it.
@@ -361,7 +383,8 @@ impl Ether {
         if self.stands_out(ratios.worst(), flight.mode) {
             return (Outcome::Decoded, u64::MAX);
         }
-        let header = self.header_hazard(flight, ratios.worst_in(flight.start, flight.payload));
+        let worst = ratios.worst_in(flight.start, flight.payload);
+        let header = self.header_hazard(flight, case.signal, worst);
         if header.is_infinite() {
             return (Outcome::Missed, 0);
         }

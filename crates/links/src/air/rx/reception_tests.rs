@@ -1,11 +1,12 @@
 use proptest::prelude::*;
-use units::wifi::Standard;
-use units::{Db, Rng};
+use units::wifi::{NOISE_FLOOR_MBM, Standard};
+use units::{Db, Dbm, Rng};
 
 use super::*;
 use crate::air::io::Kind;
 use crate::air::place::circle::Circle;
 use crate::air::place::grid::Grid;
+use crate::config::ErrorModel;
 use crate::wifi::{Propagation, frame_loss};
 
 #[test]
@@ -78,9 +79,9 @@ impl Around {
         let mut ether = Ether::new(
             sites,
             Geometry::new(Propagation::indoor(Standard::A), &[]),
-            Decoder::new(IMPLEMENTATION_LOSS),
+            Decoder::new(ErrorModel::Nist),
             None,
-            &Rules::default(),
+            (&Propagation::indoor(Standard::A), &Rules::default()),
         );
         let corners = [place(-1_500, -1_500), place(1_500, 1_500)];
         let grid = Grid::new(corners.into_iter(), reach_mm);
@@ -118,7 +119,10 @@ fn heard(frames: &[Flight], how: (i64, bool), seed: u64) -> (Outcome, u64) {
     (around.outcome(&mut rng), rng.next_u64())
 }
 
-const IMPLEMENTATION_LOSS: Db = Db::from_db(5);
+/// The receiver's noise with 5 dB of implementation loss, in mW.
+fn own_noise() -> f64 {
+    milliwatts(Dbm::from_mbm(NOISE_FLOOR_MBM) + Db::from_db(5))
+}
 
 /// The share of trials in which the first of these frames gets through.
 fn share(frames: &[Flight]) -> f64 {
@@ -142,8 +146,8 @@ fn arriving(from_mm: i64) -> f64 {
 /// The published formula's probability that a frame from this distance gets through, with that much
 /// interference in addition to the noise.
 fn published(mbps: u64, from_mm: i64, beside_mw: f64) -> f64 {
-    let noise = milliwatts(Dbm::from_mbm(NOISE_FLOOR_MBM)) + beside_mw;
-    let ratio = Db::round_from(10.0 * libm::log10(arriving(from_mm) / noise)) - IMPLEMENTATION_LOSS;
+    let noise = own_noise() + beside_mw;
+    let ratio = Db::round_from(10.0 * libm::log10(arriving(from_mm) / noise));
     let rate = units::Bitrate::from_mbps(mbps);
     1.0 - frame_loss(Standard::A, rate, ratio, 1_536).as_f64()
 }
@@ -216,7 +220,7 @@ fn a_frame_below_the_noise_counts_all_along_with_its_mean() {
     for (mbps, part) in [(54, 0.25), (24, 0.5)] {
         let at = far_enough(mbps, 0.95);
         let (share, other) = beside(mbps, at, part);
-        assert!(other < milliwatts(Dbm::from_mbm(NOISE_FLOOR_MBM)));
+        assert!(other < own_noise());
         let own = flight(1, (0, 0), mbps, 1_000_000);
         let mean = other * part * (own.end - own.payload) as f64 / (own.end - own.start) as f64;
         let expected = published(mbps, at, mean);

@@ -15,6 +15,9 @@ use super::{
 use crate::wifi::Join;
 use crate::{Direction, DropReason, LinkId};
 
+/// Number of beacons missed in a row before a client probes.
+const MISSED: u32 = 7;
+
 #[derive(Debug)]
 pub(super) struct AccessPoint {
     pub(super) station: StationId,
@@ -70,6 +73,11 @@ impl AccessPoint {
             patience: config.patience,
             maps: VecDeque::new(),
         }
+    }
+
+    /// Time from one beacon until a client has missed seven.
+    pub(super) fn silence(&self) -> Duration {
+        self.beacon * (MISSED + 1)
     }
 
     /// Admits a client and returns its association identifier. `None`: all are assigned.

@@ -298,7 +298,7 @@ pub enum WlanError {
     Wire(#[from] ConfigError),
     /// A role for a station that is not in the plan, or two for one.
     #[error(
-        "station {0} is given a role twice, or is not in the plan of the air; give each station one role at most"
+        "station {0} has two roles, or is not in the plan of the air; give each station at most one role"
     )]
     Role(u32),
     /// A client without an interface.
@@ -309,11 +309,11 @@ pub enum WlanError {
     NoAccessPoint(String),
     /// A scan without channels or without time.
     #[error(
-        "client {0} is to scan and has no channel, or no time for it; say which channels, and how long on each"
+        "client {0} scans but has no channels or no time for them; give the channels, and how long to stay on each"
     )]
     Scan(String),
     /// No time between beacons.
-    #[error("access point {0} sends beacons without a pause; give it an interval")]
+    #[error("access point {0} has a beacon interval of zero; give it an interval")]
     Beacon(String),
 }
 

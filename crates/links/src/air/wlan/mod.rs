@@ -11,8 +11,8 @@
 //! - IEEE 802.11-2020 §11.2.3 (power saving: the power-management bit, buffered frames, the traffic
 //!   indication map, PS-Poll).
 //! - RFC 2131 §3.1 (DHCP's four messages).
-//! - Linux `net/mac80211/mlme.c`: after seven missed beacons the client probes with a null frame, then
-//!   deauthenticates.
+//! - Linux `net/mac80211/mlme.c`: after seven missed beacons the client probes with null frames, then
+//!   deauthenticates (`join`).
 //! - Linux `net/mac80211/status.c`, `ieee80211_lost_packet`, and hostapd's `disassoc_low_ack`: the access
 //!   point deauthenticates a client that acknowledges nothing any more.
 //!
@@ -318,6 +318,8 @@ impl Wlan {
         let ap = self.access_point_at(station);
         if let Some(ap) = ap {
             self.note_answer(now, ap, tag, fate);
+        } else if fate == Fate::Acknowledged {
+            self.keep(now, tag.interface);
         }
         match tag.message {
             Message::Data | Message::DhcpOffer | Message::DhcpAck
@@ -329,7 +331,7 @@ impl Wlan {
                 self.keep_up(now, tag, load_of(&packet));
             }
             Message::Data if lost => self.lose(now, tag, reason(fate)),
-            Message::Null => self.null_is_done(now, tag.interface, packet.asleep, lost),
+            Message::Null => self.null_is_done(now, tag.interface, packet.asleep, fate),
             _ => {}
         }
     }

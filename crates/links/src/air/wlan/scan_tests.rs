@@ -234,11 +234,11 @@ fn a_radio_that_slept_sleeps_again() {
 #[test]
 fn a_scan_of_nothing_is_refused() {
     let refused = |scan| format!("{}", Wlan::new(1, &config(scan)).unwrap_err());
-    assert!(refused(Scan::passive(Vec::new())).contains("client client is to scan"));
+    assert!(refused(Scan::passive(Vec::new())).contains("client client scans"));
     let way = ScanWay::Passive {
         dwell: Duration::ZERO,
     };
     let channels = Vec::from([36]);
-    assert!(refused(Scan { channels, way }).contains("how long on each"));
+    assert!(refused(Scan { channels, way }).contains("how long to stay on each"));
     assert!(refused(Scan::active(Vec::from([37]))).contains("37"));
 }

@@ -11,7 +11,7 @@ pub enum AirError {
     #[error("two stations are called `{0}`; give each a name of its own")]
     DuplicateName(String),
     /// An air without stations.
-    #[error("an air without stations; add at least one")]
+    #[error("no stations; add at least one")]
     Empty,
     /// A rate that is not in the standard.
     #[error("`{station}`: 802.11{band} has no rate of {rate}; valid, in Mb/s: {valid}")]
@@ -62,22 +62,22 @@ pub enum AirError {
         right: &'static str,
     },
     /// The exact medium has no shadowing.
-    #[error(
-        "signals would be shadowed by the way walked, which the exact medium does not know; set walls instead"
-    )]
+    #[error("the exact medium cannot compute shadowing along a path; use walls instead")]
     Shadowing,
     /// A source of noise that is always on, or never.
-    #[error("noise `{0}` must be on and off for some time each; give both")]
+    #[error("noise `{0}` needs an on time and an off time above zero; give both")]
     Noise(String),
     /// The station would never transmit.
-    #[error("`{0}` has room for no packet; give its queue at least one place")]
+    #[error("the queue of `{0}` holds no packet; make it hold at least one")]
     NoQueue(String),
     /// The limit of attempts is zero.
-    #[error("frames would be given up before the first attempt; allow at least one, or as many as it takes")]
+    #[error(
+        "frames would be dropped before the first attempt; allow at least one attempt, or unlimited attempts"
+    )]
     NoAttempts,
     /// The energy threshold is below the preamble threshold.
     #[error(
-        "`{0}` senses energy below the weakest preamble that it finds; raise energy detection above carrier sense"
+        "`{0}` has an energy-detection threshold below its carrier-sense threshold; raise energy detection"
     )]
     Thresholds(String),
 }

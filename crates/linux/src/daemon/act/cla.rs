@@ -114,7 +114,7 @@ impl Cla {
         if let Some(advisor) = &mut self.advisor
             && let Err(error) = advisor.hear(conn, advice)
         {
-            outlet.trouble("setting windows before a hand-off", &error);
+            outlet.trouble("setting windows before a handover", &error);
         }
         let Some(peer) = flows.conn(conn).map(|conn| conn.remote.ip().to_canonical()) else {
             return;
@@ -127,7 +127,7 @@ impl Cla {
         if let Some(teller) = &mut self.teller
             && let Err(error) = teller.tell(conn, peer, &locals, advice)
         {
-            outlet.trouble("telling a server how the signal goes", &error);
+            outlet.trouble("sending a signal report to a server", &error);
         }
     }
 
@@ -136,7 +136,7 @@ impl Cla {
         if let Some(advisor) = &mut self.advisor
             && let Err(error) = advisor.forget(conn)
         {
-            outlet.trouble("taking back the windows of a closed connection", &error);
+            outlet.trouble("removing the windows of a closed connection", &error);
         }
     }
 }

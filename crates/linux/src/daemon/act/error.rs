@@ -15,7 +15,7 @@ pub(crate) enum ActError {
     #[error("the link is gone or has no address of this family; it is tried again when it has one")]
     NoWay,
     /// The user's routes lead to the peer over another network.
-    #[error("the user's routes lead to its peer by a network of its own, not over this link")]
+    #[error("the user's routes reach its peer through another network, not over this link")]
     Elsewhere,
     /// The connection went away between the decision and its execution.
     #[error("the connection is gone")]
@@ -54,7 +54,7 @@ pub(crate) enum ActError {
     #[error(transparent)]
     Probe(#[from] ProbeError),
     /// The engine asked for something that this daemon cannot do.
-    #[error("this daemon cannot {0}; leave out what makes the engine ask for it")]
+    #[error("this daemon cannot {0}; choose a policy or configuration that does not need it")]
     NotHere(&'static str),
     /// Packets of a link could not be marked.
     #[error(transparent)]

@@ -122,7 +122,7 @@ impl Conns {
         let (ended, parted) = self.bounds.levers.parting(conn, ends.local.port(), end);
         if let Err(error) = parted {
             host.outlet
-                .trouble("keeping the window while a subflow is ended", &error);
+                .trouble("keeping the window while a subflow is closed", &error);
         }
         match ended {
             // It closed by itself. Its event is still to come.
@@ -135,7 +135,7 @@ impl Conns {
     pub(crate) fn destroy_quietly(&mut self, id: SubflowId, host: &mut Host) {
         if let Err(error) = self.destroy(id, host) {
             host.outlet
-                .trouble("ending a subflow that the peer did not confirm", &error);
+                .trouble("closing a subflow that the peer did not confirm", &error);
         }
     }
 

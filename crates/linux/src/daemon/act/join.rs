@@ -146,9 +146,7 @@ impl Conns {
         let local_ports = match host.sockets.connecting(join.local, remote) {
             Ok(ports) => ports,
             Err(error) => {
-                return host
-                    .outlet
-                    .trouble("looking for a join that nobody answered", &error);
+                return host.outlet.trouble("looking up a join without a reply", &error);
             }
         };
         for port in local_ports {
@@ -159,7 +157,7 @@ impl Conns {
             match host.commands.destroy_subflow(token_of(join.conn), &ends) {
                 Ok(())
                 | Err(DestroySubflowError::Absent { .. } | DestroySubflowError::ConnectionGone { .. }) => {}
-                Err(error) => host.outlet.trouble("ending a join that nobody answered", &error),
+                Err(error) => host.outlet.trouble("closing a join without a reply", &error),
             }
         }
     }

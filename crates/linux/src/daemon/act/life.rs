@@ -192,10 +192,8 @@ impl Conns {
             let added = self.flows.subflows_of(conn).filter(|subflow| !subflow.initial);
             for id in Vec::from_iter(added.map(|subflow| subflow.id)) {
                 if let Err(error) = self.withdraw(now, id, host) {
-                    host.outlet.trouble(
-                        "withdrawing the address of a subflow that leaves its link",
-                        &error,
-                    );
+                    host.outlet
+                        .trouble("withdrawing the address of a subflow whose link is left", &error);
                 }
                 self.destroy_quietly(id, host);
             }

@@ -39,7 +39,7 @@ pub enum StartError {
     #[error("sockets for probes cannot be opened; they need CAP_NET_RAW: run as root")]
     Probes(#[source] io::Error),
     /// No random number for this host's identifier.
-    #[error("/dev/urandom cannot be read; servers need a random number to know this host by")]
+    #[error("/dev/urandom cannot be read; servers need a random number to recognise this host")]
     Random(#[source] io::Error),
     /// The loop's own descriptors could not be opened.
     #[error("no file descriptor left for the loop; see `ulimit -n`")]

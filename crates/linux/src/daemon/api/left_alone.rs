@@ -19,17 +19,13 @@ impl LeftAlone {
     /// The reason, as a sentence for users.
     pub const fn why(self) -> &'static str {
         match self {
-            Self::FellBack => {
-                "it fell back to plain TCP: the server or something on the way does not speak MPTCP"
-            }
+            Self::FellBack => "it fell back to plain TCP: the server or a middlebox does not support MPTCP",
             Self::KernelManaged => "it began before slowhand and belongs to the kernel's own path manager",
             Self::OtherLink => "it does not use any link that slowhand manages",
             Self::Elsewhere => {
-                "the routes of this host lead to its server by a network of its own, such as a tunnel or an inner network"
+                "this host's routes reach its server through another network, such as a tunnel or an internal network"
             }
-            Self::Closing => {
-                "one of its ends has closed its side: the kernel finishes it over the paths that it has"
-            }
+            Self::Closing => "one end has closed its side; the kernel finishes it over the paths it has",
         }
     }
 }

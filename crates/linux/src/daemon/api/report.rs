@@ -144,11 +144,11 @@ impl FallbackCause {
     /// The cause, as a sentence for users.
     pub const fn why(self) -> &'static str {
         match self {
-            Self::NotAgreed => "the server or something on the way does not speak MPTCP",
+            Self::NotAgreed => "the server or a middlebox does not support MPTCP",
             Self::NotAsked => {
                 "the kernel did not ask for MPTCP, since requests for it were lost before (net.mptcp.blackhole_timeout)"
             }
-            Self::Later => "something on the way removed or changed MPTCP's options after the handshake",
+            Self::Later => "a middlebox removed or changed MPTCP's options after the handshake",
         }
     }
 }

@@ -252,7 +252,7 @@ impl Probes {
         if let Some(way) = way
             && let Err(error) = self.ask(now, (link, &way), peer, None)
         {
-            outlet.trouble("asking a peer whether it answers echoes", &error);
+            outlet.trouble("probing whether a peer answers ICMP echoes", &error);
         }
     }
 

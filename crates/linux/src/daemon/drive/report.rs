@@ -27,7 +27,7 @@ impl World {
         Report {
             at,
             since,
-            links: self.report_links(),
+            links: self.report_links(engine),
             conns: self
                 .conns
                 .flows
@@ -55,15 +55,16 @@ impl World {
         }
     }
 
-    fn report_links(&self) -> Vec<LinkReport> {
+    fn report_links(&self, engine: &Engine) -> Vec<LinkReport> {
         let begins = Rtnl::open().map_or([None; 2], |mut rtnl| {
             ANYWHERE.map(|address| rtnl.lookup(address, None).and_then(|route| route.oif))
         });
         let links = self.links.iter();
-        links.map(|link| self.report_link(link, begins)).collect()
+        links.map(|link| self.report_link(link, begins, engine)).collect()
     }
 
-    fn report_link(&self, link: &Managed, begins: [Option<u32>; 2]) -> LinkReport {
+    fn report_link(&self, link: &Managed, begins: [Option<u32>; 2], engine: &Engine) -> LinkReport {
+        let marked_because = self.conns.bounds.marks.reasons.get(&link.id);
         let begins = begins.map(|ifindex| link.carrier && ifindex.is_some() && ifindex == link.ifindex);
         LinkReport {
             id: link.id,
@@ -86,7 +87,7 @@ impl World {
                 .blocked(link.id)
                 .map(str::to_owned),
             sent_marks_blocked: self.conns.bounds.marks.sent.blocked(link.id).map(str::to_owned),
-            marks_why: self.conns.bounds.marks.why.get(&link.id).cloned(),
+            marks_why: marked_because.map(|reason| engine.sentence(reason)),
         }
     }
 

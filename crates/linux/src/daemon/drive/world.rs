@@ -88,7 +88,7 @@ impl World {
     fn tell_leftovers(&mut self) {
         for left in std::mem::take(&mut self.host.settings.left) {
             self.host.outlet.observe(Observation::Trouble {
-                what: "putting back what a crash left",
+                what: "restoring what a crash left",
                 why: &left,
             });
         }
@@ -97,7 +97,7 @@ impl World {
     /// Restores everything.
     pub(crate) fn leave(&mut self) -> Result<(), RunError> {
         if let Err(error) = self.conns.bounds.levers.release_all() {
-            self.host.outlet.trouble("taking limits off sockets", &error);
+            self.host.outlet.trouble("removing limits from sockets", &error);
         }
         let undone = self.host.settings.journal.undo()?;
         if undone.left.is_empty() {

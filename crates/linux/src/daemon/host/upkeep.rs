@@ -77,7 +77,7 @@ impl Upkeep {
             Ok(false) => {}
             Ok(true) => self.restored(host, "net.mptcp.path_manager and its limits"),
             Err(error) => {
-                let doing = "restoring the choice of the path manager";
+                let doing = "restoring the path manager's setting";
                 host.outlet.trouble(doing, &error);
             }
         }

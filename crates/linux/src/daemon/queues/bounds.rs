@@ -64,7 +64,7 @@ impl Bounds {
     /// Loads the programs now, not while the first connection runs.
     pub(crate) fn load(&mut self, outlet: &mut Outlet) {
         for error in self.levers.load() {
-            outlet.trouble("bounding windows on a link", &error);
+            outlet.trouble("limiting windows on a link", &error);
         }
     }
 
@@ -76,7 +76,7 @@ impl Bounds {
     /// Does what is due.
     pub(crate) fn tick(&mut self, now: Instant, flows: &Flows, links: &Links, host: &mut Host) {
         if let Err(error) = self.levers.tick(now) {
-            host.outlet.trouble("bounding queues", &error);
+            host.outlet.trouble("limiting unsent bytes", &error);
         }
         self.fallbacks.mind(now, flows, links, host);
     }
@@ -84,13 +84,13 @@ impl Bounds {
     /// Attaches the levers to a new interface.
     pub(crate) fn attach(&mut self, link: LinkId, ifindex: u32, links: &Links, outlet: &mut Outlet) {
         if let Err(error) = self.levers.attach(ifindex) {
-            outlet.trouble_on(&links.name_of(link), "bounding windows", &error);
+            outlet.trouble_on(&links.name_of(link), "limiting windows", &error);
         }
         if !links.ask_for_ecn() {
             return;
         }
         if let Err(error) = self.marks.prepare(link, ifindex) {
-            outlet.trouble_on(&links.name_of(link), "making ready to mark", &error);
+            outlet.trouble_on(&links.name_of(link), "preparing to mark packets", &error);
         }
     }
 
@@ -98,7 +98,7 @@ impl Bounds {
     pub(crate) fn detach(&mut self, ifindex: u32, outlet: &mut Outlet) {
         self.levers.detach(ifindex);
         for error in self.marks.detach(ifindex) {
-            outlet.trouble("taking marks off a link", &error);
+            outlet.trouble("removing marks from a link", &error);
         }
     }
 
@@ -111,7 +111,8 @@ impl Bounds {
         let over = |subflow: &Subflow| links.get(subflow.link).and_then(|link| link.ifindex);
         let used = flows.living().filter_map(over);
         if let Err(error) = self.levers.used(used, &mut host.settings.journal) {
-            host.outlet.trouble("bounding windows the other way", &error);
+            host.outlet
+                .trouble("limiting windows by the other method", &error);
         }
         let mut unbounded = self.levers.unbounded();
         let bounded =
@@ -119,14 +120,14 @@ impl Bounds {
         drop(unbounded);
         if let Err(error) = bounded {
             host.outlet
-                .trouble("bounding the windows of new connections", &error);
+                .trouble("limiting the windows of new connections", &error);
         }
     }
 
     /// Releases the limits of a closed connection.
     pub(crate) fn release(&mut self, conn: ConnId, outlet: &mut Outlet) {
         if let Err(error) = self.levers.release(conn) {
-            outlet.trouble("releasing a closed connection's bounds", &error);
+            outlet.trouble("removing a closed connection's limits", &error);
         }
     }
 
@@ -168,7 +169,7 @@ impl Bounds {
             observe_blocked(&mut host.outlet, "marking packets", &why);
         }
         if let Some(why) = self.levers.mind_passage(ifindex, name, packets.sent) {
-            observe_blocked(&mut host.outlet, "bounding windows on a link", &why);
+            observe_blocked(&mut host.outlet, "limiting windows on a link", &why);
             self.mind_unattached(flows, links, host);
         }
     }

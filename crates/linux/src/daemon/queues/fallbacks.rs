@@ -352,7 +352,7 @@ impl Fallbacks {
     fn cannot_bound(&mut self, error: &BoundError, outlet: &mut Outlet) {
         let why = chain(error);
         if self.failed.as_ref() != Some(&why) {
-            outlet.trouble("bounding connections that fell back to plain TCP", error);
+            outlet.trouble("limiting connections that fell back to plain TCP", error);
         }
         self.failed = Some(why);
     }

@@ -45,7 +45,7 @@ use units::{Bytes, Instant};
 #[derive(Debug, Error)]
 pub enum LeverError {
     /// The lever is not loaded. Logged once when loading failed, and in every report.
-    #[error("this kernel cannot bound {what} of a running connection: {why}")]
+    #[error("this kernel cannot limit {what} of a running connection: {why}")]
     NotLoaded {
         /// What it would limit.
         what: &'static str,

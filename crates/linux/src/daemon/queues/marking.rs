@@ -2,7 +2,7 @@
 
 use crate::bpf::Hook;
 use crate::daemon::queues::marks::{MarkError, Marks};
-use policy::{LinkId, Note, Verb};
+use policy::{LinkId, Note, Reason, Verb};
 use std::collections::BTreeMap;
 use units::Ratio;
 
@@ -14,7 +14,7 @@ pub(crate) struct Marking {
     /// Marks on sent packets.
     pub(crate) sent: Marks,
     /// The last reason given for the marks of each link.
-    pub(crate) why: BTreeMap<LinkId, String>,
+    pub(crate) reasons: BTreeMap<LinkId, Reason>,
 }
 
 impl Default for Marking {
@@ -22,7 +22,7 @@ impl Default for Marking {
         Self {
             arriving: Marks::at(Hook::Ingress),
             sent: Marks::at(Hook::Egress),
-            why: BTreeMap::new(),
+            reasons: BTreeMap::new(),
         }
     }
 }
@@ -61,7 +61,7 @@ impl Marking {
     /// Remembers the reason for a mark. It is not part of a link's state, but reports include it.
     pub(crate) fn remember(&mut self, note: &Note) {
         if let Some(link) = note.link.filter(|_| note.verb == Verb::Mark) {
-            self.why.insert(link, note.why.clone());
+            self.reasons.insert(link, note.reason.clone());
         }
     }
 }

@@ -56,21 +56,24 @@ fn a_demoted_subflow_falls_silent_and_carries_data_once_promoted() {
         // Bytes in flight, and bytes that the server had assigned to it, still arrive.
         let mut last = daemon.received(second);
         let mut since = (Instant::now(), download.read());
-        daemon.until("nothing comes over it while the download goes on", |daemon, _| {
-            let now = daemon
-                .world
-                .conns
-                .flows
-                .subflow(second)
-                .unwrap()
-                .sample
-                .bytes_received
-                .get();
-            if std::mem::replace(&mut last, now) != now {
-                since = (Instant::now(), download.read());
-            }
-            since.0.elapsed() >= SILENCE && download.read() > since.1 + MUCH
-        });
+        daemon.until(
+            "nothing comes over it while the download continues",
+            |daemon, _| {
+                let now = daemon
+                    .world
+                    .conns
+                    .flows
+                    .subflow(second)
+                    .unwrap()
+                    .sample
+                    .bytes_received
+                    .get();
+                if std::mem::replace(&mut last, now) != now {
+                    since = (Instant::now(), download.read());
+                }
+                since.0.elapsed() >= SILENCE && download.read() > since.1 + MUCH
+            },
+        );
         daemon
             .act(Action::SetBackup {
                 subflow: second,

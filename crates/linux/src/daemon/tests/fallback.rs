@@ -56,7 +56,7 @@ fn eventually(net: &Net, what: &str, mut holds: impl FnMut(u64) -> bool) {
         }
         assert!(
             until.lasts(),
-            "waited in vain for {what}: {bytes} bytes under way\n{}",
+            "waited too long for {what}: {bytes} bytes under way\n{}",
             sockets(net)
         );
         std::thread::sleep(Duration::from_millis(20));
@@ -300,7 +300,7 @@ fn a_connection_that_falls_back_with_a_limited_window_ends_with_the_requested_li
             most_beside(&mut daemon, || in_flight(&net.server))
         });
         let read = reader.read();
-        daemon.until("it goes on", |_, _| reader.read() > read + DEEP);
+        daemon.until("the download continues", |_, _| reader.read() > read + DEEP);
         assert_eq!(daemon.failures(), [""; 0]);
     });
 }

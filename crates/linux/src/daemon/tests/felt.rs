@@ -79,7 +79,7 @@ pub(super) fn eventually(what: &str, host: &Netns, mut holds: impl FnMut(u64) ->
         if holds(bytes) {
             return;
         }
-        assert!(until.lasts(), "waited in vain for {what}: {bytes} bytes queued");
+        assert!(until.lasts(), "waited too long for {what}: {bytes} bytes queued");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

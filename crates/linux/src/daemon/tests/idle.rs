@@ -4,7 +4,8 @@ use super::net::{Net, SERVER, nft};
 use super::rig::{PATIENCE, Running, Seen, declared};
 use crate::daemon::Probing;
 use crate::testing::{Patience, Root, output};
-use policy::{Action, HostEvent, Input, LinkEvent, LinkId, Verb};
+use policy::reason::Evidence;
+use policy::{Action, HostEvent, Input, LinkEvent, LinkId, Reason, Verb};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -73,7 +74,7 @@ impl Home {
         });
     }
 
-    fn mend(&self) {
+    fn repair(&self) {
         self.net.in_server(|| nft("flush chain inet far in"));
     }
 
@@ -153,16 +154,16 @@ impl Drop for Server {
     }
 }
 
-fn verbs(seen: &Seen, wanted: Verb) -> Vec<(Option<LinkId>, String)> {
+fn verbs(seen: &Seen, wanted: Verb) -> Vec<(Option<LinkId>, Reason)> {
     let note = |action: &Action| match action {
-        Action::Note(note) if note.verb == wanted => Some((note.link, note.why.clone())),
+        Action::Note(note) if note.verb == wanted => Some((note.link, note.reason.clone())),
         _ => None,
     };
     seen.done.iter().filter_map(note).collect()
 }
 
 /// Asserts that this link was given up and no other. Returns the reason.
-fn given_up(daemon: &Running, link: LinkId) -> String {
+fn given_up(daemon: &Running, link: LinkId) -> Reason {
     let removed = verbs(&daemon.seen(), Verb::Remove);
     assert_eq!(removed.len(), 1, "{removed:?}");
     assert_eq!(removed[0].0, Some(link), "{removed:?}");
@@ -184,14 +185,19 @@ fn new_connections_find_a_way_past_an_uplink_that_died_with_nothing_open() {
     home.cut(0);
     home.connect(SERVER);
     let why = given_up(&daemon, FIRST);
-    assert!(
-        why.starts_with("1 host left 4 probes over it without a reply for ")
-            && why.ends_with(" ms; 1 of them replied over w1"),
-        "{why}"
-    );
+    let Reason::Evidence(Evidence::ReachedElsewhere {
+        hosts: 1,
+        probes: 4,
+        over: SECOND,
+        reached: 1,
+        ..
+    }) = why
+    else {
+        panic!("{why:?}")
+    };
     home.net.until_new_connections_leave_by(1);
     // Probed again without any connection, and put back in use.
-    home.mend();
+    home.repair();
     daemon.until("it answers again", |seen| verbs(seen, Verb::Clear).len() == 1);
 }
 

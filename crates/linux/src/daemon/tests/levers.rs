@@ -125,7 +125,7 @@ fn unsent_bytes_are_limited_on_every_subflow_of_an_upload() {
             most <= UNSENT,
             "{most} bytes wait on a subflow although {SMALL} may"
         );
-        assert!(upload.read() > read + DEEP, "the upload goes on");
+        assert!(upload.read() > read + DEEP, "the upload continues");
         daemon.act(Action::Unsent(conn, None)).unwrap();
         far(&mut daemon, "much waits unsent again");
         assert_eq!(daemon.failures(), [""; 0]);

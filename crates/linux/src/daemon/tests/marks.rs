@@ -7,7 +7,8 @@ use super::rig::Manual;
 use crate::bpf::{CountRunTime, MarkCounters};
 use crate::diag::{Diag, States};
 use crate::testing::output;
-use policy::{Action, LinkId, Note, Policy, Verb};
+use policy::reason::{Choice, Queue};
+use policy::{Action, LinkId, Note, Policy, Reason, Verb};
 use units::{Duration, Ratio};
 
 const LINK: LinkId = LinkId(0);
@@ -123,22 +124,26 @@ fn the_last_reason_for_a_links_marks_is_remembered() {
     let Some(net) = Net::with_links(1) else { return };
     net.in_client(|| {
         let mut daemon = Manual::start(1);
-        let mut say = |verb, why: &str| {
+        let mut note = |verb, reason: &Reason| {
             daemon
                 .act(Action::Note(Note {
                     link: Some(LINK),
                     conn: None,
                     verb,
-                    why: why.to_owned(),
+                    reason: reason.clone(),
                 }))
                 .unwrap();
-            daemon.daemon.world.conns.bounds.marks.why.get(&LINK).cloned()
+            daemon.daemon.world.conns.bounds.marks.reasons.get(&LINK).cloned()
         };
-        assert_eq!(say(Verb::Use, "it is good"), None);
-        assert_eq!(
-            say(Verb::Mark, "a queue stands").as_deref(),
-            Some("a queue stands")
-        );
-        assert_eq!(say(Verb::Demote, "it is poor").as_deref(), Some("a queue stands"));
+        let healthy = Reason::Choice(Choice::Healthy);
+        let queued = Reason::Queue(Queue::Marked {
+            queue: Duration::from_millis(83),
+            target: None,
+            rate: RATE,
+            sent: false,
+        });
+        assert_eq!(note(Verb::Use, &healthy), None);
+        assert_eq!(note(Verb::Mark, &queued), Some(queued.clone()));
+        assert_eq!(note(Verb::Demote, &healthy), Some(queued));
     });
 }

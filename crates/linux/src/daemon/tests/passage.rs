@@ -49,7 +49,7 @@ fn a_foreign_program_ahead_of_ours_makes_windows_clamps_and_that_is_reported() {
         });
         let why = daemon.report().window_refused.unwrap();
         assert_says(&why, "what leaves by");
-        assert_eq!(daemon.failures(), [format!("bounding windows on a link: {why}")]);
+        assert_eq!(daemon.failures(), [format!("limiting windows on a link: {why}")]);
         settles_within(BOUNDED, || most_beside(&mut daemon, || queued(&net.server)));
     });
 }

@@ -6,7 +6,8 @@ use super::rig::{PATIENCE, Running, Seen, declared};
 use crate::daemon::Probing;
 use crate::portal::Check;
 use crate::testing::{Root, output};
-use policy::{Action, Input, LinkEvent, LinkId, Verb};
+use policy::reason::Access;
+use policy::{Action, Input, LinkEvent, LinkId, Reason, Verb};
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 
@@ -74,9 +75,9 @@ impl Cafe {
     }
 }
 
-fn said(seen: &Seen, verb: Verb) -> Option<&str> {
+fn said(seen: &Seen, verb: Verb) -> Option<&Reason> {
     seen.done.iter().find_map(|action| match action {
-        Action::Note(note) if note.verb == verb && note.link == Some(FIRST) => Some(note.why.as_str()),
+        Action::Note(note) if note.verb == verb && note.link == Some(FIRST) => Some(&note.reason),
         _ => None,
     })
 }
@@ -115,7 +116,7 @@ fn a_portal_is_held_out_and_taken_back_when_it_opens() {
         state(&daemon),
         (
             "held-out",
-            "a captive portal answers in place of the Internet: log in over this link; it is checked every 30 s".to_owned()
+            "a captive portal replies instead of the Internet: log in over this link; it is checked every 30 s".to_owned()
         )
     );
     check_again(&daemon);
@@ -123,7 +124,7 @@ fn a_portal_is_held_out_and_taken_back_when_it_opens() {
     cafe.open();
     check_again(&daemon);
     daemon.until("it is taken back", |seen| {
-        said(seen, Verb::Retry) == Some("the check for the Internet passes over it again")
+        said(seen, Verb::Retry) == Some(&Reason::Access(Access::Passes))
     });
     assert_eq!(state(&daemon).0, "use");
 }
@@ -142,7 +143,7 @@ fn a_link_whose_next_hop_answers_and_nothing_more_is_held_out_too() {
         state(&daemon),
         (
             "held-out",
-            "the check for the Internet gets no reply over it, and passes over w1; it is checked every 30 s"
+            "the check for the Internet gets no reply over it, but passes over w1; it is checked every 30 s"
                 .to_owned()
         )
     );

@@ -16,7 +16,7 @@ use crate::testing::Patience;
 use policy::{
     Action, Config, ConnEvent, ConnId, Input, JoinFailure, LinkId, LinkKind, LinkSpec, Policy, Role,
 };
-use policy::{SubflowEvent, SubflowId, Tariff, Verb};
+use policy::{Reason, SubflowEvent, SubflowId, Tariff, Verb};
 use std::ffi::OsStr;
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -54,9 +54,9 @@ pub(super) struct Seen {
 
 impl Seen {
     /// Links that were found dead, and why.
-    pub(super) fn given_up(&self) -> impl Iterator<Item = (LinkId, &str)> {
+    pub(super) fn given_up(&self) -> impl Iterator<Item = (LinkId, &Reason)> {
         self.done.iter().filter_map(|action| match action {
-            Action::Note(note) if note.verb == Verb::Remove => Some((note.link?, note.why.as_str())),
+            Action::Note(note) if note.verb == Verb::Remove => Some((note.link?, &note.reason)),
             _ => None,
         })
     }
@@ -195,7 +195,7 @@ impl Manual {
     pub(super) fn until(&mut self, what: &str, mut done: impl FnMut(&Daemon, &Seen) -> bool) {
         let mut until = Patience::of(PATIENCE);
         while !done(&self.daemon, &self.seen.lock().unwrap()) {
-            assert!(until.lasts(), "waited in vain until {what}; {:?}", self.facts());
+            assert!(until.lasts(), "waited too long until {what}; {:?}", self.facts());
             self.daemon.turn(Some(Duration::from_millis(10))).unwrap();
         }
     }
@@ -243,9 +243,9 @@ impl Manual {
     }
 
     /// Links that were found dead, and why.
-    pub(super) fn given_up(&self) -> Vec<(LinkId, String)> {
+    pub(super) fn given_up(&self) -> Vec<(LinkId, Reason)> {
         let seen = self.seen.lock().unwrap();
-        seen.given_up().map(|(link, why)| (link, why.into())).collect()
+        seen.given_up().map(|(link, why)| (link, why.clone())).collect()
     }
 
     pub(super) fn failures(&self) -> Vec<String> {
@@ -473,7 +473,7 @@ impl Running {
                 .into_iter()
                 .filter(|input| !is_number(input))
                 .collect();
-            assert!(until.lasts(), "waited in vain until {what}; {facts:?}");
+            assert!(until.lasts(), "waited too long until {what}; {facts:?}");
             std::thread::sleep(Duration::from_millis(5));
         }
     }

@@ -4,7 +4,7 @@ use super::flow::{Download, Source};
 use super::net::Net;
 use super::rig::{Manual, PATIENCE};
 use crate::diag::{Diag, States};
-use policy::{LinkId, SubflowId};
+use policy::{LinkId, Reason, SubflowId};
 use std::time::Duration;
 
 const MUCH: u64 = 500_000;
@@ -171,7 +171,7 @@ fn lose_the_second(net: &Net, daemon: &mut Manual) {
 }
 
 fn assert_that_the_first_was_kept(net: &Net, daemon: &Manual) {
-    let wrong = |(link, _): &(LinkId, String)| *link != LinkId(1);
+    let wrong = |(link, _): &(LinkId, Reason)| *link != LinkId(1);
     assert_eq!(daemon.given_up().into_iter().find(wrong), None, "it lives");
     assert!(net.server_counter("RmAddr") > 0);
 }
@@ -200,7 +200,7 @@ fn after_a_link_has_died_among_listed_subflows_every_download_continues() {
         lose_the_second(&net, &mut daemon);
         let read = || downloads.iter().map(Download::read);
         let before = Vec::from_iter(read());
-        daemon.until("every download goes on", |_, _| {
+        daemon.until("every download continues", |_, _| {
             read().zip(&before).all(|(now, before)| now > *before)
         });
         assert_that_the_first_was_kept(&net, &daemon);

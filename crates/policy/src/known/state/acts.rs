@@ -1,10 +1,9 @@
 //! The methods by which every room acts: they queue actions for the world.
 
 use super::State;
-use crate::io::{Action, ConnId, HostId, LinkId, Note, SubflowId, Verb};
+use crate::io::{Action, ConnId, HostId, LinkId, Note, Reason, SubflowId, Verb};
 use crate::known::conn::Joining;
 use crate::known::path::Marks;
-use alloc::string::String;
 use units::{Duration, Instant};
 
 impl State {
@@ -89,13 +88,20 @@ impl State {
         self.actions.push_back(action);
     }
 
-    /// Reports something about a link without replacing the last decision about it.
-    pub(crate) fn remark(&mut self, conn: Option<ConnId>, link: LinkId, verb: Verb, why: String) {
+    /// Reports something without replacing the last decision about the link.
+    pub(crate) fn remark(
+        &mut self,
+        conn: Option<ConnId>,
+        link: Option<LinkId>,
+        verb: Verb,
+        reason: impl Into<Reason>,
+    ) {
+        let reason = reason.into();
         self.actions.push_back(Action::Note(Note {
-            link: Some(link),
+            link,
             conn,
             verb,
-            why,
+            reason,
         }));
     }
 
@@ -117,12 +123,19 @@ impl State {
     }
 
     /// Records a decision, for the trace and for `why`.
-    pub(crate) fn note(&mut self, link: Option<LinkId>, conn: Option<ConnId>, verb: Verb, why: String) {
+    pub(crate) fn note(
+        &mut self,
+        link: Option<LinkId>,
+        conn: Option<ConnId>,
+        verb: Verb,
+        reason: impl Into<Reason>,
+    ) {
+        let reason = reason.into();
         let note = Note {
             link,
             conn,
             verb,
-            why,
+            reason,
         };
         if let Some(path) = link.and_then(|link| self.paths.get_mut(&link)) {
             if path.decided() == Some(&note) {

@@ -7,10 +7,11 @@ use crate::estimate::carries::Carries;
 use crate::estimate::losses::Losses;
 use crate::estimate::segments::Segments;
 use crate::estimate::trickle::Trickle;
-use crate::io::{ConnEvent, ConnId, JoinFailure, LinkId, SubflowEvent, SubflowId, SubflowSample, Verb};
+use crate::io::{
+    ConnEvent, ConnId, JoinFailure, LinkId, Reason, SubflowEvent, SubflowId, SubflowSample, Verb,
+};
 use crate::known::change::Change;
 use crate::known::conn::{Conn, Subflow};
-use alloc::string::String;
 use units::Instant;
 
 impl State {
@@ -52,14 +53,14 @@ impl State {
             return Change::Counters;
         };
         state.joining.retain(|join| join.link != link);
-        let said = state.join_failed(now, link, reason);
+        let is_reported = state.join_failed(now, link, reason);
         let is_second = state.renewals.is_over(link);
         if reason != JoinFailure::Timeout {
             state.renewals.join_failed(link);
         }
-        match said.map(String::from) {
+        match is_reported.then_some(Reason::Join(reason)) {
             // The first subflow over this link continues.
-            Some(why) if is_second => self.remark(Some(conn), link, Verb::Refuse, why),
+            Some(why) if is_second => self.remark(Some(conn), Some(link), Verb::Refuse, why),
             Some(why) => self.note(Some(link), Some(conn), Verb::Refuse, why),
             None => {}
         }

@@ -24,9 +24,6 @@ impl State {
     ///
     /// RM_ADDRs sent a moment ago for other subflows may have left on one of these. They are sent again
     /// afterwards.
-    ///
-    /// What was said a moment ago about others may have left on one of these: it is said again, after they
-    /// have ended.
     pub(crate) fn give_up(&mut self, now: Instant, conn: ConnId, subflows: &[SubflowId]) {
         let Some(state) = self.conns.get_mut(&conn).filter(|_| !subflows.is_empty()) else {
             return;
@@ -54,7 +51,7 @@ impl State {
         for subflow in subflows {
             self.owners.remove(subflow);
         }
-        self.say_again(conn, |withdrawn| withdrawn.at < now);
+        self.repeat_withdrawals(conn, |withdrawn| withdrawn.at < now);
     }
 
     /// Closes a subflow that another over the same link has replaced. No RM_ADDR is sent: its address is
@@ -73,11 +70,11 @@ impl State {
     /// Sends RM_ADDR once more, in case the first was lost. Joins refused meanwhile may then be retried.
     pub(crate) fn withdraw_again(&mut self, now: Instant, conn: ConnId, since: Duration) {
         let due = |withdrawn: &Withdrawn| !withdrawn.repeated && now - withdrawn.at >= since;
-        let told = self.say_again(conn, due);
+        let repeats = self.repeat_withdrawals(conn, due);
         let Some(state) = self.conns.get_mut(&conn) else {
             return;
         };
-        if told {
+        if repeats {
             state.place_freed(now);
         }
         // While another join over its link is pending, RM_ADDR would apply to that one, too. It is sent when
@@ -97,7 +94,7 @@ impl State {
 
     /// Sends RM_ADDR again for the picked subflows, except where the link was joined again. Returns whether
     /// any was sent.
-    fn say_again(&mut self, conn: ConnId, pick: impl Fn(&Withdrawn) -> bool) -> bool {
+    fn repeat_withdrawals(&mut self, conn: ConnId, pick: impl Fn(&Withdrawn) -> bool) -> bool {
         let Some(conn) = self.conns.get(&conn) else {
             return false;
         };
@@ -105,16 +102,16 @@ impl State {
         let rejoined =
             |link| conn.over(link).next().is_some() || conn.joining.iter().any(|join| join.link == link);
         let picked = conn.withdrawn.iter().filter(|withdrawn| pick(withdrawn));
-        let told = picked.filter(|withdrawn| !rejoined(withdrawn.link));
+        let due = picked.filter(|withdrawn| !rejoined(withdrawn.link));
         self.actions
-            .extend(told.map(|withdrawn| Action::Withdraw(withdrawn.subflow)));
+            .extend(due.map(|withdrawn| Action::Withdraw(withdrawn.subflow)));
         self.actions.len() > before
     }
 }
 
 /// What a subflow in use may receive in a round trip. Zero for one that received nothing lately.
 fn unheard(now: Instant, subflow: &Subflow, path: Option<&Path>) -> Bytes {
-    let brought = !subflow.backup && subflow.arrivals.silence(now) < LATELY;
-    let rtt = path.map(Path::rtt).filter(|_| brought);
+    let carried = !subflow.backup && subflow.arrivals.silence(now) < LATELY;
+    let rtt = path.map(Path::rtt).filter(|_| carried);
     subflow.arrivals.best_rate(now) * rtt.unwrap_or_default()
 }

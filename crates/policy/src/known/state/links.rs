@@ -1,10 +1,10 @@
 //! Inputs about links.
 
 use super::{MOST_LINKS, State};
+use crate::io::reason::Evidence;
 use crate::io::{Checked, LONGEST, LinkEvent, LinkId, LinkSpec, Verb};
 use crate::known::change::Change;
 use crate::known::path::{Health, Path};
-use alloc::string::String;
 use units::{Duration, Instant};
 
 impl State {
@@ -137,7 +137,7 @@ impl State {
             }
             Health::Dead { .. } => {
                 self.liveness.found(link);
-                self.note(Some(link), None, Verb::Clear, String::from("it answers again"));
+                self.note(Some(link), None, Verb::Clear, Evidence::RepliesAgain);
             }
         }
         Change::Shape

@@ -33,12 +33,12 @@ impl State {
     pub(crate) fn look_at_rates(&mut self, now: Instant) {
         self.tally(now);
         let joined = || self.paths.values().filter(|path| path.tally.joined);
-        let brings: Bitrate = joined().map(|path| path.tally.rate).sum();
+        let goodput: Bitrate = joined().map(|path| path.tally.rate).sum();
         let worth: Bitrate = joined().map(|path| path.worth).sum();
         for path in self.paths.values_mut().filter(|path| path.tally.joined) {
             path.shown = path.tally.best;
             let others = worth - path.worth;
-            let are_full = brings - path.tally.rate >= others.percent(FULL_PERCENT);
+            let are_full = goodput - path.tally.rate >= others.percent(FULL_PERCENT);
             let judged = path.tally.grown && others > Bitrate::ZERO && are_full;
             let known = if judged { Bitrate::ZERO } else { path.worth };
             path.worth = path.shown.max(known);

@@ -5,21 +5,21 @@ const A: LinkId = LinkId(1);
 const B: LinkId = LinkId(2);
 
 /// Looks every 50 ms for `lasts`, with `each` bytes moved in each step. Returns the last result.
-fn looks(thin: &mut Thin, now: &mut Instant, moved: &mut Bytes, lasts: Duration, each: Bytes) -> bool {
+fn looks(traffic: &mut Traffic, now: &mut Instant, moved: &mut Bytes, lasts: Duration, each: Bytes) -> bool {
     let end = *now + lasts;
-    let mut is_thin = false;
+    let mut is_low = false;
     while *now < end {
         *now += 50 * MS;
         *moved += each;
-        is_thin = thin.look(*now, *moved, Bytes::ZERO);
+        is_low = traffic.look(*now, *moved, Bytes::ZERO);
     }
-    is_thin
+    is_low
 }
 
 #[test]
 fn requests_are_low_traffic_a_download_is_not_and_idle_changes_nothing() {
-    let (mut thin, mut now, mut moved) = (Thin::default(), Instant::ZERO, Bytes::ZERO);
-    let mut go = |lasts, each| looks(&mut thin, &mut now, &mut moved, lasts, Bytes::new(each));
+    let (mut traffic, mut now, mut moved) = (Traffic::default(), Instant::ZERO, Bytes::ZERO);
+    let mut go = |lasts, each| looks(&mut traffic, &mut now, &mut moved, lasts, Bytes::new(each));
     assert!(!go(3_000 * MS, 0), "idle");
     assert!(go(1_500 * MS, 1_000), "a request now and then");
     assert!(go(60_000 * MS, 0), "and idle again");
@@ -30,35 +30,41 @@ fn requests_are_low_traffic_a_download_is_not_and_idle_changes_nothing() {
 
 #[test]
 fn a_download_that_waits_for_a_timeout_is_not_low_traffic() {
-    let (mut thin, mut now, mut moved) = (Thin::default(), Instant::ZERO, Bytes::ZERO);
-    looks(&mut thin, &mut now, &mut moved, 2_000 * MS, Bytes::new(20_000));
-    let mut wait = |thin: &mut Thin, held| {
+    let (mut traffic, mut now, mut moved) = (Traffic::default(), Instant::ZERO, Bytes::ZERO);
+    looks(&mut traffic, &mut now, &mut moved, 2_000 * MS, Bytes::new(20_000));
+    let mut wait = |traffic: &mut Traffic, held| {
         (0..40).any(|_| {
             now += 50 * MS;
             moved += Bytes::new(500);
-            thin.look(now, moved, held)
+            traffic.look(now, moved, held)
         })
     };
-    assert!(!wait(&mut thin, Bytes::from_kib(100)));
-    assert!(wait(&mut thin, Bytes::ZERO), "the control");
+    assert!(!wait(&mut traffic, Bytes::from_kib(100)));
+    assert!(wait(&mut traffic, Bytes::ZERO), "the control");
 }
 
 #[test]
 fn a_new_connection_uses_all_links() {
-    let (mut thin, mut now, mut moved) = (Thin::default(), Instant::ZERO, Bytes::ZERO);
-    assert!(!looks(&mut thin, &mut now, &mut moved, 950 * MS, Bytes::new(500)));
+    let (mut traffic, mut now, mut moved) = (Traffic::default(), Instant::ZERO, Bytes::ZERO);
+    assert!(!looks(
+        &mut traffic,
+        &mut now,
+        &mut moved,
+        950 * MS,
+        Bytes::new(500)
+    ));
 }
 
 #[test]
 fn a_link_must_be_clearly_quicker() {
-    let mut thin = Thin::default();
-    assert_eq!(thin.choose(&[]), None);
-    assert_eq!(thin.choose(&[(A, 30 * MS), (B, 20 * MS)]), Some(B));
+    let mut traffic = Traffic::default();
+    assert_eq!(traffic.choose(&[]), None);
+    assert_eq!(traffic.choose(&[(A, 30 * MS), (B, 20 * MS)]), Some(B));
     assert_eq!(
-        thin.choose(&[(A, 20 * MS), (B, 26 * MS)]),
+        traffic.choose(&[(A, 20 * MS), (B, 26 * MS)]),
         Some(B),
         "nearly as quick"
     );
-    assert_eq!(thin.choose(&[(A, 20 * MS), (B, 27 * MS)]), Some(A));
-    assert_eq!(thin.choose(&[(B, 90 * MS)]), Some(B), "the other one is gone");
+    assert_eq!(traffic.choose(&[(A, 20 * MS), (B, 27 * MS)]), Some(A));
+    assert_eq!(traffic.choose(&[(B, 90 * MS)]), Some(B), "the other one is gone");
 }

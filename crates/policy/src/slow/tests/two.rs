@@ -85,7 +85,7 @@ impl Links {
         assert_eq!(
             tried.count(),
             self.changes.len(),
-            "a fast one is never put by: {:?}",
+            "a fast one is never demoted: {:?}",
             self.changes
         );
     }
@@ -109,11 +109,11 @@ fn two_slow_links_are_both_backups() {
     let trials = &links.changes[2..];
     assert!(trials.len() >= 4, "{trials:?}");
     for trial in trials.chunks(2) {
-        let [(began, tried, true), (ended, put_by, false)] = trial else {
+        let [(began, tried, true), (ended, demoted, false)] = trial else {
             panic!("two are tried at a time: {trials:?}")
         };
         assert!(
-            tried == put_by && *ended - *began <= Duration::from_secs(4),
+            tried == demoted && *ended - *began <= Duration::from_secs(4),
             "{trials:?}"
         );
     }

@@ -119,7 +119,7 @@ fn what_does_not_fit_is_refused_with_the_reason() {
     let refused = divided(&Rules::NSDI15, &seats).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "14 slots and the switches between them need 210ms of a cycle of 200ms: leave one out or lengthen the cycle"
+        "14 slots and their switches need 210ms of a cycle of 200ms: remove one or lengthen the cycle"
     );
     let one = &seats[..1];
     let with = |rules: Rules| divided(&rules, one).unwrap_err().to_string();
@@ -140,7 +140,7 @@ fn what_does_not_fit_is_refused_with_the_reason() {
     let text = |seats: &[Seat]| divided(&Rules::NSDI15, seats).unwrap_err().to_string();
     assert!(text(&[]).contains("add a network"));
     assert!(text(&[seats[2], seats[2]]).contains("network 2 has two slots"));
-    assert!(text(&[seats[0], fixed(Occupant::Scan, 1, 9)]).contains("scanning would listen for 9ms"));
+    assert!(text(&[seats[0], fixed(Occupant::Scan, 1, 9)]).contains("scanning would get 9ms"));
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn a_weight_of_zero_is_refused() {
     let mut slots = vec![];
     let refused = by_weight(&Radio::JUGGLER, Duration::from_millis(100), &seats, &mut slots).unwrap_err();
     assert!(
-        refused.to_string().contains("scanning would listen for 0ns"),
+        refused.to_string().contains("scanning would get 0ns"),
         "{refused}"
     );
     assert_eq!(slots, []);

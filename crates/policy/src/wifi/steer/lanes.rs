@@ -1,6 +1,6 @@
 //! The orders in force for each access point, so that only changes are ordered.
 
-use super::{AccessPoint, Order, Step, Why};
+use super::{AccessPoint, Order, Steer, Step};
 use crate::io::LinkId;
 use alloc::vec::Vec;
 use units::Ratio;
@@ -45,19 +45,19 @@ impl Lanes {
         self.0.iter_mut().find(|lane| lane.link == link)
     }
 
-    pub(super) fn backup(&mut self, link: LinkId, backup: bool, why: Why, steps: &mut Vec<Step>) {
+    pub(super) fn backup(&mut self, link: LinkId, backup: bool, because: Steer, steps: &mut Vec<Step>) {
         if let Some(lane) = self.lane(link).filter(|lane| lane.backup != backup) {
             lane.backup = backup;
             let order = Order::Backup(backup);
-            steps.push(Step { link, order, why });
+            steps.push(Step { link, order, because });
         }
     }
 
-    pub(super) fn mark(&mut self, link: LinkId, mark: Ratio, why: Why, steps: &mut Vec<Step>) {
+    pub(super) fn mark(&mut self, link: LinkId, mark: Ratio, because: Steer, steps: &mut Vec<Step>) {
         if let Some(lane) = self.lane(link).filter(|lane| lane.mark != mark) {
             lane.mark = mark;
             let order = Order::Mark(mark);
-            steps.push(Step { link, order, why });
+            steps.push(Step { link, order, because });
         }
     }
 }

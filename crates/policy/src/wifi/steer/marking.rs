@@ -12,7 +12,7 @@
 //! `steer::tests`.
 
 use super::lanes::Lanes;
-use super::{Form, Measured, POOR_ABOVE_PERCENT, Ramp, Ratio, Reading, Step, Why, best_time, is_above};
+use super::{Form, Measured, POOR_ABOVE_PERCENT, Ramp, Ratio, Reading, Steer, Step, best_time, is_above};
 use crate::io::LinkId;
 use alloc::vec::Vec;
 use units::Instant;
@@ -59,13 +59,13 @@ impl Marking {
                 ramp.release();
             }
             let rate = ramp.towards(now, target);
-            let why = Why::Marked {
+            let because = Steer::Marked {
                 rate,
                 target,
                 packet_time: point.packet_time,
                 best,
             };
-            self.lanes.mark(point.link, rate, why, steps);
+            self.lanes.mark(point.link, rate, because, steps);
         }
     }
 

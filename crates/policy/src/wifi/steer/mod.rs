@@ -32,14 +32,13 @@ mod rate;
 mod smooth;
 #[cfg(test)]
 mod tests;
-mod why;
 
+use crate::io::reason::Steer;
 pub use closed_loop::ClosedLoop;
 pub use marking::Marking;
 pub use on_off::OnOff;
 pub use ramp::Ramp;
 pub use rate::{CAP, Form, Measured, Model, UnknownForm};
-pub use why::Why;
 
 use crate::io::LinkId;
 use alloc::vec::Vec;
@@ -93,7 +92,7 @@ pub struct Step {
     /// The order.
     pub order: Order,
     /// The reason.
-    pub why: Why,
+    pub because: Steer,
 }
 
 /// The way of steering. Calls are dispatched by this enum, not by a trait object.

@@ -14,7 +14,7 @@
 //! `steer::tests`.
 
 use super::lanes::Lanes;
-use super::{AccessPoint, POOR_ABOVE_PERCENT, Reading, Step, Why, is_above};
+use super::{AccessPoint, POOR_ABOVE_PERCENT, Reading, Steer, Step, is_above};
 use crate::io::LinkId;
 use alloc::vec::Vec;
 
@@ -55,17 +55,17 @@ impl OnOff {
         self.lanes.backup(
             chosen.link,
             false,
-            Why::OnlyOne {
+            Steer::OnlyOne {
                 chosen: chosen.packet_time,
             },
             steps,
         );
         for other in reading.points.iter().filter(|point| point.link != chosen.link) {
-            let why = Why::OneAtATime {
+            let because = Steer::OneAtATime {
                 packet_time: other.packet_time,
                 best: chosen.packet_time,
             };
-            self.lanes.backup(other.link, true, why, steps);
+            self.lanes.backup(other.link, true, because, steps);
         }
     }
 }

@@ -75,7 +75,7 @@ fn any_place(most: usize) -> impl Strategy<Value = Place> {
 }
 
 /// Goodput in the next seconds.
-fn brings(world: &mut World, seconds: u64) -> Bitrate {
+fn goodput(world: &mut World, seconds: u64) -> Bitrate {
     let before = world.received();
     world.run(seconds);
     (world.received() - before).per(Duration::from_secs(seconds))
@@ -84,7 +84,7 @@ fn brings(world: &mut World, seconds: u64) -> Bitrate {
 /// Goodput in two minutes, after the first half.
 fn steady(mut world: World) -> Bitrate {
     world.run(30);
-    brings(&mut world, 120)
+    goodput(&mut world, 120)
 }
 
 /// The course of the window.
@@ -173,7 +173,7 @@ proptest! {
     fn where_little_is_asked_nothing_changes(place in any_place(3), busy_for in 20u64..40, demand in 1u64..=30) {
         let mut world = place.world();
         world.run(busy_for - 10);
-        let before = brings(&mut world, 10);
+        let before = goodput(&mut world, 10);
         world.ask(demand);
         world.run(5);
         let settled = world.changes.len();
@@ -181,7 +181,7 @@ proptest! {
         prop_assert_eq!(world.changes.len(), settled, "{:?}", &world.changes[settled..]);
         world.ask(1_000);
         world.run(3);
-        let after = brings(&mut world, 10);
+        let after = goodput(&mut world, 10);
         prop_assert!(after >= before.percent(90), "{after} after {before}");
     }
 
@@ -194,7 +194,7 @@ proptest! {
             world.run(60);
             world.ask(1_000);
             world.run(10);
-            brings(&mut world, 30)
+            goodput(&mut world, 30)
         };
         let (ours, stock) = (after(place.world()), after(place.stock()));
         prop_assert!(ours >= stock.percent(HALVED_TOGETHER), "{ours} of {stock}");
@@ -220,10 +220,10 @@ proptest! {
             world.run(30);
             world.join(other);
             world.run(10);
-            let with = brings(&mut world, 30);
+            let with = goodput(&mut world, 30);
             world.leave();
             world.run(10);
-            (with, brings(&mut world, 30), world.changes)
+            (with, goodput(&mut world, 30), world.changes)
         };
         let (with, without, changes) = both(place.world());
         let (stock_with, stock_without, _) = both(place.stock());

@@ -35,7 +35,7 @@ mod watched;
 
 use super::lanes::Lanes;
 use super::smooth::Smooth;
-use super::{POOR_ABOVE_PERCENT, Ramp, Reading, Step, Why, is_above};
+use super::{POOR_ABOVE_PERCENT, Ramp, Reading, Steer, Step, is_above};
 use crate::io::LinkId;
 use alloc::vec::Vec;
 use stages::Stage;
@@ -60,8 +60,8 @@ pub struct ClosedLoop {
     probes: Pause,
     hints: Pause,
     looked: Option<Instant>,
-    /// Why the others carry data or not, once a trial has shown it.
-    found: Option<Why>,
+    /// Steer the others carry data or not, once a trial has shown it.
+    found: Option<Steer>,
 }
 
 impl Default for ClosedLoop {
@@ -153,24 +153,24 @@ impl ClosedLoop {
         for watched in &self.watched {
             let rate = if watched.promoted { rate } else { Ratio::ZERO };
             self.lanes
-                .mark(watched.link, rate, Why::Held { rate, busy }, steps);
+                .mark(watched.link, rate, Steer::Held { rate, busy }, steps);
         }
         for carries in [true, false] {
             for watched in &self.watched {
                 if (watched.efficient || (watched.promoted && !probing)) == carries {
-                    let why = self.reason(watched, best);
-                    self.lanes.backup(watched.link, !carries, why, steps);
+                    let because = self.reason(watched, best);
+                    self.lanes.backup(watched.link, !carries, because, steps);
                 }
             }
         }
     }
 
-    fn reason(&self, watched: &Watched, best: Duration) -> Why {
+    fn reason(&self, watched: &Watched, best: Duration) -> Steer {
         let packet_time = watched.time();
         match self.found {
-            _ if watched.efficient => Why::Efficient { packet_time, best },
+            _ if watched.efficient => Steer::Efficient { packet_time, best },
             Some(found) => found,
-            None => Why::Poor { packet_time, best },
+            None => Steer::Poor { packet_time, best },
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The four stages, and the transitions between them.
 
 use super::watched::{Mean, Pause, Watched};
-use super::{ClosedLoop, Why};
+use super::{ClosedLoop, Steer};
 use crate::io::LinkId;
 use crate::wifi::steer::CAP;
 use units::{Bitrate, Duration, Instant, Ratio};
@@ -198,20 +198,20 @@ impl ClosedLoop {
             _ if !allowed => {}
             Some(alone) if evidence.short >= SHORT_FOR => {
                 let goodput = Bitrate::from_bps(goodput);
-                self.begin_trial(now, next.link, Why::Short { goodput, alone });
+                self.begin_trial(now, next.link, Steer::Short { goodput, alone });
             }
             _ if room && evidence.idle >= IDLE_FOR => {
                 self.held = true;
                 self.hold = crate::wifi::steer::Ramp::at(now, CAP);
-                self.begin_trial(now, next.link, Why::IdleAir { busy: idle });
+                self.begin_trial(now, next.link, Steer::IdleAir { busy: idle });
             }
             _ => {}
         }
     }
 
-    fn begin_trial(&mut self, now: Instant, link: LinkId, why: Why) {
+    fn begin_trial(&mut self, now: Instant, link: LinkId, because: Steer) {
         self.promote(link, true);
-        self.found = Some(why);
+        self.found = Some(because);
         self.stage = Stage::Trial(Trial {
             link,
             since: now,
@@ -250,7 +250,7 @@ impl ClosedLoop {
 
     fn lose(&mut self, now: Instant, trial: Trial, with: u64) {
         self.trials.failed(now, trial.before);
-        self.found = Some(Why::NoGain {
+        self.found = Some(Steer::NoGain {
             before: Bitrate::from_bps(trial.before),
             with: Bitrate::from_bps(with),
         });
@@ -292,7 +292,7 @@ impl ClosedLoop {
 
     fn begin_probe(&mut self, now: Instant, hinted: bool) {
         let with = self.total(|watched| watched.slow.get());
-        self.found = Some(Why::Trying {
+        self.found = Some(Steer::Trying {
             with: Bitrate::from_bps(with),
         });
         self.stage = Stage::Probe(Probe {
@@ -342,7 +342,7 @@ impl ClosedLoop {
             &mut self.probes
         };
         pause.failed(now, quick);
-        self.found = Some(Why::Missed {
+        self.found = Some(Steer::Missed {
             with: Bitrate::from_bps(probe.with),
             without: Bitrate::from_bps(quick),
         });

@@ -208,7 +208,7 @@ impl Link {
     }
 
     /// The rate of its last round trip, or its estimated capacity.
-    pub(super) fn brings(&self, now: Instant) -> Bitrate {
+    pub(super) fn goodput(&self, now: Instant) -> Bitrate {
         let (_, lately) = self.arrivals.lately(now, self.shape.rtt());
         self.carries.rate().max(lately)
     }

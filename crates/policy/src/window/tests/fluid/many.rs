@@ -69,10 +69,10 @@ fn sets<T: core::fmt::Debug>(count: usize, strategy: impl Strategy<Value = T>) -
 fn comes_and_goes(mut world: World, other: Shape) -> [Bitrate; 2] {
     world.run(30);
     world.join(other);
-    let with = brings(&mut world, 60);
+    let with = goodput(&mut world, 60);
     world.leave();
     world.run(10);
-    [with, brings(&mut world, 30)]
+    [with, goodput(&mut world, 30)]
 }
 
 #[test]

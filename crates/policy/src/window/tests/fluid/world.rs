@@ -211,13 +211,13 @@ impl World {
             let marks = self.wired || self.links.iter().any(|link| link.is_starved(now));
             self.links.iter_mut().for_each(|link| link.look(now, marks));
         }
-        let brings: Vec<Bitrate> = self.links.iter_mut().map(|link| link.brings(now)).collect();
+        let goodput: Vec<Bitrate> = self.links.iter_mut().map(|link| link.goodput(now)).collect();
         let need = Need {
-            brings: brings.iter().copied().sum(),
+            goodput: goodput.iter().copied().sum(),
             under_way: self
                 .links
                 .iter()
-                .zip(&brings)
+                .zip(&goodput)
                 .map(|(link, &rate)| rate * link.shape.rtt())
                 .sum(),
             links: self.links.len(),

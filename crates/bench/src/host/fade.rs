@@ -1,0 +1,30 @@
+//! `fade`: a link's signal fades until nothing gets through, and no application should have to wait.
+
+use trace::BenchRow;
+
+use crate::declaration::Setup;
+use crate::trial::Observed;
+use crate::trial::beside::{self, Question};
+use crate::trial::{gap, plans};
+
+/// Runs the benchmark. The figure is the worst trial: no stall if it is at most 100 ms.
+pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    let plan = plans::embedded("fading", include_str!("../../../../scenarios/fading.toml"))?;
+    let row = setup.only_row();
+    let prepare = |_| plan.clone();
+    let row = beside::measure(
+        setup,
+        row,
+        &Question {
+            prepare: &prepare,
+            figure: &longest_ms,
+        },
+    )?;
+    Ok(vec![BenchRow { ours: row.max, ..row }])
+}
+
+fn longest_ms(observed: &Observed) -> anyhow::Result<f64> {
+    gap::last_change(&observed.record)?;
+    let longest = gap::longest(&observed.only_flow()?.waits);
+    Ok(longest.as_micros() as f64 / 1e3)
+}

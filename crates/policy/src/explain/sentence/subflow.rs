@@ -1,0 +1,47 @@
+//! Why subflows are refused, drained or replaced, and which network flows get.
+
+use crate::io::JoinFailure;
+use crate::io::reason::{Assigned, Replaced};
+use alloc::format;
+use alloc::string::String;
+
+pub(super) const fn join_failed(failure: JoinFailure) -> &'static str {
+    match failure {
+        JoinFailure::Refused => "the peer takes no more subflows",
+        JoinFailure::Timeout => "the peer did not reply to a join",
+        JoinFailure::Local => "this host's kernel refused a join",
+        JoinFailure::NoAddress => "it has no address of the peer's family (IPv4 or IPv6)",
+        JoinFailure::Elsewhere => "the user's routes to the peer use another interface",
+        JoinFailure::Untimely => "a join was requested at the wrong moment",
+    }
+}
+
+pub(super) fn sentence(replaced: Replaced) -> String {
+    match replaced {
+        Replaced::TooWeak { signal } => {
+            format!("its signal of {signal} is too weak for frames: data in flight is drained")
+        }
+        Replaced::Reinjection { lasts } => format!(
+            "the peer would retransmit {} ms of data we already have; a new subflow acknowledges it",
+            lasts.as_millis()
+        ),
+        Replaced::Backlog { lasts } => format!(
+            "retransmissions would wait {} ms behind the peer's backlog; a new subflow has none",
+            lasts.as_millis()
+        ),
+    }
+}
+
+pub(super) const fn assigned(assigned: Assigned) -> &'static str {
+    match assigned {
+        Assigned::Active => "uses this link, on which new connections start",
+        Assigned::Requested => "uses this link, as its application requested",
+        Assigned::RequestedHasNoAddress => {
+            "uses this link: the network that its application requested has no address"
+        }
+        Assigned::Spread => "uses this link: peers are spread evenly over all networks",
+        Assigned::Waits => "waits until a network has an address",
+        Assigned::NetworkGone => "ends: its network is gone, and its peer knows it by that address",
+        Assigned::TooMany => "ends: too many flows are open",
+    }
+}

@@ -148,7 +148,7 @@ fn is_marked_as_asked(medium: &str) {
     let ce = paths.map(|path| (&*path.link, path.ce_marks)).collect::<Vec<_>>();
     let received = played.received_ce.unwrap();
     assert_eq!(ce, [("near", 0), ("far", received)]);
-    let remark = |note: &String| note.starts_with("far: ") && note.contains("packets that arrived marked");
+    let remark = |note: &String| note.starts_with("far: ") && note.contains("ECN-capable packets received");
     assert!(played.run.notes.iter().any(remark), "{:?}", played.run.notes);
 }
 

@@ -115,7 +115,7 @@ fn what_can_not_be_is_refused() {
         most: 0,
         ..Repeats::lte()
     };
-    assert!(cell(never).contains("`cell`") && cell(never).contains("at least one"));
+    assert!(cell(never).contains("`cell`") && cell(never).contains("at least once"));
     let always = Repeats {
         loss: Ratio::ONE,
         ..Repeats::lte()

@@ -345,7 +345,7 @@ mod tests {
         assert!(refused.is::<Refused>());
         let said = refused.to_string();
         assert!(
-            said.starts_with("hall.toml:3:10: `medium = \"wfq\"` is for virtual time"),
+            said.starts_with("hall.toml:3:10: `medium = \"wfq\"` needs virtual time"),
             "{said}"
         );
         assert!(

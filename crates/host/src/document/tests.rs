@@ -76,7 +76,7 @@ fn where_only_new_connections_can_be_bounded_it_is_said_by_what_and_why() {
     assert_eq!((lever, why.as_deref()), (None, Some("CAP_BPF missing")));
     let parts = [
         "windows of running connections are not limited: CAP_BPF",
-        "receive buffer of 500.0 kB",
+        "receive buffer of at most 500.0 kB",
         "unsent bytes are not limited: CAP_BPF",
     ];
     assert_eq!(sentences.len(), parts.len(), "{sentences:?}");
@@ -114,7 +114,7 @@ fn where_an_interface_takes_no_program_and_nothing_can_be_clamped_it_is_said_wha
     let parts = [
         "outgoing segments on interface 7 do not limit windows: attaching BPF: no room",
         "nor does a clamp on the sockets limit windows there: CAP_BPF missing",
-        "receive buffer of 500.0 kB",
+        "receive buffer of at most 500.0 kB",
     ];
     assert_eq!(sentences.len(), parts.len(), "{sentences:?}");
     for (sentence, part) in sentences.iter().zip(parts) {

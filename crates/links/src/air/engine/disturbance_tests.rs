@@ -80,6 +80,6 @@ fn noise_that_cannot_be_is_refused() {
                 distance_mm: 5_000,
             });
         })
-        .contains("set walls")
+        .contains("use walls instead")
     );
 }

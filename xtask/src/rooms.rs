@@ -137,18 +137,18 @@ pub const ROOMS: &[Room] = &[
         never: "sim: worlds must not depend on each other",
     },
     Room {
-        name: "dash",
-        rooms: &["units", "trace", "show"],
-        crates: &["thiserror"],
-        no_std: false,
-        never: "linux, sim, policy: it draws recorded and live runs alike",
-    },
-    Room {
         name: "show",
         rooms: &["trace"],
         crates: &["anyhow", "serde", "serde_json", "terminal_size", "unicode-width"],
         no_std: false,
         never: "what it prints: the daemon and all commands use it",
+    },
+    Room {
+        name: "dash",
+        rooms: &["units", "trace", "show"],
+        crates: &["thiserror"],
+        no_std: false,
+        never: "linux, sim, policy: it draws recorded and live runs alike",
     },
     Room {
         name: "host",

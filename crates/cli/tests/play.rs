@@ -188,7 +188,7 @@ fn an_unknown_controller_is_refused_with_the_available_ones() {
     assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{ran:?}");
     let last = ran.err.lines().last().unwrap_or_default();
     assert!(
-        last.starts_with("this kernel has no congestion controller `nonesuch`; it has ")
+        last.starts_with("this kernel has no congestion controller `nonesuch`; use one of ")
             && last.contains("reno")
             && last.contains("modprobe tcp_nonesuch"),
         "{}",

@@ -529,9 +529,10 @@ fn the_delivery_estimate_is_as_accurate_as_published() {
             "mean-error-swept",
             "mean-error-n",
             "sparse-order",
+            "sparse-overestimate",
             "heavy",
         ],
-        &["sparse-overestimate", "mean-error-n-fading"],
+        &["mean-error-n-fading"],
     );
     assert_eq!(ran.code, Some(1), "some do not hold");
     // Each published error lies across the figure that it is of.

@@ -278,7 +278,10 @@ fn a_policy_that_cannot_be_run_is_rejected() {
         CastError::Policy(PolicyError::Computed)
     );
     let nowhere = refused(PolicyName::Tcp("far".to_owned())).to_string();
-    assert!(nowhere.contains("there is no link `far`; the links are: near"), "{nowhere}");
+    assert!(
+        nowhere.contains("there is no link `far`; the links are: near"),
+        "{nowhere}"
+    );
 }
 
 #[test]

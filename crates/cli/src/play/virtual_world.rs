@@ -76,12 +76,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let begun = Wall::now();
     let jobs = jobs(args)?;
     let single = jobs.len() == 1;
-    if args.capture.is_some() && !single {
-        return Err(Refused::because(format!(
-            "--capture: there would be {} runs, and a capture is of one; give one seed, one policy and one value for each key",
-            jobs.len()
-        )));
-    }
     check_outputs(args, &jobs)?;
     // Only now: a scenario that comes out of a pipe may never come, and a signal must end that.
     let stop = interrupt::stop()?;
@@ -155,6 +149,12 @@ fn show(args: &Args, jobs: &[Job], played: &world::Played) -> anyhow::Result<()>
 }
 
 fn check_outputs(args: &Args, jobs: &[Job]) -> anyhow::Result<()> {
+    if args.capture.is_some() && jobs.len() > 1 {
+        return Err(Refused::because(format!(
+            "--capture: there would be {} runs, and a capture is of one; give one seed, one policy and one value for each key",
+            jobs.len()
+        )));
+    }
     let more = [("--table", &args.table), ("--capture", &args.capture)];
     let more = more
         .into_iter()

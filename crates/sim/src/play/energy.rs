@@ -9,7 +9,7 @@
 //! 2. Broadcast datagrams belong to no client and count neither here nor in the lab.
 //!
 //! # Checked by
-//! `tests/play.rs`.
+//! `tests/energy.rs`.
 
 use policy::estimate::energy::{Carried, Radios};
 use scenario::{Plan, Transport, Way, Work};

@@ -23,6 +23,10 @@ over = "near"
 direction = "down"
 "#;
 
+/// A cell.
+pub const CELL: &str = "sentence = \"One cell.\"\nduration_s = 2\n\n[cells.lte]\nrate_mbps = 12\nrtt_ms = 60\n\n\
+    [flows.down]\ntransport = \"udp\"\nover = \"lte\"\ndirection = \"down\"\n";
+
 /// Parses a scenario with these settings.
 pub fn plan(text: &str, settings: &[&str]) -> Plan {
     let settings: Vec<Setting> = settings

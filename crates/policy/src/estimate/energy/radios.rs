@@ -8,8 +8,8 @@
 //!    cellular link. Cables cost nothing.
 //! 2. Only data counts: beacons, scans and joining cost the same under every policy that joins.
 //! 3. The tail after the last byte belongs to the run.
-//! 4. An idle radio costs nothing. A WiFi radio that saves power sleeps at once after its data: it has no tail.
-//!    Its wakes for beacons cost nothing.
+//! 4. An idle radio costs nothing. A WiFi radio that saves power sleeps at once after its data: it has no
+//!    tail. Its wakes for beacons cost nothing.
 //!
 //! # Checked by
 //! `tests` below. `sim`'s `tests/play.rs`: a run of the virtual world.

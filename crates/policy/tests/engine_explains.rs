@@ -15,7 +15,7 @@ use units::{Bytes, Duration};
 use world::{Step, World};
 
 const S: Duration = Duration::from_secs(1);
-const ARCHITECTURE: &str = include_str!("../../../ARCHITECTURE.md");
+const DECISIONS: &str = include_str!("../../../docs/decisions.md");
 
 const fn access_point(id: u16, mbps: u64) -> Step {
     Step::AccessPoint {
@@ -126,7 +126,7 @@ fn dies_and_returns(world: &mut World) -> BTreeSet<&'static str> {
 }
 
 fn mentioned(word: &str) -> bool {
-    ARCHITECTURE.contains(&format!("`{word}`"))
+    DECISIONS.contains(&format!("`{word}`"))
 }
 
 fn an_upload_starts() -> World {
@@ -263,7 +263,7 @@ fn every_verb_and_state_is_a_distinct_documented_word() {
     let silent: Vec<&&str> = words.iter().filter(|word| !mentioned(word)).collect();
     assert!(
         silent.is_empty(),
-        "ARCHITECTURE.md does not explain these words: {silent:?}"
+        "docs/decisions.md does not explain these words: {silent:?}"
     );
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Decisions are reported as [`crate::Note`]s, with a [`crate::Verb`] and a [`Reason`] for machines.
 //! `sentence` renders a reason. This file gives the present state. The words are stable, and listed in
-//! ARCHITECTURE.md ("The words of decisions").
+//! docs/decisions.md.
 //!
 //! No other room of this crate builds sentences for users.
 //!

@@ -2,7 +2,7 @@
 //!
 //! A reason is made where the decision is made. It has the numbers of that moment with their units, and links
 //! by identifier. [`crate::explain`] alone renders it as a sentence. Each reason has a stable identifier for
-//! machines, which ARCHITECTURE.md lists ("The words of decisions").
+//! machines, which docs/decisions.md lists.
 //!
 //! Each file holds the reasons of one room.
 

@@ -9,7 +9,7 @@
 //! | cells and cables | `wires`, [`wired`] |
 //! | times of joins and losses | `joins` |
 //! | energy of the client's radios | `energy` |
-//! | the engine in the loop | `brain` |
+//! | the engine beside datagrams, what monitors show it | `brain`, `ears` |
 //! | frames as bytes, captures | [`Capture`] |
 
 mod associations;
@@ -19,6 +19,7 @@ mod cast;
 #[cfg(test)]
 #[path = "../../tests/common/mod.rs"]
 mod common;
+mod ears;
 mod energy;
 mod error;
 mod frames;
@@ -29,8 +30,8 @@ mod wired;
 mod wires;
 
 pub use associations::Association;
-pub use brain::digest;
 pub use cast::{Cast, Radio};
+pub use ears::digest;
 pub use error::CastError;
 pub use frames::Capture;
 pub use links::air::Addresses;

@@ -9,7 +9,7 @@ use std::time::Instant as Wall;
 
 use record::Buffer;
 use scenario::{Plan, ScenarioFile, Setting};
-use sim::{Cast, CastError, Play, Played};
+use sim::{CastError, Play, Played};
 use trace::{PlayDocument, PlaySchema, PolicyName, RunRecord, Shown, World};
 
 use super::files::{self, Files};
@@ -225,7 +225,7 @@ fn jobs(args: &Args) -> anyhow::Result<Vec<Job>> {
     let (mut jobs, mut doubts) = (Vec::new(), BTreeSet::new());
     for settings in combinations {
         let plan = file.plan(&settings.all).map_err(Refused::because)?;
-        Cast::of(&plan).map_err(|error| refused(&plan, &error))?;
+        sim::check(&plan).map_err(|error| refused(&plan, &error))?;
         let policies = selection::policies(&plan, &args.policies, args.compare)?;
         let made: Vec<&PolicyName> = policies.iter().filter(|policy| !policy.is_computed()).collect();
         let one = args.seed.unwrap_or(plan.seed);

@@ -9,6 +9,7 @@
 //! | cells and cables | `wires`, [`wired`] |
 //! | times of joins and losses | `joins` |
 //! | energy of the client's radios | `energy` |
+//! | TCP and MPTCP: hosts, and the engine that acts on them | `hosts` |
 //! | the engine beside datagrams, what monitors show it | `brain`, `ears` |
 //! | frames as bytes, captures | [`Capture`] |
 
@@ -23,6 +24,7 @@ mod ears;
 mod energy;
 mod error;
 mod frames;
+mod hosts;
 mod joins;
 mod medium;
 mod run;
@@ -35,5 +37,5 @@ pub use ears::digest;
 pub use error::CastError;
 pub use frames::Capture;
 pub use links::air::Addresses;
-pub use run::{Play, Played, play};
+pub use run::{Play, Played, check, play};
 pub use wired::wired;

@@ -212,19 +212,28 @@ fn refused(plan: &Plan, error: &CastError) -> anyhow::Error {
     Refused::because(plan.spots.say(error.about(), error))
 }
 
-/// Every combination, all of them checked before the first is run.
-fn jobs(args: &Args) -> anyhow::Result<Vec<Job>> {
-    if let Some(cc) = &args.cc {
+/// Makes the senders use this congestion controller.
+fn set_controller(plan: &mut Plan, cc: Option<&str>) -> anyhow::Result<()> {
+    let Some(cc) = cc else { return Ok(()) };
+    if !plan.sends_by_tcp() {
         return Err(Refused::because(format!(
-            "--cc {}: virtual time has no congestion control, as all flows are UDP; remove --cc, or use --world lab",
-            Shown(cc)
+            "--cc {}: all flows of {} are UDP, which has no congestion control; remove --cc",
+            Shown(cc),
+            Shown(&plan.name)
         )));
     }
+    cc.clone_into(&mut plan.cc);
+    Ok(())
+}
+
+/// Every combination, all of them checked before the first is run.
+fn jobs(args: &Args) -> anyhow::Result<Vec<Job>> {
     let combinations = combinations(args)?;
     let file = ScenarioFile::read(&args.file).map_err(Refused::because)?;
     let (mut jobs, mut doubts) = (Vec::new(), BTreeSet::new());
     for settings in combinations {
-        let plan = file.plan(&settings.all).map_err(Refused::because)?;
+        let mut plan = file.plan(&settings.all).map_err(Refused::because)?;
+        set_controller(&mut plan, args.cc.as_deref())?;
         sim::check(&plan).map_err(|error| refused(&plan, &error))?;
         let policies = selection::policies(&plan, &args.policies, args.compare)?;
         let made: Vec<&PolicyName> = policies.iter().filter(|policy| !policy.is_computed()).collect();

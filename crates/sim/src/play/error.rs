@@ -40,11 +40,6 @@ pub enum CastError {
         "TCP needs both directions, but `medium = \"wfq\"` carries one only; remove `medium`, or give the flows `transport = \"udp\"`"
     )]
     OneWay,
-    /// The server is a stock host.
-    #[error(
-        "`server = \"slowhand\"` is not supported in virtual time; remove it, or run the scenario in the lab (--world lab)"
-    )]
-    Server,
     /// Addresses never change.
     #[error(
         "virtual time does not change addresses; remove `new_address`, or run the scenario in the lab (--world lab)"
@@ -152,8 +147,7 @@ impl CastError {
             | Self::Standards { link, .. }
             | Self::Backhaul { link, .. } => Some(Thing::Link(link)),
             Self::Faults | Self::NewAddress => Some(Thing::Faults),
-            Self::Server
-            | Self::Unable { .. }
+            Self::Unable { .. }
             | Self::Policy(_)
             | Self::Wlan(_)
             | Self::Queue(_)

@@ -1,10 +1,14 @@
 //! What a plan with TCP flows asks for: its links, the hosts' configuration, and what is refused.
+//!
+//! # Where we differ, and why
+//! 1. Both ends have every controller of [`Control::named`], whatever runs on the server. A server that runs
+//!    slowhand does nothing else here: it would only listen to signals for `cla`, which is refused.
 
 use crate::mptcp::Config;
 use crate::play::error::CastError;
 use crate::tcp::Control;
 use links::{Medium, NetworkConfig};
-use scenario::{Change, Flow, Plan, Server, Transport, models};
+use scenario::{Change, Flow, Plan, Transport, models};
 
 /// Whether a plan has TCP flows.
 pub(in crate::play) fn has(plan: &Plan) -> bool {
@@ -15,9 +19,6 @@ pub(in crate::play) fn has(plan: &Plan) -> bool {
 pub(in crate::play) fn check(plan: &Plan) -> Result<(), CastError> {
     if plan.medium == scenario::Medium::Wfq {
         return Err(CastError::OneWay);
-    }
-    if plan.server == Server::Slowhand {
-        return Err(CastError::Server);
     }
     for flow in &plan.flows {
         control(plan, flow)?;
@@ -53,13 +54,17 @@ fn control(plan: &Plan, flow: &Flow) -> Result<Control, CastError> {
 /// Configurations of the client and of the server for a flow's connections. `ecn`: whether the client asks
 /// for ECN. A stock server agrees to it.
 pub(super) fn configs(plan: &Plan, flow: &Flow, mptcp: bool, ecn: bool) -> Result<[Config; 2], CastError> {
-    let stock = Config::stock(control(plan, flow)?, mptcp);
+    let control = control(plan, flow)?;
+    let client = Config {
+        ecn,
+        ..Config::stock(control, mptcp)
+    };
     let server = Config {
         ecn: true,
         most_joins: plan.server_subflows,
-        ..Config::stock(control(plan, flow)?, true)
+        ..Config::stock(control, true)
     };
-    Ok([Config { ecn, ..stock }, server])
+    Ok([client, server])
 }
 
 /// The links of a run with this seed, with every frame of the air.

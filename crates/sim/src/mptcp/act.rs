@@ -27,6 +27,8 @@ pub struct SubflowView {
     pub id: SubflowId,
     /// Its path.
     pub path: Path,
+    /// Its number within the connection, which its packets carry.
+    pub port: u16,
     /// What `tcp_info` has.
     pub sample: SubflowSample,
     /// Counters of its sender.
@@ -252,6 +254,7 @@ impl Subflow {
         SubflowView {
             id: self.id,
             path: self.path,
+            port: self.port,
             sample: SubflowSample {
                 segs_in: received.segments,
                 bytes_received: Bytes::new(received.in_order),

@@ -40,11 +40,6 @@ pub enum CastError {
         "TCP needs both directions, but `medium = \"wfq\"` carries one only; remove `medium`, or give the flows `transport = \"udp\"`"
     )]
     OneWay,
-    /// Addresses never change.
-    #[error(
-        "virtual time does not change addresses; remove `new_address`, or run the scenario in the lab (--world lab)"
-    )]
-    NewAddress,
     /// The engine asked for something that no host can do.
     #[error("policy `{policy}` could not act: {why}; run it in the lab (--world lab)")]
     Unable {
@@ -146,7 +141,7 @@ impl CastError {
             | Self::Shadows(link)
             | Self::Standards { link, .. }
             | Self::Backhaul { link, .. } => Some(Thing::Link(link)),
-            Self::Faults | Self::NewAddress => Some(Thing::Faults),
+            Self::Faults => Some(Thing::Faults),
             Self::Unable { .. }
             | Self::Policy(_)
             | Self::Wlan(_)

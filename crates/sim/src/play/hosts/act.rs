@@ -6,7 +6,6 @@
 
 use super::endpoints::Step;
 use super::world::World;
-use crate::mptcp::Path;
 use links::Input as Order;
 use policy::{Action, ConnId, Family, Input, JoinFailure, LinkId, SubflowEvent, SubflowId};
 use thiserror::Error;
@@ -91,11 +90,6 @@ impl World<'_> {
         Ok(())
     }
 
-    /// The path over a link's address.
-    pub(super) const fn path(&self, link: LinkId) -> Path {
-        Path::over(wire(link), Family::V4)
-    }
-
     /// Joins a connection over a link, or tells the engine why not.
     fn join(&mut self, conn: ConnId, link: LinkId, backup: bool) {
         let is_same = |input: &Input| {
@@ -111,8 +105,8 @@ impl World<'_> {
         if !is_joinable || !self.book.is_open(conn) || !self.plugs.is_usable(link) {
             return self.join_failed(conn, link, JoinFailure::Untimely);
         }
-        let (now, path) = (self.now, self.path(link));
-        self.book.join(now, conn, link, backup);
+        let (now, path) = (self.now, self.addresses.path(link));
+        self.book.join(now, conn, path, backup);
         self.client.act(now, conn.0, |connection, out| {
             connection.join(now, path, backup, out)
         });
@@ -130,11 +124,8 @@ impl World<'_> {
     /// Tells the peer that the address of a subflow is gone, unless another one has it now.
     fn withdraw(&mut self, id: SubflowId) -> Result<(), ActError> {
         let subflow = self.book.subflow(id).ok_or(ActError::NoSubflow)?;
-        let (conn, link) = (subflow.conn, subflow.link());
-        let mut others = self.book.of(conn).filter(|(other, _)| *other != id);
-        if others.any(|(_, other)| other.path.client == subflow.path.client)
-            || self.book.is_joining(conn, link)
-        {
+        let conn = subflow.conn;
+        if self.book.has_again(id, &subflow) {
             return Err(ActError::JoinedAgain);
         }
         let withdrawn = self.client.act(self.now, conn.0, |connection, _| {

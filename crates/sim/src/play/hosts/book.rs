@@ -45,9 +45,15 @@ pub(super) enum Standing {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Join {
     pub(super) conn: ConnId,
-    pub(super) link: LinkId,
+    pub(super) path: Path,
     pub(super) backup: bool,
     until: Instant,
+}
+
+impl Join {
+    pub(super) const fn link(&self) -> LinkId {
+        LinkId(self.path.link.0)
+    }
 }
 
 /// When data last moved in a connection, and a number that changes whenever it does.
@@ -156,27 +162,36 @@ impl Book {
         }
     }
 
-    pub(super) fn join(&mut self, now: Instant, conn: ConnId, link: LinkId, backup: bool) {
+    pub(super) fn join(&mut self, now: Instant, conn: ConnId, path: Path, backup: bool) {
         let until = now + PATIENCE;
         self.joins.push(Join {
             conn,
-            link,
+            path,
             backup,
             until,
         });
+    }
+
+    /// Whether another subflow of its connection has, or will have, the address of this one.
+    pub(super) fn has_again(&self, id: SubflowId, subflow: &Subflow) -> bool {
+        let of = (subflow.conn, subflow.path.client);
+        let mut others = self.of(subflow.conn);
+        let mut joins = self.joins.iter();
+        others.any(|(other, known)| other != id && known.path.client == of.1)
+            || joins.any(|join| (join.conn, join.path.client) == of)
     }
 
     /// Whether a connection waits for the answer to a join over this link.
     pub(super) fn is_joining(&self, conn: ConnId, link: LinkId) -> bool {
         self.joins
             .iter()
-            .any(|join| (join.conn, join.link) == (conn, link))
+            .any(|join| (join.conn, join.link()) == (conn, link))
     }
 
     /// Removes the oldest join of a connection over this link: it was answered, or has failed.
     pub(super) fn take_join(&mut self, conn: ConnId, link: LinkId) -> Option<Join> {
         let mut joins = self.joins.iter();
-        let at = joins.position(|join| (join.conn, join.link) == (conn, link))?;
+        let at = joins.position(|join| (join.conn, join.link()) == (conn, link))?;
         Some(self.joins.remove(at))
     }
 

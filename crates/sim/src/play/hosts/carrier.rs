@@ -4,6 +4,7 @@ use crate::tcp::packet::{Ecn, Packet};
 use links::air::Overheard;
 use links::{ConfigError, Counters, Direction, Input, LinkId, LinkState, Network, NetworkConfig, Output};
 use policy::estimate::energy::Carried;
+use std::collections::BTreeSet;
 use units::{Bytes, Dbm, Instant};
 
 /// The links, and the segments on them.
@@ -18,6 +19,9 @@ pub(super) struct Carrier {
     /// Per link: packets that the client has received.
     received: Vec<u64>,
     sent: u64,
+    /// Subflows, by connection and number, that have an address of the client which is no more: nothing of
+    /// theirs arrives.
+    orphans: BTreeSet<(u32, u16)>,
 }
 
 /// What a world must act on.
@@ -41,6 +45,7 @@ impl Carrier {
             carried: vec![Carried::default(); links],
             received: vec![0; links],
             sent: 0,
+            orphans: BTreeSet::new(),
         })
     }
 
@@ -80,7 +85,10 @@ impl Carrier {
         loop {
             let (at, output) = self.network.poll_due()?;
             let happened = match output {
-                Output::Delivered { packet, ce } => self.arrive(packet, ce),
+                Output::Delivered { packet, ce } => match self.arrive(packet, ce) {
+                    Some(arrived) => arrived,
+                    None => continue,
+                },
                 Output::Dropped { packet, .. } => {
                     self.free.push(packet.token as u32);
                     continue;
@@ -94,9 +102,13 @@ impl Carrier {
         }
     }
 
-    fn arrive(&mut self, entry: links::Packet, ce: bool) -> Happened {
+    /// A segment leaves a link. Returns nothing if it has no receiver.
+    fn arrive(&mut self, entry: links::Packet, ce: bool) -> Option<Happened> {
         let mut packet = self.segments[entry.token as usize];
         self.free.push(entry.token as u32);
+        if self.orphans.contains(&(packet.conn, packet.port)) && !packet.kind.is_probe() {
+            return None;
+        }
         if ce && packet.ecn == Ecn::Ect {
             packet.ecn = Ecn::Ce;
         }
@@ -108,7 +120,12 @@ impl Carrier {
                 self.received[link] += 1;
             }
         }
-        Happened::Arrived(entry.link, entry.direction, packet)
+        Some(Happened::Arrived(entry.link, entry.direction, packet))
+    }
+
+    /// The address of a connection's subflow of this number is no more.
+    pub(super) fn orphan(&mut self, conn: u32, port: u16) {
+        self.orphans.insert((conn, port));
     }
 
     /// The next frame that the client's monitors heard.

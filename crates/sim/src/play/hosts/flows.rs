@@ -101,6 +101,11 @@ impl Flows {
         self.owners.get(conn as usize).copied()
     }
 
+    /// How many connections there have been.
+    pub(super) const fn count(&self) -> u32 {
+        self.owners.len() as u32
+    }
+
     /// Flows whose applications write requests, which a timer may cause.
     pub(super) fn asking(&self) -> impl Iterator<Item = usize> {
         let flows = self.all.iter().enumerate();

@@ -115,12 +115,11 @@ impl World<'_> {
     /// Ends joins and unproven subflows whose time is over.
     pub(super) fn give_up_waiting(&mut self) {
         while let Some(join) = self.book.expired_join(self.now) {
-            let path = self.path(join.link);
-            let now = self.now;
+            let (path, now) = (join.path, self.now);
             self.client.act(now, join.conn.0, |connection, out| {
                 connection.abandon(now, path, out)
             });
-            self.join_failed(join.conn, join.link, JoinFailure::Timeout);
+            self.join_failed(join.conn, join.link(), JoinFailure::Timeout);
         }
         while let Some((id, subflow)) = self.book.unproven_too_long(self.now) {
             self.end(id, subflow.conn);

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | what a plan asks for, and what is refused | `stage` |
 //! | segments on links | `carrier` |
-//! | links as the client's kernel shows them | `plugs` |
+//! | links as the client's kernel shows them, their addresses | `plugs`, `addresses` |
 //! | applications and their connections | `flows` |
 //! | connections and subflows as the engine knows them | `book` |
 //! | events and counters as facts for the engine | `hear`, `sampler` |
@@ -30,6 +30,7 @@
 //! 6. Digests are not computed: data has no content. A flow is intact if all of it arrived once and in order.
 
 mod act;
+mod addresses;
 mod book;
 mod carrier;
 mod endpoints;

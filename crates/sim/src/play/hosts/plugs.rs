@@ -37,6 +37,14 @@ impl Plugs {
         self.0[usize::from(link.0)].usable
     }
 
+    /// Reports that a link's address is replaced by another, if it has one.
+    pub(super) fn renew(&self, link: LinkId, facts: &mut VecDeque<Input>) {
+        if self.is_usable(link) {
+            facts.push_back(Input::Link(link, LinkEvent::Usable(false)));
+            facts.push_back(Input::Link(link, LinkEvent::Usable(true)));
+        }
+    }
+
     /// Whether a link has a carrier.
     pub(super) fn has_carrier(&self, link: LinkId) -> bool {
         self.0[usize::from(link.0)].carrier

@@ -24,18 +24,32 @@ pub(super) struct Script {
     faults: Vec<(Instant, LinkId, Fault)>,
 }
 
+/// A step, before its link is chosen.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Fault(usize, FaultTarget, Fault),
+    Renew(usize, FaultTarget),
     Move(Position),
 }
 
+/// A step that is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Due {
+    /// This happens to the links.
+    Links(Input),
+    /// A link has another address from now on.
+    Renew(LinkId),
+}
+
 impl Script {
-    /// The script of a plan whose links never change their addresses.
+    /// The script of a run with this seed.
     pub(super) fn new(plan: &Plan, seed: u64) -> Self {
-        let faults = plan.timeline(seed).into_iter().filter_map(|event| {
-            let step = Step::Fault(event.fault, event.whom, fault(event.effect)?);
-            Some((Instant::ZERO + event.at, step))
+        let faults = plan.timeline(seed).into_iter().map(|event| {
+            let step = match fault(event.effect) {
+                Some(fault) => Step::Fault(event.fault, event.whom, fault),
+                None => Step::Renew(event.fault, event.whom),
+            };
+            (Instant::ZERO + event.at, step)
         });
         let mut steps: Vec<_> = walk(plan).chain(faults).collect();
         // The sort is stable: steps of the timeline at one moment keep their order.
@@ -54,19 +68,25 @@ impl Script {
     }
 
     /// The next step that is due, for links that have delivered these bytes.
-    pub(super) fn next(&mut self, now: Instant, totals: impl Fn() -> Vec<Bytes>) -> Option<Input> {
+    pub(super) fn next(&mut self, now: Instant, totals: impl Fn() -> Vec<Bytes>) -> Option<Due> {
         let (at, step) = self.steps.pop_front_if(|(at, _)| *at <= now)?;
         Some(match step {
-            Step::Move(position) => Input::Moved(position),
+            Step::Move(position) => Due::Links(Input::Moved(position)),
+            Step::Renew(number, whom) => Due::Renew(self.link(number, whom, totals)),
             Step::Fault(number, whom, fault) => {
-                let link = match whom {
-                    FaultTarget::Link(link) => LinkId(link as u16),
-                    FaultTarget::Busiest { round } => self.busiest((number, round), &totals()),
-                };
+                let link = self.link(number, whom, totals);
                 self.faults.push((at, link, fault));
-                Input::Fault(link, fault)
+                Due::Links(Input::Fault(link, fault))
             }
         })
+    }
+
+    /// The link that a fault of this number affects.
+    fn link(&mut self, number: usize, whom: FaultTarget, totals: impl Fn() -> Vec<Bytes>) -> LinkId {
+        match whom {
+            FaultTarget::Link(link) => LinkId(link as u16),
+            FaultTarget::Busiest { round } => self.busiest((number, round), &totals()),
+        }
     }
 
     /// Records how much each link has delivered since the start.
@@ -115,6 +135,7 @@ impl Script {
     }
 }
 
+/// The fault of the links' models. `None`: they know no addresses.
 const fn fault(effect: Effect) -> Option<Fault> {
     Some(match effect {
         Effect::Blackhole(on) => Fault::Blackhole(on),
@@ -171,9 +192,10 @@ mod tests {
         );
         let right = LinkId(1);
         let began = script.next(Instant::from_secs(2), || totals(950, 300));
-        assert_eq!(began, Some(Input::Fault(right, Fault::Blackhole(true))));
+        let hole = |on| Some(Due::Links(Input::Fault(right, Fault::Blackhole(on))));
+        assert_eq!(began, hole(true));
         let ended = script.next(Instant::from_secs(3), || totals(9_999, 300));
-        assert_eq!(ended, Some(Input::Fault(right, Fault::Blackhole(false))));
+        assert_eq!(ended, hole(false));
         let gone = |ms| script.conditions(2, Instant::from_millis(ms), Direction::Down)[1].gone;
         assert_eq!([1_999, 2_000, 3_000].map(gone), [false, true, false]);
     }

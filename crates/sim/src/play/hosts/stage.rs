@@ -8,7 +8,7 @@ use crate::mptcp::Config;
 use crate::play::error::CastError;
 use crate::tcp::Control;
 use links::{Medium, NetworkConfig};
-use scenario::{Change, Flow, Plan, Transport, models};
+use scenario::{Flow, Plan, Transport, models};
 
 /// Whether a plan has TCP flows.
 pub(in crate::play) fn has(plan: &Plan) -> bool {
@@ -32,14 +32,7 @@ pub(in crate::play) fn check(plan: &Plan) -> Result<(), CastError> {
             });
         }
     }
-    if plan.faults.iter().any(|fault| changes_address(fault.change)) {
-        return Err(CastError::NewAddress);
-    }
     Ok(())
-}
-
-const fn changes_address(change: Change) -> bool {
-    matches!(change, Change::Down { new_address: true } | Change::NewAddress)
 }
 
 /// The congestion control of a flow's sender.

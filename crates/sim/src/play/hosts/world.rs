@@ -7,6 +7,7 @@
 //! `tests/host_plays.rs`.
 
 use super::act::ActError;
+use super::addresses::Addresses;
 use super::book::Book;
 use super::carrier::{Carrier, Happened};
 use super::endpoints::Endpoints;
@@ -14,10 +15,10 @@ use super::flows::{Flows, Opening};
 use super::paths::Paths;
 use super::plugs::Plugs;
 use super::sampler::Sampler;
-use super::script::{Script, in_words};
+use super::script::{Due, Script, in_words};
 use super::stage;
 use crate::hosts::Host;
-use crate::mptcp::Config;
+use crate::mptcp::{Config, Path};
 use crate::play::ears::Ears;
 use crate::play::error::CastError;
 use crate::play::frames::Capture;
@@ -26,7 +27,7 @@ use crate::tcp::Control;
 use links::{Direction, Input as Order, NetworkConfig};
 use policy::cc::Controller;
 use policy::estimate::energy::Radios;
-use policy::{Input, LinkId};
+use policy::{Family, Input, LinkId};
 use record::Recorded;
 use std::collections::{BTreeSet, VecDeque};
 use trace::{Event, Observer, RunStart, SERIES_BIN, What, World as Where};
@@ -41,6 +42,7 @@ pub(super) struct World<'p> {
     pub(super) client: Host,
     pub(super) server: Host,
     pub(super) plugs: Plugs,
+    pub(super) addresses: Addresses,
     pub(super) flows: Flows,
     pub(super) book: Book,
     pub(super) endpoints: Endpoints,
@@ -102,6 +104,7 @@ impl<'p> World<'p> {
             client: Host::new(unused),
             server: Host::new(unused),
             plugs: Plugs::new(plan),
+            addresses: Addresses::new(plan.links.len()),
             flows: Flows::new(plan, &what.policy, engine.asks_for_ecn())?,
             book: Book::default(),
             endpoints: Endpoints::default(),
@@ -158,8 +161,11 @@ impl<'p> World<'p> {
     /// Runs what is due at `next`.
     fn step(&mut self, next: Instant) -> Result<(), CastError> {
         self.now = next;
-        while let Some(order) = self.script.next(next, || delivered(&self.carrier)) {
-            self.order(order);
+        while let Some(due) = self.script.next(next, || delivered(&self.carrier)) {
+            match due {
+                Due::Links(order) => self.order(order),
+                Due::Renew(link) => self.renew(LinkId(link.0)),
+            }
         }
         self.carrier.tick(next);
         self.deliver();
@@ -283,7 +289,7 @@ impl<'p> World<'p> {
             self.client.configure(client);
             self.server.configure(server);
             self.server.expect(conn, serves);
-            let path = self.path(link);
+            let path = Path::over(links::LinkId(link.0), Family::V4);
             self.client.open(self.now, conn, path, asks);
         }
         self.dispatch();

@@ -145,7 +145,7 @@ pub struct Wanted {
 enum World {
     /// The real kernel in network namespaces, over modelled links.
     Lab,
-    /// Virtual time over modelled links, UDP only.
+    /// Virtual time: modelled hosts over modelled links.
     Sim,
 }
 

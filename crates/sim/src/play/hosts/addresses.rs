@@ -47,12 +47,14 @@ impl Addresses {
 }
 
 impl World<'_> {
-    /// A link has another address from now on. Subflows with the old one are dead. Those that the engine knows
-    /// are closed and withdrawn, as a daemon does when the kernel reports that an address is gone.
+    /// A link has another address from now on. Subflows with the old one are dead. Those that the engine
+    /// knows are closed and withdrawn, as a daemon does when the kernel reports that an address is gone.
     pub(super) fn renew(&mut self, link: LinkId) {
         let dead = (0..self.flows.count()).flat_map(|conn| {
-            let connection = self.client.connection(conn);
-            let subflows = connection.into_iter().flat_map(|of| of.subflows(self.now));
+            // The client may have closed its end already.
+            let ends = [&self.client, &self.server];
+            let connections = ends.into_iter().filter_map(move |host| host.connection(conn));
+            let subflows = connections.flat_map(|of| of.subflows(self.now));
             let own = subflows.filter(|view| view.path.link.0 == link.0);
             own.map(move |view| (conn, view.port))
         });

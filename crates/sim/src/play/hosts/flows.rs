@@ -185,7 +185,7 @@ impl Flows {
                 true => None,
             }
         };
-        // What is due and waits for its link is looked at with every event.
+        // What is due and waits for its link is checked with every event.
         self.all.iter().filter_map(due).filter(|at| *at > now).min()
     }
 }

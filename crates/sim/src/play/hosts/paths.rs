@@ -19,7 +19,7 @@ pub(super) struct Paths {
     told: BTreeMap<(usize, usize), (u64, u64)>,
 }
 
-/// What a subflow has sent up to the last look.
+/// What a subflow has sent up to the last poll.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     link: usize,
@@ -36,7 +36,7 @@ impl Paths {
         }
     }
 
-    /// Looks at a connection of a flow at both ends. Counters of subflows that are gone stay as they were.
+    /// Polls a connection of a flow at both ends. Counters of subflows that are gone stay as they were.
     pub(super) fn look(&mut self, now: Instant, flow: usize, conn: u32, [from, to]: [&Host; 2]) {
         for view in from.connection(conn).iter().flat_map(|of| of.subflows(now)) {
             let link = usize::from(view.path.link.0);

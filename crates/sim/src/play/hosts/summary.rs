@@ -8,7 +8,7 @@ use trace::{Levels, LinkUse, Run, RunRecord, SERIES_BIN, What};
 use units::{Bitrate, Duration, Instant};
 
 impl World<'_> {
-    /// Ends the run: its last look, and its result.
+    /// Ends the run: the last poll of its flows, and its result.
     pub(in crate::play) fn finish(mut self, end: Instant) -> Played {
         for index in 0..self.flows.all.len() {
             let flow = &mut self.flows.all[index];

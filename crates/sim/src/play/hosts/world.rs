@@ -351,7 +351,7 @@ impl<'p> World<'p> {
         Ok(())
     }
 
-    /// The look of every 100 ms: surveys, energy, and what the trace has of flows.
+    /// What is due every 100 ms: surveys, energy, and what the trace has of flows.
     fn look(&mut self) {
         self.next_sample = self.now + SERIES_BIN;
         self.survey();

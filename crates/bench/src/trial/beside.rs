@@ -6,8 +6,8 @@ use trace::{BenchRow, PolicyName, TheirsFrom};
 use crate::declaration::Setup;
 use crate::trial::{self, Observed, Trial};
 
-/// Fills the benchmark's row with ours and, if requested, with the other policy's. `prepare` makes the plan of
-/// the trial with a seed, and `figure` reads the figure of a trial; less is better.
+/// Fills the benchmark's row with ours and, if requested, with the other policy's. `prepare` makes the plan
+/// of the trial with a seed, and `figure` reads the figure of a trial. Less is better.
 pub fn measure(
     setup: &Setup,
     prepare: impl Fn(u64) -> Plan,

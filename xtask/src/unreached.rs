@@ -26,6 +26,8 @@ const WORLDS: &[&str] = &[
     "bench",
     "cli",
 ];
+/// Rooms of a world. What they use counts only once a file outside of them imports them.
+const ROOMS: &[&str] = &["sim::hosts", "sim::mptcp"];
 /// Those that carry out what it decides.
 const ACTORS: &[&str] = &["linux", "sim"];
 /// A world has to make a value of each variant.
@@ -113,6 +115,7 @@ fn parts() -> anyhow::Result<BTreeSet<String>> {
         }
     }
     parts.extend(exported.0);
+    parts.extend(ROOMS.iter().map(|&room| room.to_owned()));
     Ok(parts)
 }
 
@@ -120,25 +123,28 @@ fn parts() -> anyhow::Result<BTreeSet<String>> {
 fn carried() -> anyhow::Result<BTreeSet<String>> {
     let mut reader = Reader::default();
     for world in WORLDS {
-        let source = format!("crates/{world}/src/");
-        let is_code = |path: &str| {
-            path.starts_with(&source)
-                && path.ends_with(".rs")
-                && !path.contains("/tests/")
-                && !path.ends_with("tests.rs")
-        };
-        reader.acts = ACTORS.contains(world);
-        for (path, text) in texts(is_code)? {
-            let file = syn::parse_file(&text).with_context(|| path)?;
-            reader.visit_file(&file);
-        }
+        let outside = |path: &str| !ROOMS.iter().any(|room| path.starts_with(&folder(room)));
+        reader.read(world, outside)?;
+    }
+    let mut waiting = ROOMS.to_vec();
+    while let Some(next) = waiting.iter().position(|room| reader.carried.contains(*room)) {
+        let room = waiting.swap_remove(next);
+        let world = WORLDS.iter().find(|world| room.starts_with(**world));
+        reader.read(world.context(room)?, |path| path.starts_with(&folder(room)))?;
     }
     Ok(reader.carried)
+}
+
+/// The folder of a room such as `sim::hosts`.
+fn folder(room: &str) -> String {
+    format!("crates/{}/", room.replace("::", "/src/"))
 }
 
 #[derive(Default)]
 struct Reader {
     carried: BTreeSet<String>,
+    /// The crate that is being read.
+    world: &'static str,
     /// Whether the crate carries out actions.
     acts: bool,
     /// Whether a pattern is being read.
@@ -146,6 +152,24 @@ struct Reader {
 }
 
 impl Reader {
+    /// Reads the code of a world in these files, without tests.
+    fn read(&mut self, world: &'static str, wanted: impl Fn(&str) -> bool) -> anyhow::Result<()> {
+        let source = format!("crates/{world}/src/");
+        let is_code = |path: &str| {
+            path.starts_with(&source)
+                && path.ends_with(".rs")
+                && !path.contains("/tests/")
+                && !path.ends_with("tests.rs")
+                && wanted(path)
+        };
+        (self.world, self.acts) = (world, ACTORS.contains(&world));
+        for (path, text) in texts(is_code)? {
+            let file = syn::parse_file(&text).with_context(|| path)?;
+            self.visit_file(&file);
+        }
+        Ok(())
+    }
+
     fn pair(&mut self, path: &syn::Path) {
         let names: Vec<String> = path.segments.iter().map(|part| part.ident.to_string()).collect();
         for pair in names.windows(2) {
@@ -169,10 +193,12 @@ impl<'ast> Visit<'ast> for Reader {
     }
 
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        if let syn::UseTree::Path(first) = &item.tree
-            && first.ident == "policy"
-        {
-            let mut names = Names(&mut self.carried);
+        if let syn::UseTree::Path(first) = &item.tree {
+            let origin = first.ident.to_string();
+            let mut names = Names {
+                origin: if origin == "crate" { self.world } else { &origin },
+                found: &mut self.carried,
+            };
             names.visit_use_tree(&first.tree);
         }
     }
@@ -198,16 +224,19 @@ impl<'ast> Visit<'ast> for Reader {
     }
 }
 
-/// The modules that `use policy::{…}` names.
-struct Names<'a>(&'a mut BTreeSet<String>);
+/// The modules that `use policy::{…}` names, and the same of any other crate.
+struct Names<'a> {
+    origin: &'a str,
+    found: &'a mut BTreeSet<String>,
+}
 
 impl<'ast> Visit<'ast> for Names<'_> {
     fn visit_use_path(&mut self, path: &'ast syn::UsePath) {
-        self.0.insert(format!("policy::{}", path.ident));
+        self.found.insert(format!("{}::{}", self.origin, path.ident));
     }
 
     fn visit_use_name(&mut self, name: &'ast syn::UseName) {
-        self.0.insert(format!("policy::{}", name.ident));
+        self.found.insert(format!("{}::{}", self.origin, name.ident));
     }
 }
 
@@ -270,6 +299,21 @@ mod tests {
         }
         for other in ["Action::Slots", "Input::Radio", "Input::Flow"] {
             assert!(!reader.carried.contains(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_room_is_carried_once_a_file_of_its_world_imports_it() {
+        let mut reader = Reader {
+            world: "sim",
+            ..Reader::default()
+        };
+        reader.visit_file(&syn::parse_str("pub mod mptcp; use crate::hosts::Host;").unwrap());
+        assert!(reader.carried.contains("sim::hosts"), "{:?}", reader.carried);
+        assert!(!reader.carried.contains("sim::mptcp"), "{:?}", reader.carried);
+        assert_eq!(folder("sim::hosts"), "crates/sim/src/hosts/");
+        for room in ROOMS {
+            assert!(WORLDS.iter().any(|world| room.starts_with(world)), "{room}");
         }
     }
 

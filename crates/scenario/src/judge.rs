@@ -223,9 +223,9 @@ fn wanted(condition: &Condition, flow: Option<&str>) -> String {
         Condition::FirstByte(most) => format!("first byte within {} ms", ms(*most)),
         Condition::Goodput(least) => format!("at least {} Mb/s", least.as_mbps_f64()),
         Condition::Moved(least) => format!("at least {} MB", least.get() as f64 / 1e6),
-        Condition::VersusTcpBest(times) => format!("at least {times} times tcp-best"),
-        Condition::VersusOptimal(times) => format!("at least {times} times the optimum"),
-        Condition::Versus(other, times) => format!("at least {times} times {other}"),
+        Condition::VersusTcpBest(times) => format!("at least {times} tcp-best"),
+        Condition::VersusOptimal(times) => format!("at least {times} the optimum"),
+        Condition::Versus(other, times) => format!("at least {times} {other}"),
     };
     flow.map_or_else(|| what.clone(), |flow| format!("{flow}: {what}"))
 }

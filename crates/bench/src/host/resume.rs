@@ -4,22 +4,12 @@ use trace::BenchRow;
 
 use crate::declaration::Setup;
 use crate::trial::Observed;
-use crate::trial::beside::{self, Question};
-use crate::trial::{gap, plans};
+use crate::trial::{beside, gap, plans};
 
 /// Runs the benchmark. The figure is the worst trial.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let plan = plans::embedded("resume", include_str!("../scenarios/resume.toml"))?;
-    let row = setup.only_row();
-    let prepare = |_| plan.clone();
-    let row = beside::measure(
-        setup,
-        row,
-        &Question {
-            prepare: &prepare,
-            figure: &resumed_ms,
-        },
-    )?;
+    let row = beside::measure(setup, |_| plan.clone(), resumed_ms)?;
     Ok(vec![BenchRow { ours: row.max, ..row }])
 }
 

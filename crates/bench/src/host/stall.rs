@@ -7,8 +7,7 @@ use units::Duration;
 
 use crate::declaration::Setup;
 use crate::trial::Observed;
-use crate::trial::beside::{self, Question};
-use crate::trial::{gap, plans};
+use crate::trial::{beside, gap, plans};
 
 /// Length of a run after its fault: the gap may begin up to 3 s after it.
 const AFTER_FAULT: Duration = Duration::from_secs(5);
@@ -16,26 +15,17 @@ const AFTER_FAULT: Duration = Duration::from_secs(5);
 /// The busiest of three links drops everything.
 pub fn drop(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let plan = plans::embedded("stall-drop", include_str!("../scenarios/stall-drop.toml"))?;
-    Ok(vec![measure(setup, plan)?])
+    Ok(vec![measure(setup, &plan)?])
 }
 
 /// The only good link drops everything, and a backup remains.
 pub fn backup(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let plan = plans::embedded("stall-backup", include_str!("../scenarios/stall-backup.toml"))?;
-    Ok(vec![measure(setup, plan)?])
+    Ok(vec![measure(setup, &plan)?])
 }
 
-fn measure(setup: &Setup, plan: Plan) -> anyhow::Result<BenchRow> {
-    let row = setup.only_row();
-    let prepare = |seed| ending_soon_after_its_fault(&plan, seed);
-    beside::measure(
-        setup,
-        row,
-        &Question {
-            prepare: &prepare,
-            figure: &gap_ms,
-        },
-    )
+fn measure(setup: &Setup, plan: &Plan) -> anyhow::Result<BenchRow> {
+    beside::measure(setup, |seed| ending_soon_after_its_fault(plan, seed), gap_ms)
 }
 
 /// Shortens the plan: nothing is measured once the fault's aftermath is over.

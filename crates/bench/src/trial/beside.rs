@@ -6,24 +6,22 @@ use trace::{BenchRow, PolicyName, TheirsFrom};
 use crate::declaration::Setup;
 use crate::trial::{self, Observed, Trial};
 
-/// Definition of the trials and of their figure.
-pub struct Question<'q> {
-    /// Makes the plan of the trial with this seed.
-    pub prepare: &'q dyn Fn(u64) -> Plan,
-    /// Reads the figure of a trial; less is better.
-    pub figure: &'q dyn Fn(&Observed) -> anyhow::Result<f64>,
-}
-
-/// Fills the row with ours and, if requested, with the other policy's.
-pub fn measure(setup: &Setup, row: BenchRow, question: &Question<'_>) -> anyhow::Result<BenchRow> {
+/// Fills the benchmark's row with ours and, if requested, with the other policy's. `prepare` makes the plan
+/// of the trial with a seed, and `figure` reads the figure of a trial. Less is better.
+pub fn measure(
+    setup: &Setup,
+    prepare: impl Fn(u64) -> Plan,
+    figure: impl Fn(&Observed) -> anyhow::Result<f64>,
+) -> anyhow::Result<BenchRow> {
     let policies: Vec<PolicyName> = std::iter::once(PolicyName::Slowhand)
         .chain(setup.beside.clone())
         .collect();
     let seeds = (0..u64::from(setup.trials())).map(|index| setup.seed + index);
     let trials: Vec<Trial> = seeds
         .flat_map(|seed| {
+            let plan = prepare(seed);
             policies.iter().map(move |policy| Trial {
-                plan: (question.prepare)(seed),
+                plan: plan.clone(),
                 policy: policy.clone(),
                 seed,
             })
@@ -32,11 +30,10 @@ pub fn measure(setup: &Setup, row: BenchRow, question: &Question<'_>) -> anyhow:
     let observed = trial::side_by_side(trials)?;
     let figures = |wanted: &PolicyName| {
         let of_policy = observed.iter().filter(|observed| observed.run.policy == *wanted);
-        of_policy
-            .map(question.figure)
-            .collect::<anyhow::Result<Vec<f64>>>()
+        of_policy.map(&figure).collect::<anyhow::Result<Vec<f64>>>()
     };
-    let row = row
+    let row = setup
+        .only_row()
         .trials(&figures(&policies[0])?)
         .with("cc", trial::sender(&observed));
     match policies.get(1) {

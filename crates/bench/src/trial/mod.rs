@@ -191,6 +191,15 @@ fn bounded((trial, window): Bounded) -> Job {
 }
 
 fn outcomes(jobs: &[Job], punctual: Duration) -> anyhow::Result<Vec<Result<Done, PlayError>>> {
+    with_progress(jobs, punctual, batch::run_each)
+}
+
+/// Runs a batch of jobs and shows its progress.
+fn with_progress<T>(
+    jobs: &[Job],
+    punctual: Duration,
+    run: impl FnOnce(&[Job], &Rules<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     let stop = interrupt::stop()?;
     lab::prerequisites::check().map_err(Refused::because)?;
     let progress = Progress::new("trials", jobs.len());
@@ -199,7 +208,7 @@ fn outcomes(jobs: &[Job], punctual: Duration) -> anyhow::Result<Vec<Result<Done,
         stop,
         watch: &|run, event| follow(&progress, jobs, run, event),
     };
-    batch::run_each(jobs, &rules)
+    run(jobs, &rules)
 }
 
 /// Reasons to doubt figures, which their reader must know.
@@ -358,16 +367,8 @@ fn only(job: Job) -> anyhow::Result<Observed> {
 }
 
 fn run(jobs: Vec<Job>, punctual: Duration) -> anyhow::Result<Vec<Observed>> {
-    let stop = interrupt::stop()?;
-    lab::prerequisites::check().map_err(Refused::because)?;
-    let progress = Progress::new("trials", jobs.len());
-    let rules = Rules {
-        punctual,
-        stop,
-        watch: &|run, event| follow(&progress, &jobs, run, event),
-    };
-    let done = batch::run(&jobs, &rules)?.into_iter();
-    done.map(|done| observed(done).intact()).collect()
+    let done = with_progress(&jobs, punctual, batch::run)?;
+    done.into_iter().map(|done| observed(done).intact()).collect()
 }
 
 fn job(trial: Trial) -> Job {

@@ -97,7 +97,8 @@ pub fn worst(row: BenchRow, each: &[BenchRow]) -> BenchRow {
     }
 }
 
-/// Reports one part of a long benchmark on standard error, so that it is not lost with the others.
+/// Prints the figures of one part of a long benchmark on standard error at once. They are then known even if
+/// a later part fails.
 pub fn tell(bench: &str, part: &Value) {
     tell!("{bench}: {part}");
 }

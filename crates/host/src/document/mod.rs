@@ -70,7 +70,7 @@ pub struct Link {
     /// Whether new IPv6 connections use it.
     #[serde(default)]
     pub default_v6: bool,
-    /// What it is used for: `use`, `demote`, `dead`, `down`, …
+    /// The state of the link: `use`, `demote`, `dead`, `down`, …
     pub state: String,
     /// Marks on packets received over it; absent if there were never to be any.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -24,9 +24,9 @@ pub const VARIABLE: &str = "SLOWHAND_LOG";
 
 /// The part of the log that holds the engine's decisions.
 pub const DECISION: &str = "decision";
-/// The part that holds what the daemon does about them.
+/// The part that holds the actions of the daemon.
 pub const ACTION: &str = "action";
-/// The part that holds what the engine is told.
+/// The part that holds the inputs of the engine.
 pub const INPUT: &str = "input";
 
 /// The environment variable has no valid filter.

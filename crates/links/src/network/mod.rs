@@ -162,8 +162,8 @@ impl Network {
         }
     }
 
-    /// Packets in a link's queues, in front of the bottleneck and of the air. A shared bottleneck counts the
-    /// packets of all its links.
+    /// Packets in a link's queues: the sum of those before its wired bottleneck and those at the radio. A
+    /// bottleneck that several links share counts the packets of all of them.
     pub fn queue(&self, link: LinkId, direction: Direction) -> Depth {
         let wire = self.wires.queue(link, direction);
         let air = self

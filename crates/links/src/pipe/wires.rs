@@ -55,7 +55,7 @@ impl Wires {
         }
     }
 
-    /// The part that is due first, and when.
+    /// The deadline of the port or lane that is due first, and its number among the timers.
     pub(crate) fn first(&self) -> Option<(Instant, usize)> {
         self.timers.first()
     }

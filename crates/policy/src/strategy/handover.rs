@@ -148,9 +148,9 @@ impl Handover {
         }
     }
 
-    /// No beacon is heard: keeps the present access point while it is usable. Otherwise chooses the first by
-    /// the user's routes that is usable and has never had a beacon reported. One that was once heard and is
-    /// silent now is out of range.
+    /// Chooses an access point when no beacon is heard. Keeps the present one while it is usable. Otherwise
+    /// takes, of the usable ones whose beacons were never reported, the one that the user's routes put first.
+    /// One that was heard before and is silent now is out of range.
     fn take_first(&mut self, state: &mut State) {
         if self.current.is_some_and(|link| is_usable(state, link)) {
             return;

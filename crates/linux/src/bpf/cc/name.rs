@@ -17,8 +17,8 @@ impl ControllerName {
         Self(format!("slow_{}", coupled.id()))
     }
 
-    /// A name for a single run, such as `slow_lia_7f`, because names are visible in the whole host. At most
-    /// four more characters fit.
+    /// A name for a single run, such as `slow_lia_7f`, because names are visible in the whole host. `suffix`
+    /// may have four characters with every controller: the kernel's limit for a name is 15.
     pub fn with_suffix(coupled: Coupled, suffix: &str) -> Result<Self, NameError> {
         format!("slow_{}_{suffix}", coupled.id()).parse()
     }

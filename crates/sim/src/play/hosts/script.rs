@@ -185,6 +185,7 @@ mod tests {
         let totals = |left, right| [left, right].map(Bytes::new).to_vec();
         script.remember(Instant::ZERO, totals(0, 0));
         script.remember(Instant::from_secs(1), totals(900, 100));
+        script.remember(Instant::from_secs(2), totals(950, 300));
         assert!(
             script
                 .next(Instant::from_millis(1_999), || totals(0, 0))

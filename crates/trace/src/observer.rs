@@ -51,11 +51,16 @@ impl Observer {
                 Some(self.subflow(conn, link, SubflowEvent::Refused, false))
             }
             Input::Conn(conn, ConnEvent::Closed) => {
-                self.whys.remove(&conn);
+                self.left_alone(conn);
                 None
             }
             _ => None,
         }
+    }
+
+    /// Forgets the reasons of a connection that the engine has no part in from now on.
+    pub fn left_alone(&mut self, conn: ConnId) {
+        self.whys.remove(&conn);
     }
 
     /// Reports the end of a subflow once, whoever ended it: an engine is not told about those that it ends
@@ -145,6 +150,9 @@ impl Observer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use policy::Reason;
+    use policy::reason::Queue;
+    use units::{Bitrate, Bytes, Duration};
 
     #[test]
     fn a_subflow_that_the_engine_ends_is_reported_once() {
@@ -168,5 +176,66 @@ mod tests {
         assert_eq!(came, subflow(SubflowEvent::Established));
         assert_eq!(observer.done(&Action::Destroy(id)), subflow(SubflowEvent::Closed));
         assert_eq!(observer.told(&Input::Subflow(id, Fate::Closed)), None);
+    }
+
+    /// Includes windows not worth reporting: room for out-of-order bytes behind a loss comes and goes.
+    #[test]
+    fn every_window_is_in_the_trace_with_its_reason() {
+        let mut observer = Observer::new(vec!["wire".to_owned()]);
+        let conn = ConnId(7);
+        let reason = Reason::Queue(Queue::Window {
+            window: Bytes::new(1_100_000),
+            loses: false,
+            rate: Bitrate::from_kbps(90_000),
+            rtt: Duration::from_millis(50),
+        });
+        let why = reason.sentence(&[][..]);
+        let mut told = |action: Action| match observer.done(&action)? {
+            What::Window {
+                conn: 7, bytes, why, ..
+            } => Some((bytes, why)),
+            other => panic!("{other:?}"),
+        };
+        let note = Note {
+            link: None,
+            conn: Some(conn),
+            verb: policy::Verb::Window,
+            reason,
+        };
+        assert_eq!(told(Action::Note(note)), None, "the window comes next");
+        for kib in [1_100, 1_700, 1_100] {
+            let window = Bytes::from_kib(kib);
+            let set = Action::Window(conn, Some(window.into()));
+            assert_eq!(told(set), Some((Some(window.get()), why.clone())));
+        }
+    }
+
+    /// The limit of an upload is reported in a sentence, as a window is.
+    #[test]
+    fn the_reason_of_an_unsent_limit_is_in_the_trace() {
+        let mut observer = Observer::new(vec!["wifi".to_owned()]);
+        let reason = Reason::Queue(Queue::Unsent {
+            limit: Bytes::from_kib(64),
+            unsent: Bytes::new(1_200_000),
+            lasts: None,
+        });
+        let note = Action::Note(Note {
+            link: None,
+            conn: Some(ConnId(7)),
+            verb: policy::Verb::Unsent,
+            reason: reason.clone(),
+        });
+        let Some(What::Decision {
+            link: None,
+            conn: Some(7),
+            verb,
+            reason: id,
+            why,
+        }) = observer.done(&note)
+        else {
+            panic!("it is not told")
+        };
+        assert_eq!((verb.as_str(), id.as_str()), ("unsent", "unsent"));
+        assert_eq!(why, reason.sentence(&[][..]));
     }
 }

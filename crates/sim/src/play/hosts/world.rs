@@ -15,7 +15,7 @@ use super::flows::{Flows, Opening};
 use super::paths::Paths;
 use super::plugs::Plugs;
 use super::sampler::Sampler;
-use super::script::{Due, Script, in_words};
+use super::script::{Due, Script};
 use super::stage;
 use crate::hosts::Host;
 use crate::mptcp::{Config, Path};
@@ -186,7 +186,7 @@ impl<'p> World<'p> {
             }
             Order::Fault(link, fault) => {
                 let link = self.what.plan.links[usize::from(link.0)].name.clone();
-                let fault = in_words(fault);
+                let fault = fault.to_string();
                 self.record(What::Fault {
                     link,
                     fault,

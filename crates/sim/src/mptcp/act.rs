@@ -127,10 +127,10 @@ impl Connection {
 
     /// Gives up a join over this path that was not answered.
     pub fn abandon(&mut self, now: Instant, path: Path, out: &mut Outbox) {
-        let is_opening = |subflow: &Box<Subflow>| {
+        let is_opening = |subflow: &Subflow| {
             subflow.path == path && !subflow.initial && matches!(subflow.state, State::Opening { .. })
         };
-        if let Some(at) = self.subflows.iter().position(is_opening) {
+        if let Some(at) = self.subflows.iter().position(|subflow| is_opening(subflow)) {
             self.remove(now, at, out);
         }
     }

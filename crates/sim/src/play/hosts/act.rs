@@ -82,9 +82,11 @@ impl World<'_> {
             | Action::Note(_) => {}
             Action::Ask { .. } => return Err(ActError::Unable("probe hosts that programs reach")),
             Action::Check(_) => return Err(ActError::Unable("check for captive portals")),
-            Action::Slots(..) => return Err(ActError::Unable("divide a radio's time")),
-            Action::Assign(..) | Action::Hold(_) | Action::EndFlow(_) => {
-                return Err(ActError::Unable("give single flows a network"));
+            // Slots of a radio and networks of single flows. No policy of a scenario asks for them.
+            _ => {
+                return Err(ActError::Unable(
+                    "divide a radio's time, or give a flow its own network",
+                ));
             }
         }
         Ok(())

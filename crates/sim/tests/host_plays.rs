@@ -158,7 +158,43 @@ fn unsupported_plans_are_refused_with_a_remedy() {
         bbr.to_string().contains("choose reno, cubic, lia, olia or balia"),
         "{bbr}"
     );
-    let guard = "[walkers.guard]\nat_m = [1, 0]\n[flows.more]\nby = \"guard\"\ndirection = \"down\"\n";
-    let other = refused(&format!("{MIXED}{guard}"), &[]);
-    assert!(matches!(other, CastError::OtherHost { .. }), "{other}");
+    let guard = "[walkers.guard]\nway = [{ at_m = [1, 0], t_s = 0 }, { at_m = [9, 0], t_s = 9 }]\n\
+        [flows.more]\nby = \"guard\"\ndirection = \"down\"\n";
+    let walks = refused(&format!("{MIXED}{guard}"), &[]);
+    assert!(matches!(walks, CastError::OtherWalks(_)), "{walks}");
+}
+
+/// Two stations share one access point, whose backhaul is the bottleneck.
+#[test]
+fn another_walker_has_a_radio_and_connections_of_its_own() {
+    let guard = "[walkers.guard]\nat_m = [5, 0]\n[flows.more]\nby = \"guard\"\ndirection = \"down\"\n\
+        transport = \"tcp\"\nover = \"near\"\n";
+    let settings = ["duration_s=30"];
+    let alone = played(MIXED, only("near"), &settings);
+    let beside = played(&format!("{MIXED}{guard}"), only("near"), &settings);
+    let rates: Vec<f64> = beside.run.flows.iter().map(|flow| flow.goodput_mbps).collect();
+    let sum: f64 = rates.iter().sum();
+    let times = sum / alone.run.flows[0].goodput_mbps;
+    assert!((0.95..1.05).contains(&times), "{times}, {rates:?}");
+    assert!(
+        rates.iter().all(|rate| (0.35..0.65).contains(&(rate / sum))),
+        "{rates:?}"
+    );
+    let paths = &beside.run.flows[1].paths;
+    assert!(paths.len() == 1 && paths[0].link == "near", "{paths:?}");
+}
+
+/// A competitor on another policy is a stock host: it joins over every link, whatever the client does.
+#[test]
+fn another_walker_with_mptcp_uses_all_links() {
+    let guard = "[walkers.guard]\nat_m = [5, 0]\n[flows.more]\nby = \"guard\"\ndirection = \"down\"\n";
+    let both = played(&format!("{MIXED}{guard}"), only("near"), &[]);
+    let links: Vec<&str> = both.run.flows[1].paths.iter().map(|path| &*path.link).collect();
+    assert_eq!(links, ["near", "wire"], "{:?}", both.run.flows);
+    assert!(
+        both.run.flows[1].paths[1].bytes > 5_000_000,
+        "{:?}",
+        both.run.flows
+    );
+    assert_eq!(both.run.flows[0].paths.len(), 1);
 }

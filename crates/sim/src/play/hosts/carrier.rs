@@ -14,8 +14,10 @@ pub(super) struct Carrier {
     /// Segments by token.
     segments: Vec<Packet>,
     free: Vec<u32>,
-    /// Per link: bytes of IP packets that have arrived.
+    /// Per link, those of other hosts included: bytes of IP packets that have arrived.
     carried: Vec<Carried>,
+    /// How many links the client has.
+    own: usize,
     /// Per link: packets that the client has received.
     received: Vec<u64>,
     sent: u64,
@@ -37,8 +39,9 @@ pub(super) enum Happened {
 
 impl Carrier {
     pub(super) fn new(seed: u64, config: NetworkConfig) -> Result<Self, ConfigError> {
-        let links = config.links.len();
+        let links = config.links.len() + config.other_links().count();
         Ok(Self {
+            own: config.links.len(),
             network: Network::new(seed, config)?,
             segments: Vec::new(),
             free: Vec::new(),
@@ -141,9 +144,9 @@ impl Carrier {
         self.network.counters(LinkId(link as u16))
     }
 
-    /// Bytes of IP packets that have arrived, per link.
+    /// Bytes of IP packets of the client that have arrived, per link.
     pub(super) fn carried(&self) -> &[Carried] {
-        &self.carried
+        &self.carried[..self.own]
     }
 
     /// Packets that the client has received over a link.

@@ -10,6 +10,7 @@
 //! | segments on links | `carrier` |
 //! | links as the client's kernel shows them, their addresses | `plugs`, `addresses` |
 //! | applications and their connections | `flows` |
+//! | hosts of other walkers | `others` |
 //! | connections and subflows as the engine knows them | `book` |
 //! | events and counters as facts for the engine | `hear`, `sampler` |
 //! | actions of the engine | `act` |
@@ -36,6 +37,7 @@ mod carrier;
 mod endpoints;
 mod flows;
 mod hear;
+mod others;
 mod paths;
 mod plugs;
 mod sampler;

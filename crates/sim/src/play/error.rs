@@ -12,18 +12,13 @@ pub enum CastError {
     /// The policy is invalid.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// Datagrams and TCP are carried by different parts of this world.
-    #[error(
-        "flow `{0}` sends datagrams beside TCP, which virtual time does not support yet; remove it, or run the scenario in the lab (--world lab)"
-    )]
-    Mixed(String),
     /// The radios of other hosts do not move.
     #[error(
-        "`{0}` walks and has TCP over an access point, but only the client's radio moves; let it stand, or give its flows `transport = \"udp\"`"
+        "`{0}` walks, but beside TCP only the client's radio moves; let it stand, or give all flows `transport = \"udp\"`"
     )]
     OtherWalks(String),
     /// The radios of other hosts do not sleep.
-    #[error("`{0}` saves power, but with TCP only the client's radio does; remove its `power_save`")]
+    #[error("`{0}` saves power, but beside TCP only the client's radio does; remove its `power_save`")]
     OtherSleeps(String),
     /// A flow's congestion control has no model.
     #[error("flow `{flow}`: {source}")]
@@ -126,9 +121,7 @@ impl CastError {
     /// The part of the plan that the error is about. `None` if there is no single one.
     pub fn about(&self) -> Option<Thing<'_>> {
         match self {
-            Self::NotUdp(flow) | Self::Mixed(flow) | Self::OnlyDown(flow) | Self::Control { flow, .. } => {
-                Some(Thing::Flow(flow))
-            }
+            Self::NotUdp(flow) | Self::OnlyDown(flow) | Self::Control { flow, .. } => Some(Thing::Flow(flow)),
             Self::OneWay => Some(Thing::Medium),
             Self::Walks { walker, .. }
             | Self::Sleeps(walker)

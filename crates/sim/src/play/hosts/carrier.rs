@@ -1,6 +1,6 @@
 //! Segments on links: a packet of the models names its segment by an index in a table.
 
-use crate::tcp::packet::{Ecn, Packet};
+use crate::tcp::packet::{Ecn, Kind, Packet};
 use links::air::Overheard;
 use links::{ConfigError, Counters, Direction, Input, LinkId, LinkState, Network, NetworkConfig, Output};
 use policy::estimate::energy::Carried;
@@ -31,6 +31,11 @@ pub(super) struct Carrier {
 pub(super) enum Happened {
     /// A segment leaves a link.
     Arrived(LinkId, Direction, Packet),
+    /// A datagram of this flow is lost.
+    Lost { flow: u32 },
+    /// A station without a host has received a datagram. Its flow: an index in
+    /// [`links::Background::flows`].
+    Background { flow: u32, bytes: u32 },
     /// The client heard a beacon.
     Beacon(LinkId, Dbm),
     /// A link changed its state.
@@ -94,12 +99,17 @@ impl Carrier {
                 },
                 Output::Dropped { packet, .. } => {
                     self.free.push(packet.token as u32);
-                    continue;
+                    let lost = self.segments[packet.token as usize];
+                    if lost.kind != Kind::Datagram {
+                        continue;
+                    }
+                    Happened::Lost { flow: lost.conn }
                 }
+                Output::Background { flow, bytes } => Happened::Background { flow, bytes },
                 Output::Beacon { link, signal } => Happened::Beacon(link, signal),
                 Output::State { link, state } => Happened::State(link, state),
-                // Frames come from `overheard`, and there is no background traffic.
-                Output::Heard { .. } | Output::Background { .. } => continue,
+                // Frames come from `overheard`.
+                Output::Heard { .. } => continue,
             };
             return Some((at, happened));
         }

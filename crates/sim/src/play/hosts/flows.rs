@@ -76,7 +76,8 @@ impl Flows {
     ) -> Result<Self, CastError> {
         let only = policy.only_link().and_then(|link| plan.link_index(link));
         let flow = |flow: &scenario::Flow| {
-            let host = others.host_of(flow.by);
+            // Only walkers that send no more than datagrams over the air have none.
+            let host = others.host_of(flow.by).unwrap_or(0);
             let over = match flow.transport {
                 Transport::Tcp { over } | Transport::Udp { over } => Some(over),
                 Transport::Mptcp => only.filter(|_| host == 0),
@@ -129,7 +130,8 @@ impl Flows {
         self.all.iter().enumerate().find_map(|(index, flow)| {
             let link = flow.over.or_else(|| openers.route(flow.host))?;
             let link = Some(link).filter(|&link| openers.is_usable(flow.host, link))?;
-            (flow.start <= now && flow.attempt.is_none() && !flow.done).then_some((index, link))
+            let connects = !matches!(flow.work, Work::Datagrams { .. });
+            (connects && flow.start <= now && flow.attempt.is_none() && !flow.done).then_some((index, link))
         })
     }
 
@@ -177,7 +179,7 @@ impl Flows {
     pub(super) fn wake_at(&self, now: Instant, openers: Openers<'_>) -> Option<Instant> {
         let due = |flow: &Flow| {
             let Some((conn, since)) = flow.attempt else {
-                return Some(flow.start);
+                return (!flow.done).then_some(flow.start);
             };
             let connection = openers.host(flow.host).connection(conn);
             let connection = connection.filter(|_| !flow.done)?;
@@ -229,7 +231,7 @@ impl Flow {
                 let asks = Schedule::new(every, request, reply);
                 [App::Schedule(asks), App::Replies(Replies::new(request, reply))]
             }
-            // The stage has refused them.
+            // They need no connection.
             Work::Datagrams { .. } => [App::Sink, App::Sink],
         }
     }

@@ -11,6 +11,7 @@
 //! | links as the client's kernel shows them, their addresses | `plugs`, `addresses` |
 //! | applications and their connections | `flows` |
 //! | hosts of other walkers | `others` |
+//! | datagrams beside TCP | `datagrams` |
 //! | connections and subflows as the engine knows them | `book` |
 //! | events and counters as facts for the engine | `hear`, `sampler` |
 //! | actions of the engine | `act` |
@@ -34,6 +35,7 @@ mod act;
 mod addresses;
 mod book;
 mod carrier;
+mod datagrams;
 mod endpoints;
 mod flows;
 mod hear;

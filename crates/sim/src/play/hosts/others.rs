@@ -121,12 +121,10 @@ impl Others {
         self.seats.iter().map(|seat| seat.link).collect()
     }
 
-    /// The host of a walker: 0 for the client.
-    pub(super) fn host_of(&self, by: usize) -> usize {
-        self.all
-            .iter()
-            .position(|other| other.by == by)
-            .map_or(0, |at| at + 1)
+    /// The host of a walker: 0 for the client. `None`: it has none.
+    pub(super) fn host_of(&self, by: usize) -> Option<usize> {
+        let place = self.all.iter().position(|other| other.by == by);
+        place.map(|at| at + 1).or((by == 0).then_some(0))
     }
 
     /// The link of a host that shares this link of the plan.

@@ -10,6 +10,7 @@ use super::act::ActError;
 use super::addresses::Addresses;
 use super::book::Book;
 use super::carrier::{Carrier, Happened};
+use super::datagrams::Datagrams;
 use super::endpoints::Endpoints;
 use super::flows::{Flows, Opening};
 use super::others::{Openers, Others};
@@ -25,14 +26,19 @@ use crate::play::error::CastError;
 use crate::play::frames::Capture;
 use crate::play::run::{Play, Played, trace_state};
 use crate::tcp::Control;
+use crate::tcp::packet::Kind;
 use links::{Direction, Input as Order, NetworkConfig};
 use policy::cc::Controller;
 use policy::estimate::energy::Radios;
 use policy::{Family, Input, LinkId};
 use record::Recorded;
+use scenario::models;
 use std::collections::{BTreeSet, VecDeque};
 use trace::{Event, Observer, RunStart, SERIES_BIN, What, World as Where};
 use units::{Bytes, Instant};
+
+/// Headers of IPv4 and UDP, in bytes.
+const UDP_HEADERS: u64 = 28;
 
 /// Two hosts, the links between them, and the engine of the client.
 pub(super) struct World<'p> {
@@ -47,6 +53,9 @@ pub(super) struct World<'p> {
     pub(super) plugs: Plugs,
     pub(super) addresses: Addresses,
     pub(super) flows: Flows,
+    datagrams: Datagrams,
+    /// The plan's flow of each flow of stations without a host.
+    stations: Vec<usize>,
     pub(super) book: Book,
     pub(super) endpoints: Endpoints,
     pub(super) sampler: Sampler,
@@ -109,6 +118,8 @@ impl<'p> World<'p> {
             server: Host::new(unused),
             plugs: Plugs::new(plan),
             addresses: Addresses::new(plan.links.len()),
+            datagrams: Datagrams::new(plan, &others),
+            stations: models::background_flows(plan).map(|(flow, _)| flow).collect(),
             flows: Flows::new(plan, &what.policy, engine.asks_for_ecn(), &others)?,
             book: Book::default(),
             endpoints: Endpoints::default(),
@@ -155,6 +166,7 @@ impl<'p> World<'p> {
             self.client.next_timer(),
             self.server.next_timer(),
             self.others.next_timer(),
+            self.datagrams.wake_at(),
             self.flows.wake_at(self.now, self.openers()),
             self.hears_at(),
             self.engine.wake_at().map(|(at, _)| at),
@@ -209,6 +221,15 @@ impl<'p> World<'p> {
     fn deliver(&mut self) {
         while let Some((_, happened)) = self.carrier.poll() {
             match happened {
+                Happened::Lost { flow } => self.datagrams.lost(self.now, flow),
+                Happened::Background { flow, bytes } => {
+                    let payload = u64::from(bytes).saturating_sub(UDP_HEADERS);
+                    self.read_datagram(self.stations[flow as usize], payload);
+                }
+                Happened::Arrived(_, _, packet) if packet.kind == Kind::Datagram => {
+                    self.datagrams.arrived(self.now, packet.conn);
+                    self.read_datagram(packet.conn as usize, packet.bytes.into());
+                }
                 Happened::Arrived(link, direction, packet) => {
                     self.touched.extend(self.flows.owner(packet.conn));
                     let host = match (direction, self.others.seat(link).host) {
@@ -237,6 +258,13 @@ impl<'p> World<'p> {
                 Happened::State(link, state) => self.link_state(usize::from(link.0), state),
             }
         }
+    }
+
+    fn read_datagram(&mut self, flow: usize, bytes: u64) {
+        let flow = &mut self.flows.all[flow];
+        let stall = flow.meter.read(self.now, bytes);
+        let name = flow.name.clone();
+        stall.into_iter().for_each(|stall| self.stalled(&name, stall));
     }
 
     fn link_state(&mut self, link: usize, state: links::LinkState) {
@@ -310,6 +338,9 @@ impl<'p> World<'p> {
     /// Opens and leaves connections, and takes what applications have read.
     fn run_applications(&mut self) {
         self.progress();
+        while let Some((link, direction, packet)) = self.datagrams.due(self.now) {
+            self.carrier.send(self.now, link, direction, packet);
+        }
         while let Some((host, conn)) = self.leave() {
             let now = self.now;
             self.opener(host)

@@ -152,7 +152,10 @@ fn wrong_options_are_refused() {
         ),
         (&["--policy", "mptcp", "--compare"], "cannot be used with"),
         (&["--world", "moon"], "possible values: lab, sim"),
-        (&["--world", "sim"], "is TCP, which virtual time does not support"),
+        (
+            &["--world", "sim", "--cc", "bbr"],
+            "congestion control bbr has no model in virtual time",
+        ),
         (&["--set", "duration_s"], "write KEY=VALUE"),
         (
             &["--set", "duration_s=2,3"],

@@ -66,7 +66,7 @@ fn wrong_arguments_are_refused() {
         ),
         (
             &["play", SHARED_AIR, "--world", "sim", "--cc", "vegas"],
-            "--cc vegas: virtual time has no congestion control",
+            "--cc vegas: all flows of shared-air are UDP",
         ),
     ];
     for (arguments, message) in table {

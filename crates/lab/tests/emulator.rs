@@ -3,8 +3,8 @@
 mod common;
 
 use common::{Bench, Want};
-use lab::emulator::{FaultTarget, Scheduled, Step};
-use links::{CableConfig, Fault, LinkConfig, LinkId, QueueConfig};
+
+use links::{CableConfig, Fault, FaultTarget, LinkConfig, LinkId, QueueConfig, Scheduled, Step};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use units::{Bitrate, Bytes, Duration, Instant, Ratio};

@@ -1,5 +1,6 @@
 //! Inputs and outputs of the links: the contract that `lab` (real time) and `sim` (virtual time) share.
 
+use core::fmt;
 use units::{Bitrate, Db, Dbm, Duration, SeqNum};
 
 /// One link between the client and the rest of the world: the index of its configuration.
@@ -83,6 +84,19 @@ pub enum Fault {
     },
     /// Extra attenuation of a WiFi link.
     Attenuation(Db),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Blackhole(true) => f.write_str("drops everything silently"),
+            Self::Blackhole(false) => f.write_str("delivers again"),
+            Self::Down(true) => f.write_str("is down"),
+            Self::Down(false) => f.write_str("is up again"),
+            Self::Rate { up, down } => write!(f, "now {down} down, {up} up"),
+            Self::Attenuation(loss) => write!(f, "signal weaker by {loss}"),
+        }
+    }
 }
 
 /// An event that the world must carry out or may record. Outputs are in the order of their events.

@@ -51,6 +51,7 @@
 //! | `exact` | the access points of a network on that medium ([`Medium::Frames`]) | `air` |
 //! | `network` | [`Network`]: all links behind one contract | all of these |
 //! | [`optimal`] | what all links together could carry | `pipe`, `wifi` |
+//! | `script` | the walk and the faults of a run, and the busiest link | `optimal` |
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;
@@ -63,6 +64,7 @@ mod network;
 mod optimal;
 mod pipe;
 mod queue;
+mod script;
 pub mod wifi;
 
 pub use config::{
@@ -77,4 +79,5 @@ pub use io::{
 pub use network::Network;
 pub use optimal::{Condition, optimal};
 pub use queue::Depth;
+pub use script::{Busiest, FaultTarget, Scheduled, Step, conditions};
 pub use wifi::WifiConfig;

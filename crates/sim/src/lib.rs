@@ -52,7 +52,9 @@ mod traffic;
 mod world;
 
 pub use islands::Islands;
-pub use play::{Addresses, Association, Capture, Cast, CastError, Play, Played, Radio, digest, play, wired};
+pub use play::{
+    Addresses, Association, Capture, Cast, CastError, Play, Played, Radio, check, digest, play, wired,
+};
 pub use queue::EventQueue;
 pub use sweep::sweep;
 pub use traffic::{Flow, HEADERS, Pace, Tally};

@@ -33,8 +33,8 @@ use world::Order;
 #[command(after_help = "\
 The lab (--world lab) needs root, MPTCP and /dev/net/tun. It runs in network namespaces of its own and removes them at the end.
 It models WiFi coarsely, one frame exchange at a time on each channel. With medium = \"exact\" in the scenario it models every frame and
-who hears whom, as virtual time always does. Virtual time (--world sim) needs no privileges. It carries UDP only, over access points,
-cells and cables. The same seed gives the same trace, byte for byte.
+who hears whom, as virtual time always does. Virtual time (--world sim) needs no privileges. It carries TCP and MPTCP between
+hosts of its own, or UDP. The same seed gives the same trace, byte for byte.
 Files of JSON Lines (--trace, --table) grow row by row. All other files are replaced when they are complete; Ctrl-C leaves them unchanged.
 No two options may write the same file, and none may overwrite an input.
 
@@ -64,7 +64,8 @@ pub struct Args {
 
     /// Congestion controller of the sender, instead of the scenario's: one of the kernel's, or lia, olia,
     /// balia or cla. A server has these four only if it runs slowhand (--set server=slowhand). cla uses the
-    /// signals of access points, so the scenario must have some. Lab only.
+    /// signals of access points, so the scenario must have some. In virtual time: reno, cubic, lia, olia or
+    /// balia.
     #[arg(long, value_name = "NAME")]
     cc: Option<String>,
 
@@ -144,7 +145,7 @@ pub struct Wanted {
 enum World {
     /// The real kernel in network namespaces, over modelled links.
     Lab,
-    /// Virtual time over modelled links, UDP only.
+    /// Virtual time: modelled hosts over modelled links.
     Sim,
 }
 

@@ -9,7 +9,7 @@ use std::time::Instant as Wall;
 
 use record::Buffer;
 use scenario::{Plan, ScenarioFile, Setting};
-use sim::{Cast, CastError, Play, Played};
+use sim::{CastError, Play, Played};
 use trace::{PlayDocument, PlaySchema, PolicyName, RunRecord, Shown, World};
 
 use super::files::{self, Files};
@@ -212,20 +212,29 @@ fn refused(plan: &Plan, error: &CastError) -> anyhow::Error {
     Refused::because(plan.spots.say(error.about(), error))
 }
 
-/// Every combination, all of them checked before the first is run.
-fn jobs(args: &Args) -> anyhow::Result<Vec<Job>> {
-    if let Some(cc) = &args.cc {
+/// Makes the senders use this congestion controller.
+fn set_controller(plan: &mut Plan, cc: Option<&str>) -> anyhow::Result<()> {
+    let Some(cc) = cc else { return Ok(()) };
+    if !plan.sends_by_tcp() {
         return Err(Refused::because(format!(
-            "--cc {}: virtual time has no congestion control, as all flows are UDP; remove --cc, or use --world lab",
-            Shown(cc)
+            "--cc {}: all flows of {} are UDP, which has no congestion control; remove --cc",
+            Shown(cc),
+            Shown(&plan.name)
         )));
     }
+    cc.clone_into(&mut plan.cc);
+    Ok(())
+}
+
+/// Every combination, all of them checked before the first is run.
+fn jobs(args: &Args) -> anyhow::Result<Vec<Job>> {
     let combinations = combinations(args)?;
     let file = ScenarioFile::read(&args.file).map_err(Refused::because)?;
     let (mut jobs, mut doubts) = (Vec::new(), BTreeSet::new());
     for settings in combinations {
-        let plan = file.plan(&settings.all).map_err(Refused::because)?;
-        Cast::of(&plan).map_err(|error| refused(&plan, &error))?;
+        let mut plan = file.plan(&settings.all).map_err(Refused::because)?;
+        set_controller(&mut plan, args.cc.as_deref())?;
+        sim::check(&plan).map_err(|error| refused(&plan, &error))?;
         let policies = selection::policies(&plan, &args.policies, args.compare)?;
         let made: Vec<&PolicyName> = policies.iter().filter(|policy| !policy.is_computed()).collect();
         let one = args.seed.unwrap_or(plan.seed);

@@ -1,17 +1,18 @@
 //! The emulator's thread.
 
 use super::background::Background;
-use super::busiest::Busiest;
-use super::faults::{FaultLog, FaultTarget, Step};
+use super::faults::FaultLog;
 use super::flow;
 use super::outlet::{Outlet, Token, Writing};
 use super::wait::{Waiter, Waker, become_punctual};
-use super::{Command, Event, Lateness, LinkSample, Marks, Port, Report, Scheduled, Setup, Tuning};
+use super::{Command, Event, Lateness, LinkSample, Marks, Port, Report, Setup, Tuning};
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::frame::{Burst, Header, Slab, SlotId};
 use crate::monitor::Feed;
 use crate::tun::Tun;
-use links::{Direction, DropReason, Input, LinkId, Network, Output, Packet};
+use links::{
+    Busiest, Direction, DropReason, FaultTarget, Input, LinkId, Network, Output, Packet, Scheduled, Step,
+};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

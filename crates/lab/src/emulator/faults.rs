@@ -1,38 +1,8 @@
 //! The log of faults: what was broken when, and whether it took effect. A fault that no packet met is no
 //! experiment.
 
-use links::{Fault, LinkId, Position};
+use links::{Fault, LinkId};
 use units::Instant;
-
-/// A step of the script that a run follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scheduled {
-    /// When.
-    pub at: Instant,
-    /// What.
-    pub step: Step,
-}
-
-/// A scripted change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// The client's radio moves here.
-    Move(Position),
-    /// A fault begins or is fixed.
-    Fault(FaultTarget, Fault),
-    /// The link hands out a different address next; the event [`super::Event::Renew`] reports it.
-    Renew(FaultTarget),
-}
-
-/// The link that a step applies to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FaultTarget {
-    /// This link.
-    Link(LinkId),
-    /// The link that delivered most in the second before the first step with this number. All steps with the
-    /// number share it.
-    Busiest(u32),
-}
 
 /// A fault that was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

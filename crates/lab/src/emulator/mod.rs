@@ -36,7 +36,6 @@
 //! `tests/emulator.rs`: rate, delay, loss, CE, NAT and faults, on the real kernel; the bench `emulator`.
 
 mod background;
-mod busiest;
 mod core;
 mod faults;
 mod flow;
@@ -47,14 +46,14 @@ mod wait;
 
 pub use crate::hosts::Port;
 pub use background::Background;
-pub use faults::{FaultRecord, FaultTarget, Scheduled, Step};
+pub use faults::FaultRecord;
 pub use histogram::Lateness;
 pub use report::{LinkSample, Losses, Marks, Report};
 
 use crate::clock::Clock;
 use crate::frame::Nat;
 use crate::monitor::Feed;
-use links::{Input, LinkId, LinkState, Network};
+use links::{Input, LinkId, LinkState, Network, Scheduled};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,7 +2,7 @@
 
 use super::PlayError;
 use super::note::Note;
-use super::observe::Observer;
+use super::observe;
 use linux::bpf::WindowKind;
 use linux::daemon::{
     Association, Daemon, DeclaredLink, Inlet, RunError, Sender as SendWith, Setup, SignalReports, StartError,
@@ -12,6 +12,7 @@ use linux::netns::{EnterError, Netns};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use thiserror::Error;
+use trace::Observer;
 
 /// Why the daemon did not start.
 #[derive(Debug, Error)]
@@ -60,7 +61,7 @@ impl Wiring {
             reports: self.reports,
             associate: Box::new(move |association: Association| drop(asked.send(Note::Asked(association)))),
             observe: Box::new(move |now, observation| {
-                if let Some(event) = observer.event(now, &observation) {
+                if let Some(event) = observe::event(&mut observer, now, &observation) {
                     // Nobody listens once the run is over.
                     let _ = notes.send(Note::Happened(event));
                 }

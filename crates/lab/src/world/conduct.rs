@@ -385,7 +385,7 @@ fn start_emulator(what: &Play<'_>, stage: &mut Stage) -> Result<Emulator, PlayEr
         ports: std::mem::take(&mut stage.ports),
         monitor: stage.monitor.take(),
         background: others::meters(what.plan),
-        schedule: super::script(what.plan, what.seed),
+        schedule: scenario::models::script(what.plan, what.seed),
         tuning: what.tuning,
     };
     let tell = stage.tell.clone();

@@ -29,7 +29,6 @@ mod others;
 mod paths;
 mod ready;
 mod recorder;
-mod script;
 mod stage;
 mod summary;
 
@@ -37,7 +36,6 @@ pub use brain::BrainError;
 pub use controllers::{NoController, ReadBack, StockSender};
 pub use error::PlayError;
 pub use network::{PlanError, network_config};
-pub use script::script;
 
 use crate::emulator::{Report, Tuning};
 use crate::shell::{Programs, ProgramsEnded};

@@ -1,259 +1,33 @@
 //! Translates what the daemon does into events of a trace.
 
 use linux::daemon::Observation;
-use policy::{Action, ConnEvent, ConnId, Input, LinkId, Note, SubflowEvent as Fate, SubflowId};
-use std::collections::BTreeMap;
-use trace::{Event, SubflowEvent, What};
+use trace::{Event, Observer, What};
 use units::Instant;
 
-/// Turns observations into events.
-#[derive(Debug)]
-pub(super) struct Observer {
-    links: Vec<String>,
-    subflows: BTreeMap<SubflowId, Known>,
-    /// The reason for each connection's window. It arrives before the window. If a reason is not worth
-    /// reporting, no new one arrives.
-    whys: BTreeMap<ConnId, String>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Known {
-    conn: ConnId,
-    link: LinkId,
-    backup: bool,
-}
-
-impl Observer {
-    pub(super) const fn new(links: Vec<String>) -> Self {
-        Self {
-            links,
-            subflows: BTreeMap::new(),
-            whys: BTreeMap::new(),
+/// The event for an observation, if it has one.
+pub(super) fn event(observer: &mut Observer, now: Instant, observation: &Observation<'_>) -> Option<Event> {
+    let what = match observation {
+        Observation::Told(input) => observer.told(input)?,
+        Observation::Done(action) => observer.done(action)?,
+        Observation::Failed { action, why } => observer.failed(action, why),
+        Observation::LeftAlone { conn, why } => {
+            observer.left_alone(*conn);
+            What::Decision {
+                link: None,
+                conn: Some(conn.0),
+                verb: "leave-alone".to_owned(),
+                reason: String::new(),
+                why: why.why().to_owned(),
+            }
         }
-    }
-
-    /// The event for an observation, if it has one.
-    pub(super) fn event(&mut self, now: Instant, observation: &Observation<'_>) -> Option<Event> {
-        let what = match observation {
-            Observation::Told(Input::Subflow(id, fate)) => self.fate(*id, *fate)?,
-            Observation::Told(Input::Conn(conn, ConnEvent::JoinFailed { link, .. })) => {
-                self.subflow(*conn, *link, SubflowEvent::Refused, false)
-            }
-            Observation::Told(Input::Conn(conn, ConnEvent::Closed)) => {
-                self.whys.remove(conn);
-                return None;
-            }
-            Observation::Done(action) => self.done(action)?,
-            Observation::Failed { action, why } => self.failed(action, why),
-            Observation::LeftAlone { conn, why } => {
-                self.whys.remove(conn);
-                What::Decision {
-                    link: None,
-                    conn: Some(conn.0),
-                    verb: "leave-alone".to_owned(),
-                    reason: String::new(),
-                    why: why.why().to_owned(),
-                }
-            }
-            Observation::Trouble { what, why } => decision(None, "trouble", format!("{what}: {why}")),
-            _ => return None,
-        };
-        Some(Event::new(now, what))
-    }
-
-    fn fate(&mut self, id: SubflowId, fate: Fate) -> Option<What> {
-        match fate {
-            Fate::Established {
-                conn, link, backup, ..
-            } => {
-                self.subflows.insert(id, Known { conn, link, backup });
-                Some(self.subflow(conn, link, SubflowEvent::Established, backup))
-            }
-            Fate::Closed => self.gone(id),
-            _ => None,
-        }
-    }
-
-    /// Reports the end of a subflow once, whoever ended it. The daemon receives no further report of those
-    /// that it ends itself.
-    fn gone(&mut self, id: SubflowId) -> Option<What> {
-        let known = self.subflows.remove(&id)?;
-        Some(self.subflow(known.conn, known.link, SubflowEvent::Closed, known.backup))
-    }
-
-    fn done(&mut self, action: &Action) -> Option<What> {
-        match action {
-            Action::Join { conn, link, backup } => {
-                Some(self.subflow(*conn, *link, SubflowEvent::Requested, *backup))
-            }
-            Action::SetBackup { subflow, backup } => {
-                let known = self.subflows.get_mut(subflow)?;
-                known.backup = *backup;
-                let known = *known;
-                Some(self.subflow(known.conn, known.link, SubflowEvent::Priority, *backup))
-            }
-            Action::Destroy(subflow) => self.gone(*subflow),
-            Action::Note(note) => self.note(note),
-            Action::Window(conn, Some(ahead)) => Some(What::Window {
-                conn: conn.0,
-                bytes: Some(ahead.window.get()),
-                why: self.whys.get(conn).cloned().unwrap_or_default(),
-            }),
-            Action::Window(conn, None) => Some(What::Window {
-                conn: conn.0,
-                bytes: None,
-                why: "the kernel sets the window again".to_owned(),
-            }),
-            _ => None,
-        }
-    }
-
-    fn note(&mut self, note: &Note) -> Option<What> {
-        if let (policy::Verb::Window, Some(conn)) = (note.verb, note.conn) {
-            self.whys.insert(conn, note.reason.sentence(&self.links[..]));
-            return None;
-        }
-        Some(What::Decision {
-            link: note.link.map(|link| self.name(link)),
-            conn: note.conn.map(|conn| conn.0),
-            verb: note.verb.id().to_owned(),
-            reason: note.reason.id().to_owned(),
-            why: note.reason.sentence(&self.links[..]),
-        })
-    }
-
-    fn failed(&self, action: &Action, why: &str) -> What {
-        let link = match action {
-            Action::Join { link, .. } | Action::Probe { link, .. } | Action::Endpoint(link, _) => {
-                Some(self.name(*link))
-            }
-            Action::Destroy(subflow) | Action::Withdraw(subflow) | Action::SetBackup { subflow, .. } => {
-                self.subflows.get(subflow).map(|known| self.name(known.link))
-            }
-            _ => None,
-        };
-        decision(link, "failed", format!("{action:?}: {why}"))
-    }
-
-    fn subflow(&self, conn: ConnId, link: LinkId, event: SubflowEvent, backup: bool) -> What {
-        What::Subflow {
-            conn: conn.0,
-            link: self.name(link),
-            event,
-            backup,
-        }
-    }
-
-    fn name(&self, link: LinkId) -> String {
-        let name = self.links.get(usize::from(link.0));
-        name.map_or_else(|| format!("link {}", link.0), Clone::clone)
-    }
-}
-
-fn decision(link: Option<String>, verb: &str, why: String) -> What {
-    What::Decision {
-        link,
-        conn: None,
-        verb: verb.to_owned(),
-        reason: String::new(),
-        why,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use policy::Reason;
-    use policy::reason::Queue;
-    use units::{Bitrate, Bytes, Duration};
-
-    #[test]
-    fn a_subflow_that_is_ended_by_the_client_is_gone() {
-        let mut observer = Observer::new(vec!["wifi".to_owned()]);
-        let (id, conn) = (SubflowId(3), ConnId(7));
-        let mut told = |observation: Observation<'_>| {
-            let event = observer.event(Instant::ZERO, &observation)?;
-            match event.what {
-                What::Subflow { link, event, .. } => Some((link, event)),
-                other => panic!("{other:?}"),
-            }
-        };
-        let established = Fate::Established {
-            conn,
-            link: LinkId(0),
-            initial: false,
-            backup: false,
-        };
-        let came = told(Observation::Told(&Input::Subflow(id, established)));
-        assert_eq!(came, Some(("wifi".to_owned(), SubflowEvent::Established)));
-        let went = told(Observation::Done(&Action::Destroy(id)));
-        assert_eq!(went, Some(("wifi".to_owned(), SubflowEvent::Closed)));
-        let closed = Input::Subflow(id, Fate::Closed);
-        assert_eq!(told(Observation::Told(&closed)), None, "once");
-    }
-
-    /// Includes windows not worth reporting: room for out-of-order bytes behind a loss comes and goes.
-    #[test]
-    fn every_window_is_in_the_trace_with_its_reason() {
-        let mut observer = Observer::new(vec!["wire".to_owned()]);
-        let conn = ConnId(7);
-        let reason = Reason::Queue(Queue::Window {
-            window: Bytes::new(1_100_000),
-            loses: false,
-            rate: Bitrate::from_kbps(90_000),
-            rtt: Duration::from_millis(50),
-        });
-        let why = reason.sentence(&[][..]);
-        let mut told = |action: Action| {
-            let event = observer.event(Instant::ZERO, &Observation::Done(&action))?;
-            match event.what {
-                What::Window {
-                    conn: 7, bytes, why, ..
-                } => Some((bytes, why)),
-                other => panic!("{other:?}"),
-            }
-        };
-        let note = Note {
+        Observation::Trouble { what, why } => What::Decision {
             link: None,
-            conn: Some(conn),
-            verb: policy::Verb::Window,
-            reason,
-        };
-        assert_eq!(told(Action::Note(note)), None, "the window comes next");
-        for kib in [1_100, 1_700, 1_100] {
-            let window = Bytes::from_kib(kib);
-            let set = Action::Window(conn, Some(window.into()));
-            assert_eq!(told(set), Some((Some(window.get()), why.clone())));
-        }
-    }
-
-    /// The limit of an upload is reported in a sentence, as a window is.
-    #[test]
-    fn the_reason_of_an_unsent_limit_is_in_the_trace() {
-        let mut observer = Observer::new(vec!["wifi".to_owned()]);
-        let reason = Reason::Queue(Queue::Unsent {
-            limit: Bytes::from_kib(64),
-            unsent: Bytes::new(1_200_000),
-            lasts: None,
-        });
-        let note = Action::Note(Note {
-            link: None,
-            conn: Some(ConnId(7)),
-            verb: policy::Verb::Unsent,
-            reason: reason.clone(),
-        });
-        let event = observer.event(Instant::ZERO, &Observation::Done(&note));
-        let Some(What::Decision {
-            link: None,
-            conn: Some(7),
-            verb,
-            reason: id,
-            why,
-        }) = event.map(|event| event.what)
-        else {
-            panic!("it is not told")
-        };
-        assert_eq!((verb.as_str(), id.as_str()), ("unsent", "unsent"));
-        assert_eq!(why, reason.sentence(&[][..]));
-    }
+            conn: None,
+            verb: "trouble".to_owned(),
+            reason: String::new(),
+            why: format!("{what}: {why}"),
+        },
+        _ => return None,
+    };
+    Some(Event::new(now, what))
 }

@@ -148,7 +148,7 @@ impl<'r> Recorder<'r> {
     fn fault(&mut self, at: Instant, link: LinkId, fault: Fault, applied: bool) {
         let what = What::Fault {
             link: self.link_name(link),
-            fault: in_words(fault),
+            fault: fault.to_string(),
             applied,
         };
         self.record(at, what);
@@ -274,15 +274,4 @@ fn carried(links: &[LinkSample]) -> Vec<Carried> {
         down: link.down,
     };
     links.iter().map(of_one).collect()
-}
-
-fn in_words(fault: Fault) -> String {
-    match fault {
-        Fault::Blackhole(true) => "drops everything silently".to_owned(),
-        Fault::Blackhole(false) => "delivers again".to_owned(),
-        Fault::Down(true) => "is down".to_owned(),
-        Fault::Down(false) => "is up again".to_owned(),
-        Fault::Rate { up, down } => format!("now {down} down, {up} up"),
-        Fault::Attenuation(loss) => format!("signal weaker by {loss}"),
-    }
 }

@@ -6,7 +6,6 @@ use super::controllers::{Controllers, is_upload};
 use super::flows::content_seeds;
 use super::glue::Glue;
 use super::note::Note;
-use super::observe::Observer;
 use super::{Advised, Play, PlayError, network_config};
 use crate::clock::Clock;
 use crate::emulator::LinkSample;
@@ -23,6 +22,7 @@ use record::Recording;
 use scenario::Plan;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use trace::Observer;
 use units::Duration;
 
 /// The port of our server.

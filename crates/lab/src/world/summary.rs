@@ -2,9 +2,9 @@
 
 use super::others;
 use super::paths::Paths;
-use crate::emulator::{FaultRecord, Report};
+use crate::emulator::Report;
 use crate::traffic::Outcome;
-use links::{Condition, Direction, Fault, NetworkConfig};
+use links::{Fault, NetworkConfig};
 use linux::daemon;
 use policy::estimate::energy::Radios;
 use scenario::{Plan, models};
@@ -119,7 +119,9 @@ impl Sources<'_> {
 
     fn optimal(&self, duration: Duration) -> Bitrate {
         let links = self.plan.links.len();
-        let conditions = |at, direction| conditions(&self.emulator.faults, links, at, direction);
+        let faults = self.emulator.faults.iter();
+        let faults = faults.map(|fault| (fault.applied, fault.link, fault.fault));
+        let conditions = |at, direction| links::conditions(faults.clone(), links, at, direction);
         models::optimal(self.plan, self.network, duration, conditions)
     }
 
@@ -185,23 +187,4 @@ fn told(marks: Option<daemon::MarkReport>) -> Option<LinkMarks> {
 fn marks_in_words(link: &str, which: &str, marks: LinkMarks) -> String {
     let LinkMarks { ect, asked, made, .. } = marks;
     format!("{link}: marked {made} of {ect} ECN-capable packets {which}, {asked} requested")
-}
-
-/// The condition of every link at that moment, as faults have left it.
-fn conditions(faults: &[FaultRecord], links: usize, at: Instant, direction: Direction) -> Vec<Condition> {
-    let (mut down, mut hole) = (vec![false; links], vec![false; links]);
-    let mut conditions = vec![Condition::default(); links];
-    for record in faults.iter().filter(|record| record.applied <= at) {
-        let link = usize::from(record.link.0);
-        match record.fault {
-            Fault::Blackhole(on) => hole[link] = on,
-            Fault::Down(on) => down[link] = on,
-            Fault::Attenuation(loss) => conditions[link].attenuation = loss,
-            Fault::Rate { up, down } => {
-                conditions[link].rate = Some(if direction == Direction::Up { up } else { down });
-            }
-        }
-        conditions[link].gone = hole[link] || down[link];
-    }
-    conditions
 }

@@ -2,10 +2,10 @@
 #![allow(dead_code, reason = "not every test uses everything")]
 
 use lab::clock::Clock;
-use lab::emulator::{Emulator, Event, Scheduled, Setup, Tuning};
+use lab::emulator::{Emulator, Event, Setup, Tuning};
 use lab::hosts::{Addressing, HostLink, Hosts, HostsConfig, Plugs};
 use lab::traffic::{self, Outcome, Server, Task, Via, Watchlist};
-use links::{LinkConfig, Network, NetworkConfig};
+use links::{LinkConfig, Network, NetworkConfig, Scheduled};
 use linux::mptcp_pm::{self, Endpoint, EndpointFlags, Limits};
 use linux::rtnl::{Prefix, Route, Rtnl, Rule, Table};
 use scenario::Work;

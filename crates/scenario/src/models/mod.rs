@@ -7,10 +7,12 @@
 
 mod air;
 mod optimal;
+mod script;
 mod wires;
 
 pub use air::{control, ht, join, noise, position, propagation, rules, thresholds, wall};
 pub use optimal::optimal;
+pub use script::script;
 pub use wires::queue;
 
 use crate::plan::{Link, LinkKind, Plan};

@@ -6,6 +6,7 @@
 //! # Checked by
 //! `tests/hosts.rs`.
 
+use super::paced::{Limited, Replies, Schedule};
 use crate::mptcp::Connection;
 use std::sync::Arc;
 use units::{Duration, Instant};
@@ -21,6 +22,12 @@ pub enum App {
     Object(u64),
     /// Writes in turns.
     OnOff(OnOff),
+    /// Writes at a fixed rate.
+    Limited(Limited),
+    /// Sends requests on a schedule.
+    Schedule(Schedule),
+    /// Answers requests of a schedule.
+    Replies(Replies),
     /// Requests objects, one after the other.
     Requests(Box<Exchange>),
     /// Answers requests.
@@ -180,6 +187,12 @@ impl App {
                     connection.write(u64::MAX);
                 }
                 source.turn.map(|(until, _)| until)
+            }
+            Self::Limited(source) => source.run(now, connection),
+            Self::Schedule(schedule) => schedule.run(now, connection),
+            Self::Replies(replies) => {
+                replies.run(connection);
+                None
             }
             Self::Requests(exchange) => exchange.request(now, connection),
             Self::Answers(exchange) => exchange.answer(connection),

@@ -39,6 +39,7 @@ pub struct Host {
     timers: EventQueue<u32>,
     out: Outbox,
     arriving: Marks,
+    leaving: Marks,
 }
 
 impl Host {
@@ -50,6 +51,7 @@ impl Host {
             timers: EventQueue::default(),
             out: Outbox::default(),
             arriving: Marks::default(),
+            leaving: Marks::default(),
         }
     }
 
@@ -163,7 +165,9 @@ impl Host {
 
     /// The next packet to put on a link.
     pub fn poll_transmit(&mut self) -> Option<(LinkId, Packet)> {
-        self.out.poll_packet()
+        let (link, mut packet) = self.out.poll_packet()?;
+        self.leaving.apply(link, &mut packet);
+        Some((link, packet))
     }
 
     /// Whether packets wait to be put on links.
@@ -212,6 +216,11 @@ impl Host {
     /// Marks this share of the ECN-capable packets that arrive over the link, before TCP sees them.
     pub fn mark_arriving(&mut self, link: LinkId, rate: Ratio) {
         self.arriving.set(link, rate);
+    }
+
+    /// Marks this share of the ECN-capable packets that leave over the link, after TCP has sent them.
+    pub fn mark_leaving(&mut self, link: LinkId, rate: Ratio) {
+        self.leaving.set(link, rate);
     }
 
     /// Sends a probe over this link.

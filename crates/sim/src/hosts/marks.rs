@@ -1,4 +1,5 @@
-//! Marks that the client's own data plane sets on packets that arrive, before TCP sees them.
+//! Marks that the client's own data plane sets: on packets that arrive, before TCP sees them, and on packets
+//! that leave, after TCP has sent them.
 
 use crate::tcp::packet::{Ecn, Packet};
 use links::LinkId;

@@ -19,7 +19,7 @@
 //! | `SetBackup`, `Destroy` | `set_backup`, `destroy` |
 //! | `Withdraw` | `withdraw`, with the subflow's path |
 //! | `Window`, `Unsent` | `cap_window`, `cap_unsent` |
-//! | `Mark` | [`Host::mark_arriving`] |
+//! | `Mark`, `MarkSent` | [`Host::mark_arriving`], [`Host::mark_leaving`] |
 //! | `Probe` | [`Host::probe`], answered by [`Event::ProbeAnswered`](crate::mptcp::Event) |
 //! | `CapPacing` | none: no controller here paces |
 //!
@@ -53,8 +53,10 @@
 mod app;
 mod host;
 mod marks;
+mod paced;
 mod pair;
 
 pub use app::{App, Exchange, OnOff, Transfer};
 pub use host::Host;
+pub use paced::{Limited, Replies, Schedule};
 pub use pair::Pair;

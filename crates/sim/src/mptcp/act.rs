@@ -14,7 +14,7 @@
 use super::config::Path;
 use super::connection::{Connection, Phase, Role};
 use super::outbox::Outbox;
-use super::subflow::Subflow;
+use super::subflow::{State, Subflow};
 use crate::tcp::packet::{Packet, Signal};
 use crate::tcp::{Counts, Metrics, Received, Sender};
 use policy::{Ahead, ConnSample, Family, SubflowId, SubflowSample};
@@ -27,6 +27,8 @@ pub struct SubflowView {
     pub id: SubflowId,
     /// Its path.
     pub path: Path,
+    /// Its number within the connection, which its packets carry.
+    pub port: u16,
     /// What `tcp_info` has.
     pub sample: SubflowSample,
     /// Counters of its sender.
@@ -39,6 +41,10 @@ pub struct SubflowView {
     pub ssthresh: Option<u32>,
     /// Whether the sender considers it stale.
     pub stale: bool,
+    /// Bytes assigned to it and not acknowledged.
+    pub queued: Bytes,
+    /// Whether the peer has confirmed it. Until then, it may still refuse the join.
+    pub confirmed: bool,
 }
 
 impl Connection {
@@ -92,6 +98,11 @@ impl Connection {
         matches!(self.phase, Phase::Open | Phase::Joinable)
     }
 
+    /// Whether the peer has confirmed MPTCP, so that a join can begin now.
+    pub fn is_joinable(&self) -> bool {
+        self.phase == Phase::Joinable
+    }
+
     /// Whether it speaks MPTCP.
     pub const fn is_mptcp(&self) -> bool {
         self.mptcp
@@ -111,6 +122,29 @@ impl Connection {
             let stamp = self.stamp(now);
             self.subflows[at].send_reset(&stamp, out);
             self.remove(now, at, out);
+        }
+    }
+
+    /// Gives up a join over this path that was not answered.
+    pub fn abandon(&mut self, now: Instant, path: Path, out: &mut Outbox) {
+        let is_opening = |subflow: &Subflow| {
+            subflow.path == path && !subflow.initial && matches!(subflow.state, State::Opening { .. })
+        };
+        if let Some(at) = self.subflows.iter().position(|subflow| is_opening(subflow)) {
+            self.remove(now, at, out);
+        }
+    }
+
+    /// Closes this end at once, with an RST on every subflow.
+    pub fn abort(&mut self, now: Instant, out: &mut Outbox) {
+        let stamp = self.stamp(now);
+        while let Some(subflow) = self.subflows.last_mut() {
+            subflow.send_reset(&stamp, out);
+            self.remove(now, self.subflows.len() - 1, out);
+        }
+        self.retransmit_at = None;
+        if std::mem::replace(&mut self.phase, Phase::Closed) != Phase::Closed {
+            out.report(super::Event::Closed { conn: self.id });
         }
     }
 
@@ -220,6 +254,7 @@ impl Subflow {
         SubflowView {
             id: self.id,
             path: self.path,
+            port: self.port,
             sample: SubflowSample {
                 segs_in: received.segments,
                 bytes_received: Bytes::new(received.in_order),
@@ -240,6 +275,8 @@ impl Subflow {
             rto: self.sender.rto(),
             ssthresh: self.sender.get().and_then(Sender::ssthresh),
             stale: self.stale,
+            queued: Bytes::new(self.queued()),
+            confirmed: self.state == State::Open,
         }
     }
 

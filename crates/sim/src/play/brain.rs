@@ -9,29 +9,22 @@
 //! `tests/play.rs`, `tests/capture.rs`.
 
 use links::LinkState;
-use links::air::{Addresses, FrameKind, Overheard, StationId, Subtype};
-use policy::estimate::bandwidth::Sight;
-use policy::estimate::delivery::{Frame, Receiver};
+use links::air::Overheard;
 use policy::{Action, Input, LinkEvent, LinkId, LinkSpec};
 use record::{Recorded, Recording};
 use scenario::Plan;
 use trace::What;
-use units::{Bytes, Instant};
+use units::Instant;
 
 use super::cast::Cast;
-use super::frames::{Airtime, shown_at};
+use super::ears::Ears;
 
 /// One engine, with the stations behind its links.
 #[derive(Debug)]
 pub(super) struct Brain {
     engine: Recorded,
     names: Vec<String>,
-    /// Per station: the link of the access point that it is.
-    links: Vec<Option<usize>>,
-    /// Per station: the air time that its radio has heard, if it is the client's.
-    heard: Vec<Option<Airtime>>,
-    /// Per link of an access point: payload received, and the client's station on its channel.
-    received: Vec<Option<(Bytes, StationId)>>,
+    ears: Ears,
     now: Instant,
 }
 
@@ -47,32 +40,22 @@ impl Brain {
             policy,
             peer_subflows: usize::from(plan.server_subflows),
         };
-        let mut heard = vec![None; cast.air.stations.len()];
-        for station in cast.client_radios() {
-            heard[station.0 as usize] = Some(Airtime::default());
-        }
+        let radio_of = |link: &scenario::Link| {
+            let mut radios = cast.radios.iter().filter(|radio| radio.walker == 0);
+            let radio = radios.find(|radio| Some(radio.channel.into()) == link.kind.channel());
+            radio.map(|radio| radio.station)
+        };
+        let radios: Vec<_> = plan.links.iter().map(radio_of).collect();
         let mut brain = Self {
             engine: Recorded::new(config, recording),
             names: plan.links.iter().map(|link| link.name.clone()).collect(),
-            links: cast.access_points.clone(),
-            heard,
-            received: vec![None; plan.links.len()],
+            ears: Ears::new(cast.access_points.clone(), &radios),
             now: Instant::ZERO,
         };
-        brain.report_links(plan, cast);
-        brain
-    }
-
-    /// Reports the links to the engine.
-    fn report_links(&mut self, plan: &Plan, cast: &Cast) {
         for (index, link) in plan.links.iter().enumerate() {
-            let radio = cast
-                .radios
-                .iter()
-                .find(|radio| radio.walker == 0 && Some(radio.channel.into()) == link.kind.channel());
-            self.received[index] = radio.map(|radio| (Bytes::ZERO, radio.station));
-            self.report(Instant::ZERO, index, LinkEvent::Appeared(spec(link)));
+            brain.report(Instant::ZERO, index, LinkEvent::Appeared(spec(link)));
         }
+        brain
     }
 
     /// Reports a change of the client's association with a link's access point.
@@ -94,36 +77,15 @@ impl Brain {
 
     /// Reports a frame that a monitor has shown.
     pub(super) fn hear(&mut self, frame: &Overheard) {
-        let now = shown_at(frame);
-        if let Some(channel) = &mut self.heard[frame.monitor.0 as usize] {
-            channel.add(frame);
-        }
-        let link = self.links.get(frame.from.0 as usize).copied().flatten();
-        if let (Some(link), Some(seen)) = (link, digest(frame)) {
-            if seen.receiver == Receiver::Us
-                && !seen.retry
-                && let Some((received, _)) = &mut self.received[link]
-            {
-                *received += Bytes::new(u64::from(frame.bytes));
-            }
-            self.report(now, link, LinkEvent::Frame(seen));
+        if let Some((at, link, frame)) = self.ears.hear(frame) {
+            self.report(at, link, LinkEvent::Frame(frame));
         }
     }
 
     /// Reports the current state of a driver's survey.
     pub(super) fn survey(&mut self, now: Instant) {
-        for link in 0..self.received.len() {
-            let Some((received, station)) = self.received[link] else {
-                continue;
-            };
-            let Some(channel) = self.heard[station.0 as usize] else {
-                continue;
-            };
-            let sight = Sight {
-                received,
-                busy: channel.sum,
-                exchanges: channel.count,
-            };
+        let surveys: Vec<_> = self.ears.surveys().collect();
+        for (link, sight) in surveys {
             self.report(now, link, LinkEvent::Survey(sight));
         }
     }
@@ -160,35 +122,8 @@ impl Brain {
     }
 }
 
-/// The engine's view of a frame that a monitor has shown. Only frames with a sequence number have one, as in
-/// `linux`'s capture code.
-pub fn digest(frame: &Overheard) -> Option<Frame> {
-    let FrameKind::Data {
-        number,
-        retry,
-        subtype,
-        tid,
-        ..
-    } = frame.kind
-    else {
-        return None;
-    };
-    (subtype != Subtype::PsPoll).then(|| Frame {
-        receiver: match frame.to {
-            None => Receiver::Group,
-            Some(to) if to == frame.monitor => Receiver::Us,
-            Some(to) => Receiver::Other(Addresses::mac(to)),
-        },
-        tid: tid.filter(|_| frame.to.is_some()),
-        number,
-        retry,
-        rate: frame.mode.rate(),
-        bytes: u16::try_from(frame.bytes).unwrap_or(u16::MAX),
-        aggregate: frame.aggregate,
-    })
-}
-
-fn spec(link: &scenario::Link) -> LinkSpec {
+/// The engine's description of a link.
+pub(super) fn spec(link: &scenario::Link) -> LinkSpec {
     LinkSpec {
         name: link.name.clone(),
         kind: link.kind.word().into(),

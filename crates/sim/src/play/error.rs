@@ -12,10 +12,44 @@ pub enum CastError {
     /// The policy is invalid.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// Flows of scenarios are datagrams here: [`crate::tcp`] does not run on this medium.
+    /// Datagrams and TCP are carried by different parts of this world.
     #[error(
-        "flow `{0}` is TCP, which virtual time does not support; give it `transport = \"udp\"` and `over`, or run it in the lab (--world lab)"
+        "flow `{0}` sends datagrams beside TCP, which virtual time does not support yet; remove it, or run the scenario in the lab (--world lab)"
     )]
+    Mixed(String),
+    /// All TCP flows belong to the client.
+    #[error(
+        "flow `{flow}` is TCP of `{walker}`, but only the client has TCP in virtual time; remove `by`, or run the scenario in the lab (--world lab)"
+    )]
+    OtherHost {
+        /// The flow.
+        flow: String,
+        /// Its owner.
+        walker: String,
+    },
+    /// A flow's congestion control has no model.
+    #[error("flow `{flow}`: {source}")]
+    Control {
+        /// The flow.
+        flow: String,
+        /// Why.
+        source: crate::tcp::ControlError,
+    },
+    /// TCP needs both directions.
+    #[error(
+        "TCP needs both directions, but `medium = \"wfq\"` carries one only; remove `medium`, or give the flows `transport = \"udp\"`"
+    )]
+    OneWay,
+    /// The engine asked for something that no host can do.
+    #[error("policy `{policy}` could not act: {why}; run it in the lab (--world lab)")]
+    Unable {
+        /// The policy.
+        policy: String,
+        /// What it asked for.
+        why: String,
+    },
+    /// Only datagrams are handled by this part.
+    #[error("flow `{0}` is TCP, but only datagrams are cast as stations")]
     NotUdp(String),
     /// A rate by the signal is chosen only once.
     #[error(
@@ -27,8 +61,8 @@ pub enum CastError {
         /// The access point.
         link: String,
     },
-    /// Virtual time has no faults.
-    #[error("virtual time does not support faults; remove [[faults]], or use --world lab")]
+    /// There are no faults for datagrams.
+    #[error("virtual time has no faults for datagrams; remove [[faults]], or use --world lab")]
     Faults,
     /// All stations share one propagation model.
     #[error("`{0}` has its own propagation model, but all stations share one; set it in [place]")]
@@ -94,7 +128,12 @@ impl CastError {
     /// The part of the plan that the error is about. `None` if there is no single one.
     pub fn about(&self) -> Option<Thing<'_>> {
         match self {
-            Self::NotUdp(flow) | Self::OnlyDown(flow) => Some(Thing::Flow(flow)),
+            Self::NotUdp(flow)
+            | Self::Mixed(flow)
+            | Self::OnlyDown(flow)
+            | Self::OtherHost { flow, .. }
+            | Self::Control { flow, .. } => Some(Thing::Flow(flow)),
+            Self::OneWay => Some(Thing::Medium),
             Self::Walks { walker, .. } | Self::Sleeps(walker) | Self::SleepsTwice { walker, .. } => {
                 Some(Thing::Walker(walker))
             }
@@ -103,7 +142,12 @@ impl CastError {
             | Self::Standards { link, .. }
             | Self::Backhaul { link, .. } => Some(Thing::Link(link)),
             Self::Faults => Some(Thing::Faults),
-            Self::Policy(_) | Self::Wlan(_) | Self::Queue(_) | Self::Air(_) | Self::Wires(_) => None,
+            Self::Unable { .. }
+            | Self::Policy(_)
+            | Self::Wlan(_)
+            | Self::Queue(_)
+            | Self::Air(_)
+            | Self::Wires(_) => None,
         }
     }
 }

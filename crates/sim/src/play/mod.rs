@@ -9,7 +9,8 @@
 //! | cells and cables | `wires`, [`wired`] |
 //! | times of joins and losses | `joins` |
 //! | energy of the client's radios | `energy` |
-//! | the engine in the loop | `brain` |
+//! | TCP and MPTCP: hosts, and the engine that acts on them | `hosts` |
+//! | the engine beside datagrams, what monitors show it | `brain`, `ears` |
 //! | frames as bytes, captures | [`Capture`] |
 
 mod associations;
@@ -19,9 +20,11 @@ mod cast;
 #[cfg(test)]
 #[path = "../../tests/common/mod.rs"]
 mod common;
+mod ears;
 mod energy;
 mod error;
 mod frames;
+mod hosts;
 mod joins;
 mod medium;
 mod run;
@@ -29,10 +32,10 @@ mod wired;
 mod wires;
 
 pub use associations::Association;
-pub use brain::digest;
 pub use cast::{Cast, Radio};
+pub use ears::digest;
 pub use error::CastError;
 pub use frames::Capture;
 pub use links::air::Addresses;
-pub use run::{Play, Played, play};
+pub use run::{Play, Played, check, play};
 pub use wired::wired;

@@ -5,8 +5,8 @@
 //! # Where we differ, and why
 //! 1. Applications are polled every millisecond of virtual time, so stalls have a resolution of one
 //!    millisecond.
-//! 2. Only UDP is supported, whose senders have no congestion control. A `cc` in the scenario applies to the
-//!    lab only.
+//! 2. Plans with TCP flows are played by hosts (`hosts`), those of datagrams alone here: nothing that the
+//!    engine asks for would change them.
 //! 3. The record contains the client's associations. Those of the others are in the notes.
 //! 4. `optimal_mbps` and `energy_j` come from the same functions as in the lab. With access points on the
 //!    coarse medium `optimal_mbps` is 0, and a note says why: its packets have a time, not a rate.
@@ -33,6 +33,7 @@ use super::cast::{self, Cast};
 use super::energy::Spending;
 use super::error::CastError;
 use super::frames::Capture;
+use super::hosts;
 use super::joins::{Change, Joins};
 use super::medium::Media;
 use crate::World;
@@ -85,7 +86,7 @@ impl<'p> Play<'p> {
     }
 
     /// What the engine is told and asks for, if that is to be recorded.
-    fn recording(&self) -> Option<Recording> {
+    pub(super) fn recording(&self) -> Option<Recording> {
         self.record.as_ref().map(|buffer| Recording {
             about: format!("{}, virtual time, {}", self.plan.name, self.policy),
             seed: Some(self.seed),
@@ -94,7 +95,7 @@ impl<'p> Play<'p> {
         })
     }
 
-    fn is_interrupted(&self) -> bool {
+    pub(super) fn is_interrupted(&self) -> bool {
         self.stop.is_some_and(|stop| stop.load(Ordering::Acquire))
     }
 }
@@ -116,8 +117,20 @@ pub struct Played {
     pub steps: u64,
 }
 
+/// Checks that a plan can be played.
+pub fn check(plan: &Plan) -> Result<(), CastError> {
+    if hosts::has(plan) {
+        hosts::check(plan)
+    } else {
+        Cast::of(plan).map(drop)
+    }
+}
+
 /// Runs a scenario to its end.
 pub fn play(what: &Play<'_>) -> Result<Played, CastError> {
+    if hosts::has(what.plan) {
+        return hosts::play(what);
+    }
     let mut runner = Runner::build(what)?;
     runner.begin();
     let end = Instant::ZERO + what.plan.duration;
@@ -469,7 +482,7 @@ fn is_coarse(plan: &Plan) -> bool {
 }
 
 /// Converts a link state to that of traces.
-const fn trace_state(state: links::LinkState) -> LinkState {
+pub(super) const fn trace_state(state: links::LinkState) -> LinkState {
     match state {
         links::LinkState::Down => LinkState::Down,
         links::LinkState::Joining => LinkState::Joining,

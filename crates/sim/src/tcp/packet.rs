@@ -64,6 +64,13 @@ pub enum Kind {
     Reply,
 }
 
+impl Kind {
+    /// Whether it belongs to no connection.
+    pub const fn is_probe(self) -> bool {
+        matches!(self, Self::Probe | Self::Reply)
+    }
+}
+
 /// Codepoint of a packet (RFC 3168 §5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ecn {

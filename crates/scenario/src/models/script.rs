@@ -1,9 +1,9 @@
-//! The script of a run: the client's walk and the faults, as the emulator's schedule.
+//! The script of a run: the client's walk and the faults, in the order of time.
 
-use crate::emulator::{FaultTarget, Scheduled, Step};
-use links::{Fault, LinkId};
-use scenario::models::position;
-use scenario::{Effect, Plan, Walker};
+use super::position;
+use crate::plan::{Plan, Walker};
+use crate::timeline::{self, Effect};
+use links::{Fault, FaultTarget, LinkId, Scheduled, Step};
 use units::{Duration, Instant};
 
 /// Interval between updates of the client's position while it walks.
@@ -29,10 +29,10 @@ pub fn script(plan: &Plan, seed: u64) -> Vec<Scheduled> {
     all
 }
 
-fn whom(fault: usize, whom: scenario::FaultTarget) -> FaultTarget {
+fn whom(fault: usize, whom: timeline::FaultTarget) -> FaultTarget {
     match whom {
-        scenario::FaultTarget::Link(link) => FaultTarget::Link(LinkId(link as u16)),
-        scenario::FaultTarget::Busiest { round } => {
+        timeline::FaultTarget::Link(link) => FaultTarget::Link(LinkId(link as u16)),
+        timeline::FaultTarget::Busiest { round } => {
             FaultTarget::Busiest((fault as u32) << 16 | round & 0xffff)
         }
     }
@@ -74,7 +74,7 @@ mod tests {
             "sentence = \"For a test.\"\nduration_s = 10\n[cables.left]\nrate_mbps = 20\nrtt_ms = 20\n[cables.right]\n\
              rate_mbps = 10\nrtt_ms = 40\n[flows.download]\ndirection = \"down\"\n{text}"
         );
-        scenario::parse("test.toml", whole.as_bytes(), &[], &no_files)
+        crate::parse("test.toml", whole.as_bytes(), &[], &no_files)
             .unwrap_or_else(|problems| panic!("{problems}"))
     }
 

@@ -1,0 +1,171 @@
+//! Carries out the engine's actions on the client's host and on the links.
+//!
+//! # Where we differ, and why
+//! 1. `DefaultRoute` of IPv6 changes nothing, as no host here has an IPv6 address. `CapPacing` and `Outlook`
+//!    act on congestion controllers that pace or hear signals: no sender here does.
+
+use super::endpoints::Step;
+use super::world::World;
+use links::Input as Order;
+use policy::{Action, ConnId, Family, Input, JoinFailure, LinkId, SubflowEvent, SubflowId};
+use thiserror::Error;
+
+/// Subflows that a stock client adds to a connection by itself (`ip mptcp limits`).
+const MOST_SUBFLOWS: usize = 8;
+
+/// Why an action was not carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub(super) enum ActError {
+    /// It came too late.
+    #[error("the subflow is gone")]
+    NoSubflow,
+    /// It came too late.
+    #[error("the connection is gone")]
+    NoConnection,
+    /// The link has no address.
+    #[error("the link has no address")]
+    NoWay,
+    /// Another subflow has the address that would be withdrawn.
+    #[error("the link has been joined again")]
+    JoinedAgain,
+    /// No host in virtual time can do it.
+    #[error("virtual time cannot {0}")]
+    Unable(&'static str),
+}
+
+const fn wire(link: LinkId) -> links::LinkId {
+    links::LinkId(link.0)
+}
+
+impl World<'_> {
+    /// Carries out one action.
+    pub(super) fn carry_out(&mut self, action: &Action) -> Result<(), ActError> {
+        match *action {
+            Action::Associate(link) => self.carrier.handle(self.now, Order::Associate(wire(link))),
+            Action::Leave(link) => self.carrier.handle(self.now, Order::Leave(wire(link))),
+            Action::DefaultRoute(Family::V4, link) => self.route = link,
+            Action::Endpoint(link, wanted) => {
+                let conns: Vec<ConnId> = self.book.conns().collect();
+                let steps = self.endpoints.set(link, wanted, &conns);
+                self.manage(&steps);
+            }
+            Action::Join { conn, link, backup } => self.join(conn, link, backup),
+            Action::SetBackup { subflow, backup } => self.set_backup(subflow, backup)?,
+            Action::Destroy(subflow) => {
+                let known = self.book.living(subflow).ok_or(ActError::NoSubflow)?;
+                self.end(subflow, known.conn);
+            }
+            Action::Withdraw(subflow) => self.withdraw(subflow)?,
+            Action::Probe { link, probe, .. } => {
+                if !self.plugs.is_usable(link) {
+                    return Err(ActError::NoWay);
+                }
+                self.client.probe(self.now, wire(link), Family::V4, probe, true);
+            }
+            Action::Window(conn, window) => {
+                let capped = self
+                    .client
+                    .act(self.now, conn.0, |connection, _| connection.cap_window(window));
+                capped.ok_or(ActError::NoConnection)?;
+            }
+            Action::Unsent(conn, unsent) => {
+                let capped = self
+                    .client
+                    .act(self.now, conn.0, |connection, _| connection.cap_unsent(unsent));
+                capped.ok_or(ActError::NoConnection)?;
+            }
+            Action::Mark(link, rate) => self.client.mark_arriving(wire(link), rate),
+            Action::MarkSent(link, rate) => self.client.mark_leaving(wire(link), rate),
+            Action::DefaultRoute(Family::V6, _)
+            | Action::CapPacing { .. }
+            | Action::Outlook(..)
+            | Action::Note(_) => {}
+            Action::Ask { .. } => return Err(ActError::Unable("probe hosts that programs reach")),
+            Action::Check(_) => return Err(ActError::Unable("check for captive portals")),
+            // Slots of a radio and networks of single flows. No policy of a scenario asks for them.
+            _ => {
+                return Err(ActError::Unable(
+                    "divide a radio's time, or give a flow its own network",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Joins a connection over a link, or tells the engine why not.
+    fn join(&mut self, conn: ConnId, link: LinkId, backup: bool) {
+        let is_same = |input: &Input| {
+            matches!(*input, Input::Subflow(_, SubflowEvent::Established { conn: of, link: over, .. })
+                if (of, over) == (conn, link))
+        };
+        // The engine is about to hear of such a subflow.
+        if self.facts.iter().any(is_same) {
+            return;
+        }
+        let connection = self.client.connection(conn.0);
+        let is_joinable = connection.is_some_and(|connection| connection.is_joinable());
+        if !is_joinable || !self.book.is_open(conn) || !self.plugs.is_usable(link) {
+            return self.join_failed(conn, link, JoinFailure::Untimely);
+        }
+        let (now, path) = (self.now, self.addresses.path(link));
+        self.book.join(now, conn, path, backup);
+        self.client.act(now, conn.0, |connection, out| {
+            connection.join(now, path, backup, out)
+        });
+    }
+
+    fn set_backup(&mut self, id: SubflowId, backup: bool) -> Result<(), ActError> {
+        let subflow = self.book.living(id).ok_or(ActError::NoSubflow)?;
+        self.book.set_backup(id, backup);
+        let set = self.client.act(self.now, subflow.conn.0, |connection, _| {
+            connection.set_backup(id, backup)
+        });
+        set.ok_or(ActError::NoConnection)
+    }
+
+    /// Tells the peer that the address of a subflow is gone, unless another one has it now.
+    fn withdraw(&mut self, id: SubflowId) -> Result<(), ActError> {
+        let subflow = self.book.subflow(id).ok_or(ActError::NoSubflow)?;
+        let conn = subflow.conn;
+        if self.book.has_again(id, &subflow) {
+            return Err(ActError::JoinedAgain);
+        }
+        let withdrawn = self.client.act(self.now, conn.0, |connection, _| {
+            connection.withdraw(subflow.path)
+        });
+        withdrawn.ok_or(ActError::NoConnection)
+    }
+
+    /// Carries out what a stock kernel's path manager does.
+    pub(super) fn manage(&mut self, steps: &[Step]) {
+        for &step in steps {
+            match step {
+                Step::Join(conn, link) => self.join_as_kernel(conn, link),
+                Step::Part(conn, link) => self.part_as_kernel(conn, link),
+            }
+        }
+    }
+
+    fn join_as_kernel(&mut self, conn: ConnId, link: LinkId) {
+        let connection = self.client.connection(conn.0);
+        let is_joinable = connection.is_some_and(|connection| connection.is_joinable());
+        let joined = self.book.of(conn).filter(|(_, subflow)| !subflow.initial);
+        let has_room = joined.count() < MOST_SUBFLOWS;
+        let is_there = self.book.of(conn).any(|(_, subflow)| subflow.link() == link);
+        if is_joinable && has_room && !is_there && !self.book.is_joining(conn, link) {
+            self.join(conn, link, false);
+        }
+    }
+
+    fn part_as_kernel(&mut self, conn: ConnId, link: LinkId) {
+        let own = self.book.of(conn).filter(|(_, subflow)| subflow.link() == link);
+        let own: Vec<_> = own.collect();
+        for (id, subflow) in own {
+            let path = subflow.path;
+            self.end(id, conn);
+            self.tell(Input::Subflow(id, SubflowEvent::Closed));
+            self.client
+                .act(self.now, conn.0, |connection, _| connection.withdraw(path));
+        }
+    }
+}

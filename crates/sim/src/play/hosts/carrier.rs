@@ -1,0 +1,158 @@
+//! Segments on links: a packet of the models names its segment by an index in a table.
+
+use crate::tcp::packet::{Ecn, Packet};
+use links::air::Overheard;
+use links::{ConfigError, Counters, Direction, Input, LinkId, LinkState, Network, NetworkConfig, Output};
+use policy::estimate::energy::Carried;
+use std::collections::BTreeSet;
+use units::{Bytes, Dbm, Instant};
+
+/// The links, and the segments on them.
+#[derive(Debug)]
+pub(super) struct Carrier {
+    network: Network,
+    /// Segments by token.
+    segments: Vec<Packet>,
+    free: Vec<u32>,
+    /// Per link: bytes of IP packets that have arrived.
+    carried: Vec<Carried>,
+    /// Per link: packets that the client has received.
+    received: Vec<u64>,
+    sent: u64,
+    /// Subflows, by connection and number, that have an address of the client which is no more: nothing of
+    /// theirs arrives.
+    orphans: BTreeSet<(u32, u16)>,
+}
+
+/// What a world must act on.
+#[derive(Debug)]
+pub(super) enum Happened {
+    /// A segment leaves a link.
+    Arrived(LinkId, Direction, Packet),
+    /// The client heard a beacon.
+    Beacon(LinkId, Dbm),
+    /// A link changed its state.
+    State(LinkId, LinkState),
+}
+
+impl Carrier {
+    pub(super) fn new(seed: u64, config: NetworkConfig) -> Result<Self, ConfigError> {
+        let links = config.links.len();
+        Ok(Self {
+            network: Network::new(seed, config)?,
+            segments: Vec::new(),
+            free: Vec::new(),
+            carried: vec![Carried::default(); links],
+            received: vec![0; links],
+            sent: 0,
+            orphans: BTreeSet::new(),
+        })
+    }
+
+    pub(super) fn handle(&mut self, now: Instant, input: Input) {
+        self.network.handle(now, input);
+    }
+
+    pub(super) fn tick(&mut self, now: Instant) {
+        self.network.tick(now);
+    }
+
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        self.network.wake_at().map(|(at, _)| at)
+    }
+
+    /// Puts a segment on a link.
+    pub(super) fn send(&mut self, now: Instant, link: LinkId, direction: Direction, packet: Packet) {
+        let token = self.free.pop().unwrap_or_else(|| {
+            self.segments.push(Packet::EMPTY);
+            self.segments.len() as u32 - 1
+        });
+        self.segments[token as usize] = packet;
+        self.sent += 1;
+        let entry = links::Packet {
+            link,
+            direction,
+            bytes: packet.length(),
+            ect: packet.ecn != Ecn::NotEct,
+            token: token.into(),
+            flow: packet.conn,
+        };
+        self.network.handle(now, Input::Packet(entry));
+    }
+
+    /// The next thing that the links report.
+    pub(super) fn poll(&mut self) -> Option<(Instant, Happened)> {
+        loop {
+            let (at, output) = self.network.poll_due()?;
+            let happened = match output {
+                Output::Delivered { packet, ce } => match self.arrive(packet, ce) {
+                    Some(arrived) => arrived,
+                    None => continue,
+                },
+                Output::Dropped { packet, .. } => {
+                    self.free.push(packet.token as u32);
+                    continue;
+                }
+                Output::Beacon { link, signal } => Happened::Beacon(link, signal),
+                Output::State { link, state } => Happened::State(link, state),
+                // Frames come from `overheard`, and there is no background traffic.
+                Output::Heard { .. } | Output::Background { .. } => continue,
+            };
+            return Some((at, happened));
+        }
+    }
+
+    /// A segment leaves a link. Returns nothing if it has no receiver.
+    fn arrive(&mut self, entry: links::Packet, ce: bool) -> Option<Happened> {
+        let mut packet = self.segments[entry.token as usize];
+        self.free.push(entry.token as u32);
+        if self.orphans.contains(&(packet.conn, packet.port)) && !packet.kind.is_probe() {
+            return None;
+        }
+        if ce && packet.ecn == Ecn::Ect {
+            packet.ecn = Ecn::Ce;
+        }
+        let (link, bytes) = (usize::from(entry.link.0), Bytes::new(entry.bytes.into()));
+        match entry.direction {
+            Direction::Up => self.carried[link].up += bytes,
+            Direction::Down => {
+                self.carried[link].down += bytes;
+                self.received[link] += 1;
+            }
+        }
+        Some(Happened::Arrived(entry.link, entry.direction, packet))
+    }
+
+    /// The address of a connection's subflow of this number is no more.
+    pub(super) fn orphan(&mut self, conn: u32, port: u16) {
+        self.orphans.insert((conn, port));
+    }
+
+    /// The next frame that the client's monitors heard.
+    pub(super) fn overheard(&mut self) -> Option<Overheard> {
+        self.network.overheard()
+    }
+
+    pub(super) fn state(&self, link: usize) -> LinkState {
+        self.network.state(LinkId(link as u16))
+    }
+
+    pub(super) fn counters(&self, link: usize) -> Counters {
+        self.network.counters(LinkId(link as u16))
+    }
+
+    /// Bytes of IP packets that have arrived, per link.
+    pub(super) fn carried(&self) -> &[Carried] {
+        &self.carried
+    }
+
+    /// Packets that the client has received over a link.
+    pub(super) fn received(&self, link: usize) -> u64 {
+        self.received[link]
+    }
+
+    /// Segments that the hosts have sent.
+    pub(super) const fn sent(&self) -> u64 {
+        self.sent
+    }
+}

@@ -1,0 +1,281 @@
+//! Applications of a run: when they connect, over which link, and what they have read.
+//!
+//! # Where we differ, and why
+//! 1. A plain TCP client connects again and asks for the rest when its link is usable and nothing has arrived
+//!    for 1 s, as in the lab. Without that, the back-off of time-outs would make the baseline look weak.
+//! 2. A client without a route waits for one. In the lab it tries again every 20 ms.
+//!
+//! # Checked by
+//! `tests/host_plays.rs`.
+
+use super::stage::configs;
+use crate::hosts::{App, Host, Limited, Replies, Schedule};
+use crate::mptcp::{Config, Connection};
+use crate::play::error::CastError;
+use policy::LinkId;
+use scenario::{Plan, Transport, Work};
+use trace::{FlowMeter, PolicyName, Stall};
+use units::{Bitrate, Bytes, Duration, Instant};
+
+/// Time-out of an attempt to connect.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(3);
+/// A plain TCP client connects again after this silence.
+const TOO_LONG: Duration = Duration::from_secs(1);
+
+/// All flows, and the flow of each connection.
+#[derive(Debug)]
+pub(super) struct Flows {
+    pub(super) all: Vec<Flow>,
+    owners: Vec<usize>,
+}
+
+/// One flow.
+#[derive(Debug)]
+pub(super) struct Flow {
+    pub(super) name: String,
+    work: Work,
+    /// The link that its plain TCP is bound to. `None`: MPTCP over what the policy chooses.
+    pub(super) over: Option<LinkId>,
+    start: Instant,
+    /// Of the client, and of the server.
+    configs: [Config; 2],
+    pub(super) meter: FlowMeter,
+    /// Its present connection, and when it was opened.
+    attempt: Option<(u32, Instant)>,
+    /// All of its connections.
+    pub(super) conns: Vec<u32>,
+    /// Bytes read by earlier connections.
+    base: u64,
+    /// Bytes that the trace has.
+    reported: u64,
+    asked: u64,
+    answered: u64,
+    done: bool,
+    /// Whether a connection of it could not use MPTCP.
+    pub(super) fell_back: bool,
+}
+
+/// What a flow's next connection needs.
+pub(super) struct Opening {
+    pub(super) conn: u32,
+    pub(super) configs: [Config; 2],
+    /// Of the client, and of the server.
+    pub(super) apps: [App; 2],
+}
+
+impl Flows {
+    /// The flows of a plan under this policy. `ecn`: whether the client asks for ECN.
+    pub(super) fn new(plan: &Plan, policy: &PolicyName, ecn: bool) -> Result<Self, CastError> {
+        let only = policy.only_link().and_then(|link| plan.link_index(link));
+        let flow = |flow: &scenario::Flow| {
+            let over = match flow.transport {
+                Transport::Tcp { over } | Transport::Udp { over } => Some(over),
+                Transport::Mptcp => only,
+            };
+            let start = Instant::ZERO + flow.start;
+            Ok(Flow {
+                name: flow.name.clone(),
+                work: flow.work,
+                over: over.map(|link| LinkId(link as u16)),
+                start,
+                configs: configs(plan, flow, over.is_none(), ecn)?,
+                meter: FlowMeter::new(&flow.name, start),
+                attempt: None,
+                conns: Vec::new(),
+                base: 0,
+                reported: 0,
+                asked: 0,
+                answered: 0,
+                done: false,
+                fell_back: false,
+            })
+        };
+        Ok(Self {
+            all: plan.flows.iter().map(flow).collect::<Result<_, CastError>>()?,
+            owners: Vec::new(),
+        })
+    }
+
+    /// The flow of a connection.
+    pub(super) fn owner(&self, conn: u32) -> Option<usize> {
+        self.owners.get(conn as usize).copied()
+    }
+
+    /// How many connections there have been.
+    pub(super) const fn count(&self) -> u32 {
+        self.owners.len() as u32
+    }
+
+    /// Flows whose applications write requests, which a timer may cause.
+    pub(super) fn asking(&self) -> impl Iterator<Item = usize> {
+        let flows = self.all.iter().enumerate();
+        flows
+            .filter(|(_, flow)| matches!(flow.work, Work::Requests { .. }))
+            .map(|(index, _)| index)
+    }
+
+    /// A flow that would connect now, and the link. `route`: where new connections start.
+    pub(super) fn wanting(
+        &self,
+        now: Instant,
+        route: Option<LinkId>,
+        is_usable: impl Fn(LinkId) -> bool,
+    ) -> Option<(usize, LinkId)> {
+        self.all.iter().enumerate().find_map(|(index, flow)| {
+            let link = flow.over.or(route).filter(|&link| is_usable(link))?;
+            (flow.start <= now && flow.attempt.is_none() && !flow.done).then_some((index, link))
+        })
+    }
+
+    /// Numbers the next connection of a flow.
+    pub(super) fn begin(&mut self, now: Instant, index: usize) -> Opening {
+        let conn = self.owners.len() as u32;
+        self.owners.push(index);
+        let flow = &mut self.all[index];
+        flow.attempt = Some((conn, now));
+        flow.conns.push(conn);
+        Opening {
+            conn,
+            configs: flow.configs,
+            apps: flow.apps(),
+        }
+    }
+
+    /// A connection that its flow leaves now, to connect again.
+    pub(super) fn left(
+        &mut self,
+        now: Instant,
+        client: &Host,
+        is_usable: impl Fn(LinkId) -> bool,
+    ) -> Option<u32> {
+        let left = |flow: &Flow| {
+            let (conn, since) = flow.attempt.filter(|_| !flow.done)?;
+            let connection = client.connection(conn)?;
+            let silent = |link| {
+                let since = flow.silent_at(now, connection);
+                is_usable(link) && since.is_some_and(|at| at <= now)
+            };
+            let leaves = match connection.is_open() {
+                false => connection.is_closed() || now - since >= CONNECT_PATIENCE,
+                true => flow.over.is_some_and(silent),
+            };
+            leaves.then_some(conn)
+        };
+        let (index, conn) = self
+            .all
+            .iter()
+            .enumerate()
+            .find_map(|(index, flow)| Some((index, left(flow)?)))?;
+        let flow = &mut self.all[index];
+        flow.attempt = None;
+        flow.base = flow.meter.bytes().get();
+        Some(conn)
+    }
+
+    /// When a flow next has something to do by itself.
+    pub(super) fn wake_at(&self, now: Instant, client: &Host) -> Option<Instant> {
+        let due = |flow: &Flow| {
+            let Some((conn, since)) = flow.attempt else {
+                return Some(flow.start);
+            };
+            let connection = client.connection(conn).filter(|_| !flow.done)?;
+            match connection.is_open() {
+                false => Some(since + CONNECT_PATIENCE),
+                true if flow.over.is_some() => flow.silent_at(now, connection),
+                true => None,
+            }
+        };
+        // What is due and waits for its link is checked with every event.
+        self.all.iter().filter_map(due).filter(|at| *at > now).min()
+    }
+}
+
+impl Flow {
+    /// Whether the client sends.
+    pub(super) const fn goes_up(&self) -> bool {
+        matches!(self.work, Work::Upload { .. })
+    }
+
+    /// Its present connection.
+    pub(super) fn conn(&self) -> Option<u32> {
+        self.attempt.map(|(conn, _)| conn)
+    }
+
+    /// Bytes that it moves, if it ends before the run.
+    const fn size(&self) -> Option<Bytes> {
+        match self.work {
+            Work::Download { size, .. } | Work::Upload { size, .. } => size,
+            Work::Requests { .. } | Work::Datagrams { .. } => None,
+        }
+    }
+
+    /// Whether all of it has arrived, or it has no end.
+    pub(super) fn is_intact(&self) -> bool {
+        self.size().is_none_or(|size| self.meter.bytes() <= size)
+    }
+
+    fn apps(&self) -> [App; 2] {
+        match self.work {
+            Work::Download { limit, .. } => [App::Sink, self.source(limit)],
+            Work::Upload { limit, .. } => [self.source(limit), App::Sink],
+            Work::Requests {
+                every,
+                request,
+                reply,
+            } => {
+                let (request, reply) = (request.get(), reply.get());
+                let asks = Schedule::new(every, request, reply);
+                [App::Schedule(asks), App::Replies(Replies::new(request, reply))]
+            }
+            // The stage has refused them.
+            Work::Datagrams { .. } => [App::Sink, App::Sink],
+        }
+    }
+
+    /// What is left to send.
+    fn source(&self, limit: Option<Bitrate>) -> App {
+        let left = self.size().map(|size| size.get() - self.base);
+        match (limit, left) {
+            (Some(rate), left) => App::Limited(Limited::new(rate, left)),
+            (None, Some(left)) => App::Object(left),
+            (None, None) => App::Bulk,
+        }
+    }
+
+    /// When a silent connection has been silent for too long. `None`: it awaits nothing.
+    fn silent_at(&self, now: Instant, connection: &Connection) -> Option<Instant> {
+        if matches!(self.work, Work::Requests { .. }) {
+            return None;
+        }
+        let subflow = connection.subflows(now).next()?;
+        let awaits = subflow.sample.unacked > 0 || subflow.sample.unsent > Bytes::ZERO;
+        (awaits || !self.goes_up()).then(|| now - subflow.sample.last_ack + TOO_LONG)
+    }
+
+    /// Takes what the present connection has read in total, and the requests of its application. Returns the
+    /// stalls that this ended.
+    pub(super) fn progress(&mut self, now: Instant, read: u64, app: Option<&App>) -> Vec<Stall> {
+        let mut stalls = Vec::new();
+        let fresh = (self.base + read).saturating_sub(self.meter.bytes().get());
+        stalls.extend(self.meter.read(now, fresh));
+        if let Some(App::Schedule(schedule)) = app {
+            if std::mem::replace(&mut self.answered, schedule.answered()) < schedule.answered() {
+                stalls.extend(self.meter.replied(now));
+            }
+            if std::mem::replace(&mut self.asked, schedule.asked()) < schedule.asked() {
+                self.meter.requested(now);
+            }
+        }
+        if self.size().is_some_and(|size| self.meter.bytes() >= size) {
+            self.done = true;
+            stalls.extend(self.meter.end(now));
+        }
+        stalls
+    }
+
+    /// Bytes read, if the trace does not have them yet.
+    pub(super) fn news(&mut self) -> Option<u64> {
+        let bytes = self.meter.bytes().get();
+        (std::mem::replace(&mut self.reported, bytes) != bytes).then_some(bytes)
+    }
+}

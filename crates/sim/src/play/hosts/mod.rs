@@ -1,0 +1,48 @@
+//! Scenarios with TCP and MPTCP flows: two hosts in virtual time, the links between them, and the engine that
+//! acts on the client.
+//!
+//! The links are [`links::Network`], as in the lab, with every 802.11 frame. The engine is told what a daemon
+//! of a live host would tell it, and its actions are carried out at once.
+//!
+//! | what | where |
+//! |---|---|
+//! | what a plan asks for, and what is refused | `stage` |
+//! | segments on links | `carrier` |
+//! | links as the client's kernel shows them, their addresses | `plugs`, `addresses` |
+//! | applications and their connections | `flows` |
+//! | connections and subflows as the engine knows them | `book` |
+//! | events and counters as facts for the engine | `hear`, `sampler` |
+//! | actions of the engine | `act` |
+//! | the path manager of a stock kernel | `endpoints` |
+//! | faults and walks | `script` |
+//! | what each link carried of each flow | `paths` |
+//! | the loop | `world` |
+//! | the result | `summary` |
+//!
+//! # Where we differ, and why
+//! 1. Samples cost nothing here, so they are never stretched as a daemon's are (`linux`'s
+//!    `daemon::hear::pace`).
+//! 2. The kernel's events reach the engine at once, and its actions act at once.
+//! 3. Only IPv4. The server has one address.
+//! 4. The engine is not told about hosts that programs reach, and nothing checks for captive portals: there
+//!    are no programs but the flows.
+//! 5. A withdrawal follows the last one at once: the peer here loses none of them.
+//! 6. Digests are not computed: data has no content. A flow is intact if all of it arrived once and in order.
+
+mod act;
+mod addresses;
+mod book;
+mod carrier;
+mod endpoints;
+mod flows;
+mod hear;
+mod paths;
+mod plugs;
+mod sampler;
+mod script;
+mod stage;
+mod summary;
+mod world;
+
+pub(super) use stage::{check, has};
+pub(super) use world::play;

@@ -1,0 +1,110 @@
+//! What each link has carried of each flow, from the counters of both ends.
+
+use crate::hosts::Host;
+use crate::mptcp::SubflowView;
+use policy::SubflowId;
+use std::collections::BTreeMap;
+use trace::{PathUse, What};
+use units::{Bytes, Instant};
+
+/// The accounts of a run.
+#[derive(Debug)]
+pub(super) struct Paths {
+    links: Vec<String>,
+    /// By flow and subflow of its sender.
+    sent: BTreeMap<(usize, SubflowId), Sent>,
+    /// By flow and subflow of its receiver: the link, and the segments that carried CE.
+    marked: BTreeMap<(usize, SubflowId), (usize, u64)>,
+    /// Bytes and retransmissions that the trace has, by flow and link.
+    told: BTreeMap<(usize, usize), (u64, u64)>,
+}
+
+/// What a subflow has sent up to the last poll.
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    link: usize,
+    view: SubflowView,
+}
+
+impl Paths {
+    pub(super) const fn new(links: Vec<String>) -> Self {
+        Self {
+            links,
+            sent: BTreeMap::new(),
+            marked: BTreeMap::new(),
+            told: BTreeMap::new(),
+        }
+    }
+
+    /// Polls a connection of a flow at both ends. Counters of subflows that are gone stay as they were.
+    pub(super) fn look(&mut self, now: Instant, flow: usize, conn: u32, [from, to]: [&Host; 2]) {
+        for view in from.connection(conn).iter().flat_map(|of| of.subflows(now)) {
+            let link = usize::from(view.path.link.0);
+            self.sent.insert((flow, view.id), Sent { link, view });
+        }
+        for view in to.connection(conn).iter().flat_map(|of| of.subflows(now)) {
+            let link = usize::from(view.path.link.0);
+            self.marked.insert((flow, view.id), (link, view.received.marked));
+        }
+    }
+
+    fn of(&self, flow: usize, link: usize) -> impl Iterator<Item = &SubflowView> {
+        let all = self
+            .sent
+            .range((flow, SubflowId(0))..=(flow, SubflowId(u32::MAX)));
+        all.filter(move |(_, sent)| sent.link == link)
+            .map(|(_, sent)| &sent.view)
+    }
+
+    /// Totals of a flow that have changed since the last call.
+    pub(super) fn news(&mut self, flow: usize, name: &str) -> Vec<What> {
+        let mut events = Vec::new();
+        for link in 0..self.links.len() {
+            let Some(slowest) = self.of(flow, link).max_by_key(|view| view.sample.srtt).copied() else {
+                continue;
+            };
+            let bytes: Bytes = self.of(flow, link).map(|view| view.sample.bytes_acked).sum();
+            let retransmits: u64 = self.of(flow, link).map(|view| view.sent.retransmits).sum();
+            let now = (bytes.get(), retransmits);
+            let before = self.told.insert((flow, link), now);
+            if before == Some(now) {
+                continue;
+            }
+            if before.is_none_or(|(bytes, _)| bytes != now.0) {
+                events.push(What::PathBytes {
+                    flow: name.to_owned(),
+                    link: self.links[link].clone(),
+                    bytes: now.0,
+                });
+            }
+            events.push(What::PathSender {
+                flow: name.to_owned(),
+                link: self.links[link].clone(),
+                retransmits,
+                srtt_us: slowest.sample.srtt.as_micros() as u64,
+                cwnd: slowest.sample.cwnd,
+                ssthresh: slowest.ssthresh,
+            });
+        }
+        events
+    }
+
+    /// What each link carried of a flow.
+    pub(super) fn of_flow(&self, flow: usize) -> Vec<PathUse> {
+        let used = |(link, name): (usize, &String)| {
+            self.of(flow, link).next()?;
+            let marked = self.marked.iter();
+            let marked = marked.filter(|((of, _), (over, _))| (*of, *over) == (flow, link));
+            Some(PathUse {
+                link: name.clone(),
+                bytes: self
+                    .of(flow, link)
+                    .map(|view| view.sample.bytes_acked.get())
+                    .sum(),
+                retransmits: self.of(flow, link).map(|view| view.sent.retransmits).sum(),
+                ce_marks: marked.map(|(_, (_, marks))| marks).sum(),
+            })
+        };
+        self.links.iter().enumerate().filter_map(used).collect()
+    }
+}

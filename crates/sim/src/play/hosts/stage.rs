@@ -1,0 +1,70 @@
+//! What a plan with TCP flows asks for: its links, the hosts' configuration, and what is refused.
+//!
+//! # Where we differ, and why
+//! 1. Both ends have every controller of [`Control::named`], whatever runs on the server. A server that runs
+//!    slowhand does nothing else here: it would only listen to signals for `cla`, which is refused.
+
+use crate::mptcp::Config;
+use crate::play::error::CastError;
+use crate::tcp::Control;
+use links::{Medium, NetworkConfig};
+use scenario::{Flow, Plan, Transport, models};
+
+/// Whether a plan has TCP flows.
+pub(in crate::play) fn has(plan: &Plan) -> bool {
+    plan.sends_by_tcp()
+}
+
+/// Checks that a plan with TCP flows can be played.
+pub(in crate::play) fn check(plan: &Plan) -> Result<(), CastError> {
+    if plan.medium == scenario::Medium::Wfq {
+        return Err(CastError::OneWay);
+    }
+    for flow in &plan.flows {
+        control(plan, flow)?;
+        if matches!(flow.transport, Transport::Udp { .. }) {
+            return Err(CastError::Mixed(flow.name.clone()));
+        }
+        if flow.by != 0 {
+            return Err(CastError::OtherHost {
+                flow: flow.name.clone(),
+                walker: plan.walkers[flow.by].name.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The congestion control of a flow's sender.
+fn control(plan: &Plan, flow: &Flow) -> Result<Control, CastError> {
+    let name = flow.cc.as_deref().unwrap_or(&plan.cc);
+    Control::named(name).map_err(|source| CastError::Control {
+        flow: flow.name.clone(),
+        source,
+    })
+}
+
+/// Configurations of the client and of the server for a flow's connections. `ecn`: whether the client asks
+/// for ECN. A stock server agrees to it.
+pub(super) fn configs(plan: &Plan, flow: &Flow, mptcp: bool, ecn: bool) -> Result<[Config; 2], CastError> {
+    let control = control(plan, flow)?;
+    let client = Config {
+        ecn,
+        ..Config::stock(control, mptcp)
+    };
+    let server = Config {
+        ecn: true,
+        most_joins: plan.server_subflows,
+        ..Config::stock(control, true)
+    };
+    Ok([client, server])
+}
+
+/// The links of a run with this seed, with every frame of the air.
+pub(super) fn network(plan: &Plan, seed: u64) -> NetworkConfig {
+    NetworkConfig {
+        medium: Medium::Frames,
+        monitor: plan.access_points().next().is_some(),
+        ..models::network(plan, seed)
+    }
+}

@@ -1,0 +1,117 @@
+//! The result of a run with hosts.
+
+use super::world::World;
+use crate::play::frames::Capture;
+use crate::play::run::Played;
+use scenario::models;
+use trace::{Levels, LinkUse, Run, RunRecord, SERIES_BIN, What};
+use units::{Bitrate, Duration, Instant};
+
+impl World<'_> {
+    /// Ends the run: the last poll of its flows, and its result.
+    pub(in crate::play) fn finish(mut self, end: Instant) -> Played {
+        for index in 0..self.flows.all.len() {
+            let flow = &mut self.flows.all[index];
+            let (stall, name) = (flow.meter.end(self.now), flow.name.clone());
+            stall.into_iter().for_each(|stall| self.stalled(&name, stall));
+            self.look_at_flow(index);
+        }
+        self.radios.carried(self.now, self.carrier.carried());
+        let stopped = (self.now < end).then_some(self.now);
+        let steps = self.carrier.sent();
+        let interrupted = stopped.is_some() && steps < self.what.most;
+        self.events.sort_by_key(|event| event.t_ns);
+        let run = self.summary(stopped);
+        self.record(What::RunEnd {
+            summary: Box::new(run.clone()),
+        });
+        Played {
+            run,
+            record: RunRecord { events: self.events },
+            stopped,
+            interrupted,
+            capture: self.capture.map(Capture::finish),
+            steps,
+        }
+    }
+
+    fn summary(&self, stopped: Option<Instant>) -> Run {
+        let plan = self.what.plan;
+        let lasted = self.now.since(Instant::ZERO);
+        let flows = self.flows.all.iter().enumerate();
+        let flows = flows.map(|(index, flow)| {
+            let paths = self.paths.of_flow(index);
+            flow.meter.result(self.now, flow.is_intact(), paths)
+        });
+        Run {
+            policy: self.what.policy.clone(),
+            cc: Some(plan.cc.clone()),
+            server: plan.server.as_str().to_owned(),
+            seed: self.what.seed,
+            duration_s: lasted.as_secs_f64(),
+            flows: flows.collect(),
+            links: (0..plan.links.len())
+                .map(|link| self.link(link, lasted))
+                .collect(),
+            energy_j: self.radios.settled().as_joules_f64(),
+            optimal_mbps: self.optimal(lasted).as_mbps_f64(),
+            goodput_series: self.series(lasted),
+            levels: Levels::of(&self.events, self.now),
+            notes: self.notes(stopped),
+        }
+    }
+
+    fn link(&self, link: usize, lasted: Duration) -> LinkUse {
+        let counters = self.carrier.counters(link);
+        let of = &self.what.plan.links[link];
+        let frames = match counters.frames {
+            0 => counters.delivered,
+            frames => frames,
+        };
+        LinkUse {
+            name: of.name.clone(),
+            kind: of.kind.word(),
+            frames,
+            retries: counters.retries,
+            collisions: counters.collisions,
+            airtime_share: counters.airtime.as_secs_f64() / lasted.as_secs_f64().max(1e-9),
+            marks: None,
+            sent_marks: None,
+        }
+    }
+
+    fn series(&self, lasted: Duration) -> Vec<u64> {
+        let bins = lasted.as_nanos().div_ceil(SERIES_BIN.as_nanos()) as usize;
+        let mut series = vec![0; bins];
+        for flow in &self.flows.all {
+            for (sum, bytes) in series.iter_mut().zip(flow.meter.series()) {
+                *sum += bytes;
+            }
+        }
+        series
+    }
+
+    fn optimal(&self, lasted: Duration) -> Bitrate {
+        let links = self.what.plan.links.len();
+        let conditions = |at, direction| self.script.conditions(links, at, direction);
+        models::optimal(self.what.plan, &self.config, lasted, conditions)
+    }
+
+    fn notes(&self, stopped: Option<Instant>) -> Vec<String> {
+        let bounded = stopped.map(|at| {
+            let (at, end) = (at.since(Instant::ZERO), self.what.plan.duration);
+            let when = format!("{} s of {} s", at.as_secs_f64(), end.as_secs_f64());
+            match self.carrier.sent() {
+                sent if sent < self.what.most => format!("interrupted after {when}"),
+                sent => format!(
+                    "stopped after {sent} segments, {when}: the run is too long; shorten `duration_s`, or offer less"
+                ),
+            }
+        });
+        let flows = self.flows.all.iter().filter(|flow| flow.fell_back);
+        let fell_back = flows.map(|flow| format!("{} fell back to plain TCP", flow.name));
+        let links = self.engine.explain().into_iter();
+        let said = links.map(|about| format!("{}: {}", about.name, about.why));
+        bounded.into_iter().chain(fell_back).chain(said).collect()
+    }
+}

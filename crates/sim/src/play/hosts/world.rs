@@ -1,0 +1,441 @@
+//! The loop of a run: whatever is due first happens next.
+//!
+//! At one moment, this order holds: faults and walks, what the links deliver, timers of the client, timers of
+//! the server, applications, samples, and the engine last.
+//!
+//! # Checked by
+//! `tests/host_plays.rs`.
+
+use super::act::ActError;
+use super::addresses::Addresses;
+use super::book::Book;
+use super::carrier::{Carrier, Happened};
+use super::endpoints::Endpoints;
+use super::flows::{Flows, Opening};
+use super::paths::Paths;
+use super::plugs::Plugs;
+use super::sampler::Sampler;
+use super::script::{Due, Script};
+use super::stage;
+use crate::hosts::Host;
+use crate::mptcp::{Config, Path};
+use crate::play::ears::Ears;
+use crate::play::error::CastError;
+use crate::play::frames::Capture;
+use crate::play::run::{Play, Played, trace_state};
+use crate::tcp::Control;
+use links::{Direction, Input as Order, NetworkConfig};
+use policy::cc::Controller;
+use policy::estimate::energy::Radios;
+use policy::{Family, Input, LinkId};
+use record::Recorded;
+use std::collections::{BTreeSet, VecDeque};
+use trace::{Event, Observer, RunStart, SERIES_BIN, What, World as Where};
+use units::{Bytes, Instant};
+
+/// Two hosts, the links between them, and the engine of the client.
+pub(super) struct World<'p> {
+    pub(super) what: &'p Play<'p>,
+    pub(super) now: Instant,
+    pub(super) config: NetworkConfig,
+    pub(super) carrier: Carrier,
+    pub(super) client: Host,
+    pub(super) server: Host,
+    pub(super) plugs: Plugs,
+    pub(super) addresses: Addresses,
+    pub(super) flows: Flows,
+    pub(super) book: Book,
+    pub(super) endpoints: Endpoints,
+    pub(super) sampler: Sampler,
+    pub(super) engine: Recorded,
+    /// What the engine has not been told yet.
+    pub(super) facts: VecDeque<Input>,
+    /// The link on which new connections start.
+    pub(super) route: Option<LinkId>,
+    pub(super) script: Script,
+    pub(super) ears: Ears,
+    pub(super) capture: Option<Capture>,
+    pub(super) paths: Paths,
+    pub(super) radios: Radios,
+    pub(super) observer: Observer,
+    pub(super) events: Vec<Event>,
+    /// Flows whose applications may have read something.
+    touched: BTreeSet<usize>,
+    next_sample: Instant,
+}
+
+/// Plays a scenario with TCP flows to its end.
+pub(in crate::play) fn play(what: &Play<'_>) -> Result<Played, CastError> {
+    let mut world = World::build(what)?;
+    world.begin()?;
+    let end = Instant::ZERO + what.plan.duration;
+    while world.now < end && world.carrier.sent() < what.most && !what.is_interrupted() {
+        let next = world.next().map_or(end, |next| next.min(end));
+        world.step(next)?;
+    }
+    Ok(world.finish(end))
+}
+
+impl<'p> World<'p> {
+    fn build(what: &'p Play<'p>) -> Result<Self, CastError> {
+        let plan = what.plan;
+        stage::check(plan)?;
+        let names: Vec<String> = plan.links.iter().map(|link| link.name.clone()).collect();
+        let policy = what
+            .policy
+            .in_engine((0..).map(LinkId).zip(names.iter().map(String::as_str)))?;
+        let config = stage::network(plan, what.seed);
+        let engine = policy::Config {
+            policy,
+            peer_subflows: plan.server_subflows.into(),
+        };
+        let engine = Recorded::new(engine, what.recording());
+        let (ears, capture) = monitors(what, &config)?;
+        let links = plan.links.iter();
+        let kinds = links.map(|link| (link.kind.word().into(), link.kind.channel()));
+        let sleeps = plan.walkers.first().is_some_and(|client| client.power_save);
+        // Each flow configures its own connections.
+        let unused = Config::stock(Control::Coupled(Controller::Reno), true);
+        Ok(Self {
+            what,
+            now: Instant::ZERO,
+            carrier: Carrier::new(what.seed, config.clone())?,
+            config,
+            client: Host::new(unused),
+            server: Host::new(unused),
+            plugs: Plugs::new(plan),
+            addresses: Addresses::new(plan.links.len()),
+            flows: Flows::new(plan, &what.policy, engine.asks_for_ecn())?,
+            book: Book::default(),
+            endpoints: Endpoints::default(),
+            sampler: Sampler::new(),
+            engine,
+            facts: VecDeque::new(),
+            route: None,
+            script: Script::new(plan, what.seed),
+            ears,
+            capture,
+            paths: Paths::new(names.clone()),
+            radios: Radios::of(kinds, sleeps),
+            observer: Observer::new(names),
+            events: Vec::new(),
+            touched: BTreeSet::new(),
+            next_sample: Instant::ZERO,
+        })
+    }
+
+    fn begin(&mut self) -> Result<(), CastError> {
+        let plan = self.what.plan;
+        self.record(What::RunStart(Box::new(RunStart {
+            scenario: plan.name.clone(),
+            world: Where::Sim,
+            policy: self.what.policy.clone(),
+            cc: Some(plan.cc.clone()),
+            server: plan.server.as_str().to_owned(),
+            seed: self.what.seed,
+            plan: plan.to_trace(),
+        })));
+        self.plugs.begin(&mut self.facts);
+        for link in 0..plan.links.len() {
+            self.link_state(link, self.carrier.state(link));
+        }
+        self.settle()
+    }
+
+    /// When something happens next.
+    fn next(&self) -> Option<Instant> {
+        let times = [
+            self.script.wake_at(),
+            self.carrier.wake_at(),
+            self.client.next_timer(),
+            self.server.next_timer(),
+            self.flows.wake_at(self.now, &self.client),
+            self.hears_at(),
+            self.engine.wake_at().map(|(at, _)| at),
+            Some(self.next_sample),
+        ];
+        let next = times.into_iter().flatten().min();
+        next.map(|at| at.max(self.now))
+    }
+
+    /// Runs what is due at `next`.
+    fn step(&mut self, next: Instant) -> Result<(), CastError> {
+        self.now = next;
+        while let Some(due) = self.script.next(next, || delivered(&self.carrier)) {
+            match due {
+                Due::Links(order) => self.order(order),
+                Due::Renew(link) => self.renew(LinkId(link.0)),
+            }
+        }
+        self.carrier.tick(next);
+        self.deliver();
+        for host in [&mut self.client, &mut self.server] {
+            if host.next_timer().is_some_and(|at| at <= next) {
+                host.tick(next);
+            }
+        }
+        self.settle()
+    }
+
+    /// A step of the script.
+    fn order(&mut self, order: Order) {
+        match order {
+            Order::Moved(position) => {
+                let (x_m, y_m) = (position.x_mm as f64 / 1e3, position.y_mm as f64 / 1e3);
+                self.record(What::Position { x_m, y_m });
+            }
+            Order::Fault(link, fault) => {
+                let link = self.what.plan.links[usize::from(link.0)].name.clone();
+                let fault = fault.to_string();
+                self.record(What::Fault {
+                    link,
+                    fault,
+                    applied: true,
+                });
+            }
+            Order::Packet(_) | Order::Associate(_) | Order::Leave(_) => {}
+        }
+        self.carrier.handle(self.now, order);
+    }
+
+    /// Takes all that the links report.
+    fn deliver(&mut self) {
+        while let Some((_, happened)) = self.carrier.poll() {
+            match happened {
+                Happened::Arrived(link, direction, packet) => {
+                    self.touched.extend(self.flows.owner(packet.conn));
+                    match direction {
+                        Direction::Down => self.client.on_segment(self.now, link, packet),
+                        Direction::Up => self.server.on_segment(self.now, link, packet),
+                    }
+                }
+                Happened::Beacon(link, signal) => {
+                    let link = usize::from(link.0);
+                    self.plugs.beacon(link, signal, &mut self.facts);
+                    let (link, dbm) = (self.what.plan.links[link].name.clone(), signal.as_dbm_f64());
+                    self.record(What::Signal { link, dbm });
+                }
+                Happened::State(link, state) => self.link_state(usize::from(link.0), state),
+            }
+        }
+    }
+
+    fn link_state(&mut self, link: usize, state: links::LinkState) {
+        self.plugs.state(link, state, &mut self.facts);
+        let link = self.what.plan.links[link].name.clone();
+        let state = trace_state(state);
+        self.record(What::LinkState { link, state });
+    }
+
+    /// Lets everything at this moment follow from what has happened, until nothing more does.
+    fn settle(&mut self) -> Result<(), CastError> {
+        self.listen();
+        self.dispatch();
+        self.run_applications();
+        self.give_up_waiting();
+        self.sample();
+        if self.next_sample <= self.now {
+            self.look();
+        }
+        let doubted = self.engine.wake_at().is_some_and(|(at, _)| at <= self.now);
+        if doubted {
+            let links: Vec<LinkId> = self.engine.doubted().collect();
+            links.into_iter().for_each(|link| self.look_at(link));
+        }
+        self.think()?;
+        self.run_applications();
+        self.think()
+    }
+
+    /// Puts everything on the links that the hosts send, and hears what their connections report.
+    fn dispatch(&mut self) {
+        loop {
+            while let Some((link, packet)) = self.client.poll_transmit() {
+                self.carrier.send(self.now, link, Direction::Up, packet);
+            }
+            while let Some((link, packet)) = self.server.poll_transmit() {
+                self.carrier.send(self.now, link, Direction::Down, packet);
+            }
+            self.deliver();
+            let mut heard = false;
+            while let Some(event) = self.client.poll_event() {
+                heard = true;
+                self.hear(event);
+            }
+            // What the server sees tells the client's engine nothing.
+            while self.server.poll_event().is_some() {}
+            if heard {
+                let watched = self.watched();
+                self.sampler.stir(self.now, watched);
+            }
+            if !(self.client.has_packets() || self.server.has_packets()) {
+                return;
+            }
+        }
+    }
+
+    /// Opens and leaves connections, and takes what applications have read.
+    fn run_applications(&mut self) {
+        self.progress();
+        let usable = |link| self.plugs.is_usable(link);
+        while let Some(conn) = self.flows.left(self.now, &self.client, usable) {
+            let now = self.now;
+            self.client
+                .act(now, conn, |connection, out| connection.abort(now, out));
+        }
+        while let Some((flow, link)) = self.flows.wanting(self.now, self.route, usable) {
+            let Opening { conn, configs, apps } = self.flows.begin(self.now, flow);
+            let ([client, server], [asks, serves]) = (configs, apps);
+            self.client.configure(client);
+            self.server.configure(server);
+            self.server.expect(conn, serves);
+            let path = Path::over(links::LinkId(link.0), Family::V4);
+            self.client.open(self.now, conn, path, asks);
+        }
+        self.dispatch();
+    }
+
+    fn progress(&mut self) {
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.extend(self.flows.asking());
+        for index in touched {
+            let flow = &mut self.flows.all[index];
+            let Some(conn) = flow.conn() else { continue };
+            let reader = match flow.goes_up() {
+                true => &self.server,
+                false => &self.client,
+            };
+            let read = reader.connection(conn).map_or(0, |connection| connection.read());
+            let stalls = flow.progress(self.now, read, self.client.app(conn));
+            let name = flow.name.clone();
+            stalls.into_iter().for_each(|stall| self.stalled(&name, stall));
+        }
+    }
+
+    /// Tells the engine all facts and carries out all its actions, until nothing is left.
+    fn think(&mut self) -> Result<(), CastError> {
+        loop {
+            while let Some(input) = self.facts.pop_front() {
+                if let Some(what) = self.observer.told(&input) {
+                    self.record(what);
+                }
+                self.engine.handle(self.now, input);
+                self.act()?;
+            }
+            if self.engine.wake_at().is_none_or(|(at, _)| at > self.now) {
+                return Ok(());
+            }
+            self.engine.tick(self.now);
+            self.act()?;
+            if self.facts.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn act(&mut self) -> Result<(), CastError> {
+        while let Some(action) = self.engine.poll() {
+            let what = match self.carry_out(&action) {
+                Ok(()) => self.observer.done(&action),
+                Err(error @ ActError::Unable(_)) => {
+                    return Err(CastError::Unable {
+                        policy: self.what.policy.to_string(),
+                        why: error.to_string(),
+                    });
+                }
+                Err(error) => Some(self.observer.failed(&action, &error.to_string())),
+            };
+            what.into_iter().for_each(|what| self.record(what));
+            self.dispatch();
+        }
+        Ok(())
+    }
+
+    /// What is due every 100 ms: surveys, energy, and what the trace has of flows.
+    fn look(&mut self) {
+        self.next_sample = self.now + SERIES_BIN;
+        self.survey();
+        self.radios.carried(self.now, self.carrier.carried());
+        self.script.remember(self.now, delivered(&self.carrier));
+        for index in 0..self.flows.all.len() {
+            self.look_at_flow(index);
+        }
+    }
+
+    pub(super) fn look_at_flow(&mut self, index: usize) {
+        let flow = &mut self.flows.all[index];
+        let (name, bytes, conn) = (flow.name.clone(), flow.news(), flow.conn());
+        let (up, bound) = (flow.goes_up(), flow.over.is_some());
+        let ends = match up {
+            true => [&self.client, &self.server],
+            false => [&self.server, &self.client],
+        };
+        if let Some(&conn) = flow.conns.last() {
+            self.paths.look(self.now, index, conn, ends);
+        }
+        let mut events = Vec::new();
+        events.extend(bytes.map(|bytes| What::AppBytes {
+            flow: name.clone(),
+            bytes,
+        }));
+        let levels = conn.filter(|_| !up && !bound).and_then(|conn| {
+            let held = self.client.connection(conn)?.sample().held.get();
+            let queued = self.server.connection(conn)?.subflows(self.now);
+            let queued: Bytes = queued.map(|view| view.queued).sum();
+            Some([
+                What::ServerQueue {
+                    conn,
+                    bytes: queued.get(),
+                },
+                What::OutOfOrder { conn, bytes: held },
+            ])
+        });
+        events.extend(levels.into_iter().flatten());
+        events.extend(self.paths.news(index, &name));
+        events.into_iter().for_each(|what| self.record(what));
+    }
+
+    pub(super) fn stalled(&mut self, flow: &str, stall: trace::Stall) {
+        self.record(What::Stall {
+            flow: flow.to_owned(),
+            from_ns: stall.from.as_nanos(),
+            to_ns: stall.to.as_nanos(),
+        });
+    }
+
+    pub(super) fn record(&mut self, what: What) {
+        if self.what.events {
+            self.events.push(Event::new(self.now, what));
+        }
+    }
+}
+
+fn delivered(carrier: &Carrier) -> Vec<Bytes> {
+    let carried = carrier.carried().iter();
+    carried.map(|carried| carried.up + carried.down).collect()
+}
+
+/// The client's monitors, and a capture of what they hear if one is wanted.
+fn monitors(what: &Play<'_>, config: &NetworkConfig) -> Result<(Ears, Option<Capture>), CastError> {
+    let plan = what.plan;
+    let Some(stations) = config.stations()?.filter(|_| config.monitor) else {
+        return Ok((Ears::default(), None));
+    };
+    let mut links = Vec::new();
+    for &(link, station) in &stations.access_points {
+        let at = station.0 as usize;
+        links.resize(links.len().max(at + 1), None);
+        links[at] = Some(usize::from(link.0));
+    }
+    let radio = |link: &scenario::Link| {
+        let channel = link.kind.channel()?;
+        let mut radios = stations.radios.iter();
+        let found = radios.find(|(own, _)| u16::from(*own) == channel)?;
+        Some(found.1)
+    };
+    let radios: Vec<_> = plan.links.iter().map(radio).collect();
+    let capture = what
+        .capture
+        .then(|| Capture::new(stations.addresses.clone(), Vec::new(), "client"));
+    Ok((Ears::new(links, &radios), capture))
+}

@@ -1,0 +1,164 @@
+//! Scenarios with TCP and MPTCP flows: what the hosts reach, what the engine changes, and that one seed gives
+//! one record.
+
+mod common;
+
+use common::plan;
+use sim::{CastError, Play, Played, play};
+use trace::{PolicyName, SubflowEvent, What};
+
+/// Two cables of 16 and 8 Mb/s, and a download.
+const TWO: &str = "sentence = \"Two cables.\"\nduration_s = 12\n\
+    [cables.own]\ndown_mbps = 16\nup_mbps = 1\nrtt_ms = 35\nqueue_ms = 200\n\
+    [cables.other]\ndown_mbps = 8\nup_mbps = 1\nrtt_ms = 45\nqueue_ms = 200\n\
+    [flows.download]\ndirection = \"down\"\n";
+
+/// Three cables of 50 Mb/s. The fastest drops everything after 4 s.
+const DEAD: &str = "sentence = \"A silent death.\"\nduration_s = 9\n\
+    [cables.fast]\nrate_mbps = 50\nrtt_ms = 20\n[cables.middle]\nrate_mbps = 50\nrtt_ms = 30\n\
+    [cables.slow]\nrate_mbps = 50\nrtt_ms = 50\n[flows.download]\ndirection = \"down\"\n\
+    [[faults]]\nat_s = 4\nlink = \"fast\"\nkind = \"blackhole\"\n";
+
+/// An access point and a cable.
+const MIXED: &str = "sentence = \"An access point and a cable.\"\nduration_s = 12\n\
+    [aps.near]\nat_m = [0, 0]\nstandard = \"a\"\nchannel = 36\nrate_mbps = 54\n\
+    backhaul = { rate_mbps = 20, rtt_ms = 20 }\n[cables.wire]\nrate_mbps = 8\nrtt_ms = 30\n\
+    [walkers.client]\nat_m = [5, 0]\n[flows.download]\ndirection = \"down\"\n";
+
+fn played(text: &str, policy: PolicyName, settings: &[&str]) -> Played {
+    let plan = plan(text, settings);
+    play(&Play::new(&plan, policy)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn only(link: &str) -> PolicyName {
+    PolicyName::Tcp(link.to_owned())
+}
+
+/// Megabits per second of the first flow, over the whole run.
+fn mbps(played: &Played) -> f64 {
+    played.run.flows[0].bytes as f64 * 8e-6 / played.run.duration_s
+}
+
+fn share(played: &Played, link: &str) -> f64 {
+    let flow = &played.run.flows[0];
+    let all: u64 = flow.paths.iter().map(|path| path.bytes).sum();
+    let own = flow.paths.iter().find(|path| path.link == link);
+    own.map_or(0.0, |path| path.bytes as f64 / all as f64)
+}
+
+fn decisions<'r>(played: &'r Played, wanted: &'r str) -> impl Iterator<Item = &'r str> {
+    played
+        .record
+        .events
+        .iter()
+        .filter_map(move |event| match &event.what {
+            What::Decision { verb, why, .. } if verb == wanted => Some(why.as_str()),
+            _ => None,
+        })
+}
+
+#[test]
+fn tcp_fills_its_link_and_mptcp_both() {
+    let own = played(TWO, only("own"), &[]);
+    assert!((14.0..15.5).contains(&mbps(&own)), "{}", mbps(&own));
+    assert_eq!(own.run.flows[0].paths.len(), 1, "{:?}", own.run.flows[0].paths);
+    for policy in [PolicyName::Mptcp, PolicyName::Slowhand] {
+        let both = played(TWO, policy, &[]);
+        let goodput = mbps(&both);
+        assert!(goodput > 1.2 * mbps(&own) && goodput < 23.2, "{goodput}");
+        assert!(
+            (0.2..0.45).contains(&share(&both, "other")),
+            "{:?}",
+            both.run.flows[0]
+        );
+        assert!(both.run.flows[0].intact);
+    }
+}
+
+#[test]
+fn one_seed_gives_one_record() {
+    for text in [TWO, MIXED] {
+        let [one, again] = [(), ()].map(|()| played(text, PolicyName::Slowhand, &["duration_s=4"]));
+        assert!(one.record.events.len() > 100);
+        assert_eq!(one, again);
+    }
+}
+
+/// Without the engine's action the stall lasts for a second and more: time-outs of the dead subflow.
+#[test]
+fn the_engine_removes_a_link_that_dies_silently() {
+    let ours = played(DEAD, PolicyName::Slowhand, &["server_subflows=8"]);
+    let flow = &ours.run.flows[0];
+    assert!(flow.longest_stall_ms < 400.0, "{flow:?}");
+    assert!(
+        decisions(&ours, "remove").next().is_some(),
+        "{:?}",
+        ours.run.notes
+    );
+    let closed = |event: &trace::Event| matches!(&event.what, What::Subflow { link, event: SubflowEvent::Closed, .. } if link == "fast");
+    assert!(ours.record.events.iter().any(closed), "its subflow is closed");
+    let theirs = played(DEAD, PolicyName::Mptcp, &["server_subflows=8"]);
+    assert!(theirs.run.flows[0].longest_stall_ms > flow.longest_stall_ms);
+}
+
+#[test]
+fn the_client_associates_because_the_engine_asks_for_it() {
+    let air = played(MIXED, only("near"), &[]);
+    assert!((10.0..19.4).contains(&mbps(&air)), "{}", mbps(&air));
+    let both = played(MIXED, PolicyName::Slowhand, &[]);
+    assert!(
+        share(&both, "near") > 0.5 && share(&both, "wire") > 0.1,
+        "{:?}",
+        both.run.flows
+    );
+    let wire = played(MIXED, only("wire"), &[]);
+    assert_eq!(share(&wire, "near"), 0.0);
+    assert!(mbps(&wire) < 7.8, "{}", mbps(&wire));
+}
+
+#[test]
+fn requests_keep_their_schedule_and_sized_flows_end() {
+    let requests = "[flows.download]\nrequests = { every_s = 0.2, reply_kb = 20 }\n";
+    let text = TWO.replace("[flows.download]\ndirection = \"down\"\n", requests);
+    let asked = played(&text, PolicyName::Mptcp, &["duration_s=4"]);
+    // One at 0.035 s, then one every 200 ms.
+    assert_eq!(asked.run.flows[0].bytes, 20 * 20_000, "{:?}", asked.run.flows[0]);
+    let sized = played(TWO, only("own"), &["flows.download.size_mb=1"]);
+    assert_eq!(sized.run.flows[0].bytes, 1_000_000);
+    let limited = played(TWO, only("own"), &["flows.download.limit_mbps=4"]);
+    assert!((3.9..4.01).contains(&mbps(&limited)), "{}", mbps(&limited));
+}
+
+#[test]
+fn a_new_address_costs_its_subflow_only() {
+    let fault = "[[faults]]\nat_s = 4\nlink = \"other\"\nkind = \"new-address\"\n";
+    let renewed = played(
+        &format!("{TWO}{fault}"),
+        PolicyName::Slowhand,
+        &["server_subflows=8"],
+    );
+    let established = renewed.record.events.iter().filter(|event| {
+        matches!(&event.what, What::Subflow { link, event: SubflowEvent::Established, .. } if link == "other")
+    });
+    assert!(established.count() >= 2, "it is joined again");
+    assert!(renewed.run.flows[0].longest_stall_ms < 1_000.0);
+}
+
+#[test]
+fn unsupported_plans_are_refused_with_a_remedy() {
+    let refused = |text: &str, settings: &[&str]| {
+        let plan = plan(text, settings);
+        let error = sim::check(&plan).unwrap_err();
+        assert_eq!(play(&Play::new(&plan, PolicyName::Mptcp)).unwrap_err(), error);
+        error
+    };
+    let bbr = refused(TWO, &["cc=bbr"]);
+    assert!(matches!(bbr, CastError::Control { .. }), "{bbr}");
+    assert!(
+        bbr.to_string().contains("choose reno, cubic, lia, olia or balia"),
+        "{bbr}"
+    );
+    let guard = "[walkers.guard]\nat_m = [1, 0]\n[flows.more]\nby = \"guard\"\ndirection = \"down\"\n";
+    let other = refused(&format!("{MIXED}{guard}"), &[]);
+    assert!(matches!(other, CastError::OtherHost { .. }), "{other}");
+}

@@ -2,7 +2,8 @@
 
 use units::{Bitrate, Db, Dbm, Duration, SeqNum};
 
-/// One link between the client and the rest of the world: the index of its configuration.
+/// One link between the client and the rest of the world: the index of its configuration. Those of other
+/// hosts follow ([`crate::NetworkConfig::other_links`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(pub u16);
 
@@ -102,7 +103,7 @@ pub enum Output {
         /// Why.
         reason: DropReason,
     },
-    /// The client heard a beacon of this access point.
+    /// The client, or the host whose link it is, heard a beacon of this access point.
     Beacon {
         /// Its link.
         link: LinkId,
@@ -125,7 +126,7 @@ pub enum Output {
         /// Length of the IP packet.
         bytes: u32,
     },
-    /// The link changed its state as seen by the client.
+    /// The link changed its state as seen by its host.
     State {
         /// The link.
         link: LinkId,

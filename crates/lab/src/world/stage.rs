@@ -1,7 +1,7 @@
 //! Prepares everything that a run needs before time zero.
 
 use super::brain::{Brain, Wiring};
-use super::choice::{engine_policy, spec};
+use super::choice::{engine_policy, phy, shared_channels, spec, uses_frames};
 use super::controllers::{Controllers, is_upload};
 use super::flows::content_seeds;
 use super::glue::Glue;
@@ -17,8 +17,8 @@ use links::{LinkConfig, LinkId, LinkState, Network, NetworkConfig};
 use linux::capture::{Capture, Listener as Ears};
 use linux::cla::Listener;
 use linux::daemon::{DeclaredLink, inlet};
+use policy::Tariff;
 use policy::estimate::bandwidth::Sight;
-use policy::{Policy, Tariff};
 use record::Recording;
 use scenario::Plan;
 use std::sync::Arc;
@@ -72,12 +72,12 @@ impl Stage {
         let (hosts, ports) = Hosts::build(&hosts_config(plan, &controllers, &addressing, &interfaces))?;
         let run_up = run_up(building.elapsed());
         let (sender, receiver) = inlet().map_err(PlayError::Inlet)?;
-        let specs: Vec<_> = plan.links.iter().map(spec).collect();
+        let specs = plan.links.iter().map(|link| (spec(link), phy(link)));
         let plugs = Plugs::open(&hosts, &ports, &addressing.links)?;
-        let glue = Glue::new(plugs, specs, sender);
+        let glue = Glue::new(plugs, specs.collect(), sender);
         let monitor = config.monitor.then(|| monitor(&hosts, &config)).transpose()?;
         let ears = match &monitor {
-            Some(monitor) if policy_listens(policy) => Some(ears(&hosts, monitor, &glue)?),
+            Some(monitor) if uses_frames(policy) => ears(plan, &hosts, monitor, &glue)?,
             _ => None,
         };
         let monitor = monitor.map(Feed::start).transpose().map_err(PlayError::Thread)?;
@@ -214,28 +214,28 @@ fn server(
     Ok(Some(Arc::new(server)))
 }
 
-/// Whether the policy listens to frames. Other policies ignore them, and each frame costs a message to the
-/// daemon.
-const fn policy_listens(policy: Policy) -> bool {
-    matches!(policy, Policy::Ecn(_))
-}
-
 fn monitor(hosts: &Hosts, config: &NetworkConfig) -> Result<Monitor, PlayError> {
     let stations = config.stations().map_err(super::PlanError::from)?;
     let made = hosts.client.run(|| Monitor::plug(config, stations));
     Ok(made.map_err(BuildError::from)??)
 }
 
-/// Listens to the monitor interfaces as on a real host.
-fn ears(hosts: &Hosts, monitor: &Monitor, glue: &Glue) -> Result<Ears, PlayError> {
+/// Listens to the monitor interfaces as on a real host, on each channel with several access points. On any
+/// other channel there is nothing to compare, and each frame would cost a message to the daemon.
+fn ears(plan: &Plan, hosts: &Hosts, monitor: &Monitor, glue: &Glue) -> Result<Option<Ears>, PlayError> {
+    let channels = shared_channels(plan);
+    if channels.is_empty() {
+        return Ok(None);
+    }
     let listen = || {
-        let devices = monitor.devices();
+        let devices = monitor.devices_on(&channels);
         devices
             .map(|(device, us)| Capture::open(device, us))
             .collect::<Result<Vec<_>, _>>()
     };
     let captures = hosts.client.run(listen).map_err(BuildError::from)??;
-    Ears::start(captures, monitor.transmitters(), glue.inlet()).map_err(PlayError::Thread)
+    let ears = Ears::start(captures, monitor.transmitters(), glue.inlet());
+    ears.map(Some).map_err(PlayError::Thread)
 }
 
 fn addressing(plan: &Plan) -> Addressing {

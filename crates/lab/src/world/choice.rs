@@ -1,7 +1,7 @@
 //! Translates a plan's policy and links for the engine.
 
 use policy::estimate::phy::Phy;
-use policy::{LinkId, LinkSpec, Policy};
+use policy::{LinkId, LinkSpec, Policy, Role};
 use scenario::{Link, LinkKind, Plan, Standard};
 use std::collections::BTreeSet;
 use trace::{PolicyError, PolicyName};
@@ -11,6 +11,14 @@ use units::wifi::ht::Band;
 pub(super) fn engine_policy(name: &PolicyName, plan: &Plan) -> Result<Policy, PolicyError> {
     let links = plan.links.iter().map(|link| link.name.as_str());
     name.in_engine((0..).map(LinkId).zip(links))
+}
+
+/// The engine's description of a link for a walker other than the client, whose roles are not theirs.
+pub(super) fn of_a_walker(link: &Link) -> LinkSpec {
+    LinkSpec {
+        role: Role::Primary,
+        ..spec(link)
+    }
 }
 
 /// The PHY of a link's access point. `None` for other links.

@@ -1,5 +1,5 @@
-//! Flows that the models carry without a kernel: the datagrams of other walkers, and broadcasts. No kernel of
-//! the lab sends or receives them. On the air they are like all others.
+//! Flows that the models carry without a kernel: broadcasts, and the datagrams of walkers that have no host
+//! (`walkers`). No kernel of the lab sends or receives them. On the air they are like all others.
 //!
 //! # Where we differ, and why
 //! 1. A walker with such a flow stands still: the lab moves the client only.
@@ -12,6 +12,7 @@
 //! `tests`; `links`' `exact::background`; `cli`'s `tests/both_worlds.rs`.
 
 use super::network::PlanError;
+use super::walkers;
 use crate::emulator;
 use links::{Background, BackgroundFlow, BackgroundWay, LinkId, OtherStation};
 use scenario::{AccessPoint, Flow, LinkKind, Pace, Plan, Transport, Walker, Way, Work, models};
@@ -60,7 +61,8 @@ fn sent<'p>(plan: &'p Plan, flow: &Flow) -> Option<Sent<'p>> {
     let LinkKind::Wifi(ap) = &plan.links[over].kind else {
         return None;
     };
-    (way == Way::Everyone || flow.by != 0).then_some(Sent {
+    let has_kernel = flow.by == 0 || walkers::has_host(plan, flow.by);
+    (way == Way::Everyone || !has_kernel).then_some(Sent {
         over,
         ap,
         way,
@@ -141,13 +143,12 @@ impl Sent<'_> {
 
 /// A station on the channel of that link's access point.
 fn other(walker: &Walker, link: usize) -> Result<OtherStation, PlanError> {
-    let first = walker.position(Duration::ZERO);
-    if walker.way.iter().any(|waypoint| waypoint.point != first) {
+    if walkers::walks(walker) {
         return Err(PlanError::Walks(walker.name.clone()));
     }
     Ok(OtherStation {
         name: walker.name.clone(),
-        position: models::position(first),
+        position: models::position(walker.position(Duration::ZERO)),
         power: walker.tx_power,
         thresholds: models::thresholds(walker.thresholds),
         link: LinkId(link as u16),

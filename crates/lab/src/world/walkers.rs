@@ -10,6 +10,7 @@
 //!    cable has one queue for all hosts, as in virtual time.
 //! 3. A link gives each walker an address of a network of its own, so that addresses tell hosts apart.
 //! 4. A walker with MPTCP uses every link of the scenario. Roles are the client's.
+//! 5. If programs replace the scenario's flows (`--shell`), these hosts send nothing.
 //!
 //! # Checked by
 //! `tests` of this module; `tests/walkers.rs`.

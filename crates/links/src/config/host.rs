@@ -1,4 +1,7 @@
 //! Hosts other than the client that use its links.
+//!
+//! # Checked by
+//! `tests/hosts.rs`; `lab`'s `tests/walkers.rs`.
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -5,7 +5,7 @@ use crate::declaration::{Bench, Figure, Trials};
 use crate::emulator::{self, both_worlds, lab_tcp};
 use crate::host::{dead_idle, fade, removals, resume, stall, up_down, walk};
 use crate::speed::{engine, estimator, links};
-use crate::{air, window};
+use crate::{air, window, worlds};
 
 const WITH_RENO_AND_BBR: &str = "with each of reno and bbr";
 const OF_EACH: &str = "of each sender";
@@ -150,6 +150,15 @@ pub const ALL: &[Bench] = &[
         &[Figure::more("window-mixes", "ratio", "goodput over the stock kernel's with links drawn at random; takes half an hour, and prints each result at once")],
         &[Trials::of(5, WITH_RENO_AND_BBR)],
         window::mixes,
+    ),
+    Bench::rooted(
+        &[
+            Figure::more("worlds", "ratio", "goodput in virtual time over that on this kernel, with the same policies, scenarios and random links: the median of the ratio furthest from 1; takes an hour"),
+            Figure::less("worlds-stalls", "count", "longest stalls in the same runs that differ by more than 30 % and 50 ms"),
+            Figure::less("worlds-order", "count", "pairs of policies in another order of goodput in virtual time"),
+        ],
+        &[Trials::of(5, "of each policy in each scenario, with each of reno and cubic")],
+        worlds::run,
     ),
     Bench::rooted(
         &[Figure::less("cc-share-2", "TCPs", "throughput of 2 subflows at a bottleneck, over that of a TCP connection beside them")],

@@ -178,8 +178,8 @@ impl Args {
         let defined = |name: &&String| !CHOOSING.iter().any(|family| name.starts_with(family));
         match (&self.cc, self.names.iter().find(defined)) {
             (Some(cc), Some(name)) => Err(Refused::because(format!(
-                "--cc {cc} changes nothing in {name}: leave it out, or name only benchmarks of {}… and {}…",
-                CHOOSING[0], CHOOSING[1]
+                "--cc {cc} changes nothing in {name}: leave it out, or name only benchmarks of {}…, {}… and {}…",
+                CHOOSING[0], CHOOSING[1], CHOOSING[2]
             ))),
             _ => Ok(()),
         }
@@ -187,7 +187,7 @@ impl Args {
 }
 
 /// Name prefixes of benchmarks that use the controller the user chooses.
-const CHOOSING: [&str; 2] = ["window-", "cc-"];
+const CHOOSING: [&str; 3] = ["window-", "cc-", "worlds"];
 
 /// The names of all figures.
 pub fn names() -> impl Iterator<Item = &'static str> {

@@ -27,5 +27,6 @@ mod speed;
 mod table;
 mod trial;
 mod window;
+mod worlds;
 
 pub use command::{Args, names, run};

@@ -4,7 +4,7 @@
 //! - [`world`] runs a scenario: [`world::play`].
 //! - [`emulator`] carries packets between TUN devices in real time, as the models decide, and measures how
 //!   late they leave.
-//! - [`hosts`] are the client and the server: namespaces, devices, addresses.
+//! - [`hosts`] are the client, the server, and other walkers: namespaces, devices, addresses.
 //! - [`prerequisites`] checks what this machine lacks and says how to get it.
 //! - [`traffic`] is our own sender and receiver; [`shell`] runs real programs.
 //! - [`without_bpf`] runs work as on a host that forbids loading BPF programs.

@@ -1,6 +1,6 @@
-//! nsdi15's marks on the real kernel. A monitor interface hears two access points of one channel, and the
-//! engine compares the cost of a packet over each. The program on the poor link's interface marks as many
-//! packets as requested. The client's kernel, which is independent of us, counts the marks too.
+//! nsdi15's marks and the closed loop on the real kernel. A monitor interface hears two access points of one
+//! channel, and the engine compares the cost of a packet over each. The program on the poor link's interface
+//! marks as many packets as requested. The client's kernel, which is independent of us, counts the marks too.
 
 mod plans;
 
@@ -9,26 +9,30 @@ use lab::world::{Play, Played, play};
 use linux::daemon::MarkReport;
 use plans::plan;
 use scenario::Plan;
-use trace::{LinkMarks, What};
+use trace::{LinkMarks, SubflowEvent, What};
 
-const POOR_AND_GOOD: &str = r#"
-sentence = "Two access points share one channel, one of them far away."
-duration_s = 22
+/// A download past two access points of one channel, with these keys for each of them and for the flow.
+fn two_access_points(medium: &str, seconds: u32, [near, far]: [&str; 2], flow: &str) -> Plan {
+    plan(&format!(
+        r#"
+sentence = "Two access points share one channel."
+medium = "{medium}"
+duration_s = {seconds}
 [aps.near]
+channel = 6
 at_m = [3, 0]
-channel = 6
-backhaul = { rate_mbps = 100, rtt_ms = 20 }
+{near}
 [aps.far]
-at_m = [46, 0]
 channel = 6
-tx_power_dbm = 9
-backhaul = { rate_mbps = 100, rtt_ms = 20 }
+{far}
 [walkers.client]
 at_m = [0, 0]
 [flows.download]
 direction = "down"
-size_mb = 20
-"#;
+{flow}
+"#
+    ))
+}
 
 /// A low-latency cable beside a slow one with a deep buffer, in which the server would queue for seconds.
 const DEEP_AND_FAR: &str = r#"
@@ -47,8 +51,14 @@ direction = "down"
 size_mb = 30
 "#;
 
+/// Plays a good access point and a distant one.
 fn played(policy: &str, medium: &str) -> Played {
-    run(policy, &plan(&format!("medium = \"{medium}\"{POOR_AND_GOOD}")))
+    let backhaul = "backhaul = { rate_mbps = 100, rtt_ms = 20 }";
+    let far = format!("at_m = [46, 0]\ntx_power_dbm = 9\n{backhaul}");
+    run(
+        policy,
+        &two_access_points(medium, 22, [backhaul, &far], "size_mb = 20"),
+    )
 }
 
 fn run(policy: &str, plan: &Plan) -> Played {
@@ -186,4 +196,35 @@ fn without_the_policy_nothing_is_marked() {
     assert!(decisions(&played).is_empty());
     assert!(marks(&played, "far").is_none() && marks(&played, "near").is_none());
     assert_eq!(played.received_ce, Some(0));
+}
+
+/// The closed loop acts on airtimes that it can only have from the monitor interface, and the kernel follows.
+#[test]
+fn the_closed_loop_of_slowhand_steers_by_airtime() {
+    // The nearer one has a slow wire behind it, and the farther one a fast one.
+    let near = "backhaul = { rate_mbps = 3, rtt_ms = 20 }";
+    let far = "at_m = [36, 0]\nbackhaul = { rate_mbps = 50, rtt_ms = 20 }";
+    let played = run("slowhand", &two_access_points("dcf", 12, [near, far], ""));
+    assert!(played.run.intact(), "{:#?}", played.run);
+    let why = &played.daemon.as_ref().expect("the daemon reports at the end").why;
+    let measured = |why: &str| why.contains("frames got through") && why.contains("µs of airtime");
+    assert!(why.iter().any(|link| measured(&link.why)), "{why:#?}");
+    let events = &played.record.events;
+    let promoted = events
+        .iter()
+        .enumerate()
+        .find_map(|(at, event)| match &event.what {
+            What::Decision {
+                link: Some(link),
+                verb,
+                reason,
+                ..
+            } if verb == "use" && reason.starts_with("steer-") => Some((at, link)),
+            _ => None,
+        });
+    let (at, promoted) = promoted.expect("one of them is promoted");
+    let followed = events[at..].iter().any(|event| {
+        matches!(&event.what, What::Subflow { link, event: SubflowEvent::Priority, backup: false, .. } if link == promoted)
+    });
+    assert!(followed, "{promoted}");
 }

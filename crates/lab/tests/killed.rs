@@ -32,7 +32,8 @@ fn main() {
 
 fn be_the_victim(programs: bool) {
     let ap = "[aps.hall]\nat_m = [3, 0]\nchannel = 6\nbackhaul = { rate_mbps = 50, rtt_ms = 10 }\n[walkers.client]\nat_m = [0, 0]\n";
-    let mut plan = plans::two_cables(600, &format!("{ap}{}", plans::DOWNLOAD));
+    let rival = "[walkers.rival]\nat_m = [1, 1]\n[flows.theirs]\ndirection = \"down\"\nby = \"rival\"\n";
+    let mut plan = plans::two_cables(600, &format!("{ap}{}{rival}", plans::DOWNLOAD));
     plan.cc = "cubic".into();
     let programs = programs.then(|| Programs {
         client: "sleep 600 & setsid sleep 600 & sleep 600".into(),

@@ -3,7 +3,8 @@
 use core::fmt;
 use units::{Bitrate, Db, Dbm, Duration, SeqNum};
 
-/// One link between the client and the rest of the world: the index of its configuration.
+/// One link between the client and the rest of the world: the index of its configuration. Those of other
+/// hosts follow ([`crate::NetworkConfig::other_links`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(pub u16);
 
@@ -116,7 +117,7 @@ pub enum Output {
         /// Why.
         reason: DropReason,
     },
-    /// The client heard a beacon of this access point.
+    /// The client, or the host whose link it is, heard a beacon of this access point.
     Beacon {
         /// Its link.
         link: LinkId,
@@ -139,7 +140,7 @@ pub enum Output {
         /// Length of the IP packet.
         bytes: u32,
     },
-    /// The link changed its state as seen by the client.
+    /// The link changed its state as seen by its host.
     State {
         /// The link.
         link: LinkId,

@@ -69,8 +69,8 @@ pub mod wifi;
 
 pub use config::{
     Background, BackgroundFlow, BackgroundWay, BottleneckConfig, CableConfig, CellConfig, CellLane, CellRate,
-    Codel, ConfigError, Holes, LinkConfig, Medium, NetworkConfig, OtherStation, QueueConfig, QueueLimit,
-    RadioStates, Repeats, Wire,
+    Codel, ConfigError, Holes, LinkConfig, Medium, NetworkConfig, OtherHost, OtherLink, OtherStation,
+    QueueConfig, QueueLimit, RadioStates, Repeats, Wire,
 };
 pub use exact::Stations;
 pub use io::{

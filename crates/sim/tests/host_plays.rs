@@ -158,7 +158,86 @@ fn unsupported_plans_are_refused_with_a_remedy() {
         bbr.to_string().contains("choose reno, cubic, lia, olia or balia"),
         "{bbr}"
     );
-    let guard = "[walkers.guard]\nat_m = [1, 0]\n[flows.more]\nby = \"guard\"\ndirection = \"down\"\n";
-    let other = refused(&format!("{MIXED}{guard}"), &[]);
-    assert!(matches!(other, CastError::OtherHost { .. }), "{other}");
+    let guard = "[walkers.guard]\nway = [{ at_m = [1, 0], t_s = 0 }, { at_m = [9, 0], t_s = 9 }]\n\
+        [flows.more]\nby = \"guard\"\ndirection = \"down\"\n";
+    let walks = refused(&format!("{MIXED}{guard}"), &[]);
+    assert!(matches!(walks, CastError::OtherWalks(_)), "{walks}");
+}
+
+/// Two stations share one access point, whose backhaul is the bottleneck.
+#[test]
+fn another_walker_has_a_radio_and_connections_of_its_own() {
+    let guard = "[walkers.guard]\nat_m = [5, 0]\n[flows.more]\nby = \"guard\"\ndirection = \"down\"\n\
+        transport = \"tcp\"\nover = \"near\"\n";
+    let settings = ["duration_s=30"];
+    let alone = played(MIXED, only("near"), &settings);
+    let beside = played(&format!("{MIXED}{guard}"), only("near"), &settings);
+    let rates: Vec<f64> = beside.run.flows.iter().map(|flow| flow.goodput_mbps).collect();
+    let sum: f64 = rates.iter().sum();
+    let times = sum / alone.run.flows[0].goodput_mbps;
+    assert!((0.95..1.05).contains(&times), "{times}, {rates:?}");
+    assert!(
+        rates.iter().all(|rate| (0.35..0.65).contains(&(rate / sum))),
+        "{rates:?}"
+    );
+    let paths = &beside.run.flows[1].paths;
+    assert!(paths.len() == 1 && paths[0].link == "near", "{paths:?}");
+}
+
+/// A competitor on another policy is a stock host: it joins over every link, whatever the client does.
+#[test]
+fn another_walker_with_mptcp_uses_all_links() {
+    let guard = "[walkers.guard]\nat_m = [5, 0]\n[flows.more]\nby = \"guard\"\ndirection = \"down\"\n";
+    let both = played(&format!("{MIXED}{guard}"), only("near"), &[]);
+    let links: Vec<&str> = both.run.flows[1].paths.iter().map(|path| &*path.link).collect();
+    assert_eq!(links, ["near", "wire"], "{:?}", both.run.flows);
+    assert!(
+        both.run.flows[1].paths[1].bytes > 5_000_000,
+        "{:?}",
+        both.run.flows
+    );
+    assert_eq!(both.run.flows[0].paths.len(), 1);
+}
+
+/// Datagrams of the client, of a station that sends nothing else, and broadcasts, beside the client's TCP.
+#[test]
+fn datagrams_are_carried_beside_tcp() {
+    let flow = |name: &str, keys: &str| format!("[flows.{name}]\ntransport = \"udp\"\n{keys}\n");
+    let flows = [
+        flow("call", "over = \"wire\"\ndirection = \"up\"\nlimit_mbps = 1"),
+        flow("video", "over = \"near\"\ndirection = \"down\"\nlimit_mbps = 2"),
+        flow(
+            "guard",
+            "over = \"near\"\ndirection = \"up\"\nby = \"guard\"\nlimit_mbps = 3",
+        ),
+        flow(
+            "probe",
+            "over = \"near\"\ndirection = \"everyone\"\nevery_ms = 100\npayload_bytes = 100",
+        ),
+    ];
+    let text = format!("{MIXED}[walkers.guard]\nat_m = [5, 0]\n{}", flows.concat());
+    let mixed = played(&text, only("near"), &[]);
+    let rates: Vec<f64> = mixed.run.flows.iter().map(|flow| flow.goodput_mbps).collect();
+    // The client has its address after about a second, the first datagrams are lost.
+    assert!((5.0..18.5).contains(&rates[0]), "{rates:?}");
+    assert!((0.95..=1.001).contains(&rates[1]), "{rates:?}");
+    assert!((1.7..=2.001).contains(&rates[2]), "{rates:?}");
+    assert!((2.9..=3.001).contains(&rates[3]), "{rates:?}");
+    assert!(mixed.run.flows[4].bytes >= 100 * 100, "{:?}", mixed.run.flows[4]);
+}
+
+/// A saturated flow fills its cable, whatever TCP does on the other, and again after an outage.
+#[test]
+fn saturated_datagrams_fill_a_cable_beside_tcp() {
+    let flow = "[flows.flood]\ntransport = \"udp\"\nover = \"other\"\ndirection = \"down\"\n\
+        [[faults]]\nat_s = 4\nfor_s = 2\nlink = \"other\"\nkind = \"down\"\n";
+    let mixed = played(&format!("{TWO}{flow}"), only("own"), &[]);
+    let flood = &mixed.run.flows[1];
+    // 8 Mb/s for 10 of 12 s, without headers.
+    let most = 8.0 * 10.0 / 12.0 * 1_470.0 / 1_498.0;
+    assert!(
+        (0.96..1.01).contains(&(flood.bytes as f64 * 8e-6 / 12.0 / most)),
+        "{flood:?}"
+    );
+    assert!(mbps(&mixed) > 14.0, "{}", mbps(&mixed));
 }

@@ -274,8 +274,6 @@ fn a_policy_that_cannot_be_run_is_rejected() {
 
 #[test]
 fn unsupported_scenarios_are_rejected() {
-    let tcp = with("[flows.more]\ndirection = \"down\"\n");
-    assert_eq!(refused(&tcp, &[]), CastError::Mixed("download".into()));
     let walk = ONE.replace("rate_mbps = 54\n", "").replace("at_m = [5, 0]", WAY);
     let walks = CastError::Walks {
         walker: "client".into(),

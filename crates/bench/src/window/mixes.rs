@@ -79,7 +79,7 @@ fn measure(setup: &Setup, mix: u64, doubts: &mut Doubts) -> anyhow::Result<Vec<M
 }
 
 /// The links of a mix.
-fn mixed_plan(mix: u64, cc: &str) -> anyhow::Result<Plan> {
+pub(crate) fn mixed_plan(mix: u64, cc: &str) -> anyhow::Result<Plan> {
     let mut rng = Rng::named(mix, "window-mixes");
     let count = 2 + rng.below(2);
     let links = (0..count).map(|index| drawn(index, &mut rng)).collect();

@@ -17,7 +17,7 @@
 mod connect;
 mod cost;
 mod cut;
-mod figures;
+pub(crate) mod figures;
 mod lever;
 mod levers;
 mod mistakes;
@@ -32,6 +32,7 @@ pub use cost::run as cost;
 pub use cut::{bdp, deep, equal, long, lossy, thin, upload};
 pub use levers::run as levers;
 pub use mistakes::run as mistakes;
+pub(crate) use mixes::mixed_plan;
 pub use mixes::run as mixes;
 pub use request::run as request;
 pub use step::run as step;

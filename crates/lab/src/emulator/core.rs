@@ -47,6 +47,8 @@ pub(super) struct Core {
     lines: Lines,
     /// The latest time that was passed to the network; it never runs backwards.
     told: Instant,
+    /// How many of the links are the client's. They come first.
+    own: usize,
     woken: Instant,
     next_sample: Instant,
     samples: Vec<LinkSample>,
@@ -65,7 +67,9 @@ impl Core {
         let mut schedule = setup.schedule;
         schedule.sort_by_key(|step| step.at);
         let links = setup.ports.len();
+        let own = client_links(&setup.network, links);
         Self {
+            own,
             clock: setup.clock,
             tuning: setup.tuning,
             network: setup.network,
@@ -79,7 +83,7 @@ impl Core {
             next_sample: Instant::ZERO + setup.tuning.sample_every,
             samples: vec![LinkSample::default(); links],
             marks: Marks::new(),
-            faults: FaultLog::new(links),
+            faults: FaultLog::new(own),
             busiest: Busiest::default(),
             monitor: setup.monitor,
             background: setup.background,
@@ -101,6 +105,7 @@ impl Core {
             }
         }
         self.sample();
+        self.samples.truncate(self.own);
         Report {
             realtime,
             cpu: Duration::from_nanos(thread_cpu_ns() - cpu_before),
@@ -213,7 +218,7 @@ impl Core {
     }
 
     fn totals(&self) -> Vec<Bytes> {
-        self.samples
+        self.samples[..self.own]
             .iter()
             .map(|sample| sample.up + sample.down)
             .collect()
@@ -326,7 +331,7 @@ impl Core {
     fn deliver(&mut self, due: Instant, packet: Packet, ce: bool) {
         let link = usize::from(packet.link.0);
         self.samples[link].passed(packet.direction, packet.bytes);
-        self.faults.delivered(packet.link);
+        self.faults.delivered(self.network.through(packet.link));
         let device = 2 * link + usize::from(packet.direction == Direction::Up);
         let token = Token::decode(packet.token);
         self.note_mark(packet, token.slot, ce);
@@ -351,8 +356,8 @@ impl Core {
     }
 
     fn lose(&mut self, at: Instant, packet: Packet, reason: DropReason) {
-        let link = packet.link;
-        self.samples[usize::from(link.0)].losses.count(reason);
+        self.samples[usize::from(packet.link.0)].losses.count(reason);
+        let link = self.network.through(packet.link);
         if reason == DropReason::Fault
             && let Some(fault) = self.faults.swallowed(link)
         {
@@ -370,7 +375,7 @@ impl Core {
         self.busiest.remember(self.told, totals);
         let sample = Event::Sample {
             at: self.told,
-            links: self.samples.clone(),
+            links: self.samples[..self.own].to_vec(),
             background: self.background.bytes(),
             lateness: self.lateness.summary(),
         };
@@ -388,6 +393,12 @@ impl Core {
         };
         work(&mut self.outlets[device], &mut writing);
     }
+}
+
+/// How many of the first `links` links are the client's.
+fn client_links(network: &Network, links: usize) -> usize {
+    let numbers = (0..links as u16).map(LinkId);
+    numbers.take_while(|&link| network.through(link) == link).count()
 }
 
 fn tun(ports: &[Port], device: usize) -> &Tun {

@@ -1,9 +1,9 @@
 //! The links of a run in real time: one thread carries packets between TUN devices as `links` decides.
 //!
-//! Each link has a TUN device in the client's namespace and one in the server's. The thread reads what the
-//! kernel sends on either device and hands it to [`links::Network`] with the time. It writes the packet to
-//! the other device when the model releases it. It runs at `SCHED_FIFO`, sleeps with nanosecond precision,
-//! and allocates nothing per packet. The result states how late packets leave.
+//! Each link has a TUN device in the namespace of the client, or of another host, and one in the server's.
+//! The thread reads what the kernel sends on either device and hands it to [`links::Network`] with the time.
+//! It writes the packet to the other device when the model releases it. It runs at `SCHED_FIFO`, sleeps with
+//! nanosecond precision, and allocates nothing per packet. The result states how late packets leave.
 //!
 //! # Sources
 //! - `sched(7)`, `epoll_pwait2(2)`, `Documentation/networking/tuntap.rst`.
@@ -161,7 +161,7 @@ pub enum Event {
     Sample {
         /// When.
         at: Instant,
-        /// One per link.
+        /// One per link of the client.
         links: Vec<LinkSample>,
         /// Payload delivered so far, for each flow that the models carry without a kernel.
         background: Vec<u64>,

@@ -69,7 +69,7 @@ pub struct Report {
     pub realtime: bool,
     /// How late packets left.
     pub lateness: Lateness,
-    /// One per link.
+    /// One per link of the client.
     pub links: Vec<LinkSample>,
     /// Packets that left a link marked, whether the link or the sender marked them.
     pub marks: Marks,

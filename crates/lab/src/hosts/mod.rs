@@ -1,5 +1,5 @@
-//! The two hosts of a lab: a client and a server. Each is in its own unnamed network namespace, so nothing of
-//! them outlives the process.
+//! The hosts of a lab: a client, a server, and other hosts that share the client's links. Each is in its own
+//! unnamed network namespace, so nothing of them outlives the process.
 
 mod addressing;
 mod error;
@@ -30,7 +30,9 @@ pub struct HostsConfig {
     pub links: Vec<HostLink>,
     /// The server's address.
     pub server: Ipv4Addr,
-    /// Default congestion controller of the client's sockets.
+    /// Names and addresses of the links of each other host.
+    pub others: Vec<Vec<HostLink>>,
+    /// Default congestion controller of the sockets of the client, and of the other hosts.
     pub client_cc: String,
     /// Default congestion controller of the server's sockets.
     pub server_cc: String,
@@ -47,7 +49,7 @@ pub struct HostLink {
     pub addresses: LinkAddresses,
 }
 
-/// The two namespaces.
+/// The namespaces.
 #[derive(Debug)]
 pub struct Hosts {
     /// The client's namespace: an interface per link, up, without an address.
@@ -56,12 +58,23 @@ pub struct Hosts {
     pub server: Netns,
     /// Interface numbers of the links at the client.
     pub client_ifindex: Vec<u32>,
+    /// The other hosts.
+    pub others: Vec<OtherNetns>,
+}
+
+/// The namespace of a host that is neither the client nor the server.
+#[derive(Debug)]
+pub struct OtherNetns {
+    /// The namespace, like the client's.
+    pub netns: Netns,
+    /// Interface numbers of its links.
+    pub ifindex: Vec<u32>,
 }
 
 /// The two devices of one link.
 #[derive(Debug)]
 pub struct Port {
-    /// In the client's namespace.
+    /// In the namespace of the client, or of another host.
     pub client: Tun,
     /// In the server's namespace.
     pub server: Tun,
@@ -70,14 +83,23 @@ pub struct Port {
 }
 
 impl Hosts {
-    /// Builds both namespaces, and the devices of every link for the emulator.
+    /// Builds the namespaces, and the devices of every link for the emulator: the client's links, then those
+    /// of the other hosts.
     pub fn build(config: &HostsConfig) -> Result<(Self, Vec<Port>), BuildError> {
         let (client, server) = (Netns::new()?, Netns::new()?);
-        let at_client = in_netns(&client, || build_client(config))?;
+        let at_client = in_netns(&client, || build_client(&config.client_cc, &config.links))?;
+        let (mut near, client_ifindex) = apart(at_client);
+        let mut others = Vec::with_capacity(config.others.len());
+        for links in &config.others {
+            let netns = Netns::new()?;
+            let at_other = in_netns(&netns, || build_client(&config.client_cc, links))?;
+            let (tuns, ifindex) = apart(at_other);
+            near.extend(tuns);
+            others.push(OtherNetns { netns, ifindex });
+        }
         let at_server = in_netns(&server, || build_server(config))?;
-        let client_ifindex = at_client.iter().map(|(_, ifindex)| *ifindex).collect();
-        let ports = at_client.into_iter().zip(at_server).zip(&config.links);
-        let ports = ports.map(|(((client, _), server), link)| Port {
+        let ports = near.into_iter().zip(at_server).zip(config.all_links());
+        let ports = ports.map(|((client, server), link)| Port {
             client,
             server,
             nat: link.addresses.nat(0),
@@ -87,24 +109,41 @@ impl Hosts {
             client,
             server,
             client_ifindex,
+            others,
         };
         Ok((hosts, ports))
     }
 }
 
-impl Drop for Hosts {
-    fn drop(&mut self) {
-        sweep::sweep(&self.client);
-        sweep::sweep(&self.server);
+impl HostsConfig {
+    /// The links of all hosts, the client's first.
+    fn all_links(&self) -> impl Iterator<Item = &HostLink> {
+        self.links.iter().chain(self.others.iter().flatten())
     }
 }
 
-fn build_client(config: &HostsConfig) -> Result<Vec<(Tun, u32)>, BuildError> {
-    common_settings(&config.client_cc)?;
+/// Separates devices from their interface numbers.
+fn apart(made: Vec<(Tun, u32)>) -> (Vec<Tun>, Vec<u32>) {
+    made.into_iter().unzip()
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        let others = self.others.iter().map(|other| &other.netns);
+        [&self.client, &self.server]
+            .into_iter()
+            .chain(others)
+            .for_each(sweep::sweep);
+    }
+}
+
+/// Builds the client, or another host.
+fn build_client(cc: &str, links: &[HostLink]) -> Result<Vec<(Tun, u32)>, BuildError> {
+    common_settings(cc)?;
     // A connection that failed on a dead link must not disable MPTCP for the next ones.
     set_sysctl("net.mptcp.blackhole_timeout", "0").or_else(ignore_missing)?;
     let mut rtnl = Rtnl::open()?;
-    let made = config.links.iter().map(|link| {
+    let made = links.iter().map(|link| {
         let (tun, ifindex) = device(&mut rtnl, Tun::unplugged(&link.interface)?)?;
         // Older kernels create the device with a carrier.
         tun.set_carrier(false).map_err(BuildError::Carrier)?;
@@ -128,7 +167,7 @@ fn build_server(config: &HostsConfig) -> Result<Vec<Tun>, BuildError> {
         address.flags = AddressFlags::NO_DAD;
         rtnl.add_address(&address)?;
     }
-    let made = config.links.iter().map(|link| {
+    let made = config.all_links().map(|link| {
         let (tun, ifindex) = device(&mut rtnl, Tun::create(&link.interface)?)?;
         let mut route = Route::new(Table::MAIN, link.addresses.behind().network());
         route.oif = Some(ifindex);
@@ -220,6 +259,7 @@ mod tests {
                     addresses: *addresses,
                 })
                 .collect(),
+            others: Vec::new(),
             server: addressing.server,
             client_cc: "reno".to_owned(),
             server_cc: "reno".to_owned(),
@@ -248,6 +288,7 @@ mod tests {
     fn a_server_is_stock_by_default() {
         let config = HostsConfig {
             links: Vec::new(),
+            others: Vec::new(),
             server: Addressing::new(&[]).server,
             client_cc: "reno".to_owned(),
             server_cc: "reno".to_owned(),

@@ -1,9 +1,9 @@
-//! Carrier and address of the client's links: what a WiFi driver and a DHCP client do on a real host.
+//! Carrier and address of a host's links: what a WiFi driver and a DHCP client do on a real host.
 
-use super::{Hosts, LinkAddresses, Port};
+use super::{Hosts, LinkAddresses, OtherNetns, Port};
 use crate::tun::Tun;
 use linux::netlink;
-use linux::netns::EnterError;
+use linux::netns::{EnterError, Netns};
 use linux::rtnl::{AddAddressError, Address, DelAddressError, Rtnl};
 use std::io;
 use std::net::IpAddr;
@@ -28,10 +28,10 @@ pub enum PlugError {
     Take(#[from] DelAddressError),
 }
 
-/// Why the client's links cannot be plugged at all.
+/// Why the links of a host cannot be plugged at all.
 #[derive(Debug, Error)]
 pub enum OpenError {
-    /// The client's namespace cannot be entered.
+    /// The host's namespace cannot be entered.
     #[error(transparent)]
     Enter(#[from] EnterError),
     /// No rtnetlink.
@@ -52,7 +52,7 @@ struct Plug {
     now: Option<Address>,
 }
 
-/// All links of a client.
+/// All links of one host.
 #[derive(Debug)]
 pub struct Plugs {
     rtnl: Rtnl,
@@ -62,10 +62,30 @@ pub struct Plugs {
 impl Plugs {
     /// The links of `hosts`, whose devices are in `ports`: no carrier, no address.
     pub fn open(hosts: &Hosts, ports: &[Port], links: &[LinkAddresses]) -> Result<Self, OpenError> {
-        let rtnl = hosts.client.run(Rtnl::open)??;
+        Self::open_in(&hosts.client, &hosts.client_ifindex, ports, links)
+    }
+
+    /// As [`Plugs::open`], for the links of another host.
+    pub fn of_other(
+        hosts: &Hosts,
+        host: usize,
+        ports: &[Port],
+        links: &[LinkAddresses],
+    ) -> Result<Self, OpenError> {
+        let OtherNetns { netns, ifindex } = &hosts.others[host];
+        Self::open_in(netns, ifindex, ports, links)
+    }
+
+    fn open_in(
+        netns: &Netns,
+        ifindex: &[u32],
+        ports: &[Port],
+        links: &[LinkAddresses],
+    ) -> Result<Self, OpenError> {
+        let rtnl = netns.run(Rtnl::open)??;
         let plugs = ports
             .iter()
-            .zip(&hosts.client_ifindex)
+            .zip(ifindex)
             .zip(links)
             .map(|((port, ifindex), addresses)| {
                 Ok(Plug {

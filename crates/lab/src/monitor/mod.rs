@@ -33,7 +33,7 @@ use links::air::{Addresses, Overheard, StationId};
 use links::{Heard, LinkConfig, LinkId, NetworkConfig, Stations};
 use linux::rtnl::Rtnl;
 use policy::LinkId as PolicyLink;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::IoSlice;
 use units::{Dbm, Instant, MacAddr};
 
@@ -123,6 +123,15 @@ impl Monitor {
     /// The names of the devices, and the client's address on each.
     pub fn devices(&self) -> impl Iterator<Item = (&str, MacAddr)> {
         self.radios.iter().map(|radio| (radio.device.name(), radio.own))
+    }
+
+    /// The names of the devices on these channels, and the client's address on each.
+    pub fn devices_on(&self, channels: &BTreeSet<u8>) -> impl Iterator<Item = (&str, MacAddr)> {
+        let heard = self
+            .radios
+            .iter()
+            .filter(|radio| channels.contains(&radio.channel));
+        heard.map(|radio| (radio.device.name(), radio.own))
     }
 
     /// Addresses of the transmitters that the listener hears, with their links.

@@ -1,4 +1,4 @@
-//! Runs the daemon on a separate thread in the client's namespace: the same daemon that runs on a real host.
+//! Runs the daemon on a separate thread in a host's namespace: the same daemon that runs on a real host.
 
 use super::PlayError;
 use super::note::Note;
@@ -17,7 +17,7 @@ use trace::Observer;
 /// Why the daemon did not start.
 #[derive(Debug, Error)]
 pub enum BrainError {
-    /// Its thread cannot enter the client's namespace.
+    /// Its thread cannot enter the host's namespace.
     #[error(transparent)]
     Enter(#[from] EnterError),
     /// It cannot start.
@@ -36,11 +36,14 @@ pub(super) struct Brain {
 pub(super) struct Wiring {
     pub(super) engine: policy::Config,
     pub(super) links: Vec<DeclaredLink>,
+    /// The number of its first link in the network.
+    pub(super) first_link: u16,
     pub(super) epoch_ns: u64,
     pub(super) inlet: Inlet,
     pub(super) sender: Option<SendWith>,
     pub(super) reports: Option<SignalReports>,
-    pub(super) observer: Observer,
+    /// `None`: nothing of it belongs into the trace.
+    pub(super) observer: Option<Observer>,
     pub(super) notes: Sender<Note>,
     pub(super) window: Option<WindowKind>,
     pub(super) record: Option<record::Recording>,
@@ -51,7 +54,7 @@ impl Wiring {
         let Self {
             notes, mut observer, ..
         } = self;
-        let asked = notes.clone();
+        let (asked, first) = (notes.clone(), self.first_link);
         Setup {
             engine: self.engine,
             links: self.links,
@@ -59,9 +62,19 @@ impl Wiring {
             inlet: self.inlet,
             sender: self.sender,
             reports: self.reports,
-            associate: Box::new(move |association: Association| drop(asked.send(Note::Asked(association)))),
+            associate: Box::new(move |association| {
+                let in_network = |link: policy::LinkId| policy::LinkId(first + link.0);
+                let association = match association {
+                    Association::Join(link) => Association::Join(in_network(link)),
+                    Association::Leave(link) => Association::Leave(in_network(link)),
+                };
+                // Nobody listens once the run is over.
+                let _ = asked.send(Note::Asked(association));
+            }),
             observe: Box::new(move |now, observation| {
-                if let Some(event) = observe::event(&mut observer, now, &observation) {
+                let observer = observer.as_mut();
+                if let Some(event) = observer.and_then(|observer| observe::event(observer, now, &observation))
+                {
                     // Nobody listens once the run is over.
                     let _ = notes.send(Note::Happened(event));
                 }

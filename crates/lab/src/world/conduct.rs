@@ -5,6 +5,7 @@ use super::controllers::ReadBack;
 use super::flows::{self, Common};
 use super::note::Note;
 use super::others;
+use super::paths::Whereabouts;
 use super::ready::may_begin;
 use super::recorder::{End, Recorder};
 use super::stage::Stage;
@@ -121,7 +122,8 @@ impl<'r> Conductor<'r> {
             interfaces: &self.stage.interfaces,
             glue: &self.stage.glue,
             controllers: &self.stage.controllers,
-            netns: &self.stage.hosts.client,
+            hosts: &self.stage.hosts,
+            walkers: &self.stage.walkers,
             server,
             clock: self.stage.clock,
             stop: &self.over.0,
@@ -258,6 +260,7 @@ impl<'r> Conductor<'r> {
         let per_ack = counting.and_then(|_| stage.controllers.per_ack(what.plan));
         let advised = stage.advised(what.plan);
         stage.brain.finish()?;
+        stage.walkers.finish()?;
         let report = emulator.finish();
         assert_faults(what, &report)?;
         let recorded = recorder.finish(&End {
@@ -329,6 +332,9 @@ impl<'r> Conductor<'r> {
     /// Passes what the models did to the daemon and the devices, and records it.
     fn link_event(&mut self, event: emulator::Event) -> Result<(), PlayError> {
         use emulator::Event as E;
+        if self.stage.walkers.hear(&event)? {
+            return Ok(());
+        }
         match event {
             E::Beacon { link, signal, .. } => self.stage.glue.beacon(usize::from(link.0), signal),
             E::State { link, state, .. } => self.stage.glue.state(usize::from(link.0), state)?,
@@ -342,7 +348,11 @@ impl<'r> Conductor<'r> {
                 self.recorder.others(at, &background);
                 self.stage.survey(&links);
                 self.recorder.links(at, &links);
-                self.recorder.sockets(at, &self.look(), &self.stage.glue);
+                let all = Whereabouts {
+                    client: &self.stage.glue,
+                    walkers: &self.stage.walkers,
+                };
+                self.recorder.sockets(at, &self.look(), all);
                 self.recorder.record(at, What::Lateness(lateness));
                 return Ok(());
             }
@@ -352,7 +362,7 @@ impl<'r> Conductor<'r> {
         Ok(())
     }
 
-    /// Samples the sockets of both hosts.
+    /// Samples the sockets of all hosts.
     fn look(&self) -> Vec<ConnectionSample> {
         let mut looks = self.watchlist.look();
         if let Some(server) = &self.stage.server {

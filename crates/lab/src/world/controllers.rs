@@ -9,6 +9,7 @@
 
 use super::PlayError;
 use super::paths::Paths;
+use super::walkers;
 use crate::hosts::Hosts;
 use linux::bpf::RunTime;
 use linux::bpf::cc::{
@@ -168,7 +169,7 @@ impl Controllers {
         self.names.get(asked).map_or(asked, String::as_str)
     }
 
-    /// Default controller of new sockets in the client's namespace.
+    /// Default controller of new sockets in the namespaces of the client and of other walkers.
     pub(super) fn at_client<'a>(&'a self, plan: &'a Plan) -> &'a str {
         self.kernel_name(&plan.cc)
     }
@@ -196,10 +197,17 @@ impl Controllers {
         };
         let of_flows: BTreeSet<&str> = (0..plan.flows.len()).map(|index| flow(index).1).collect();
         let mut found = ReadBack::default();
-        for (host, netns, usual) in [
+        let others = walkers::residents(plan)
+            .zip(&hosts.others)
+            .map(|(resident, other)| {
+                let name = plan.walkers[resident.by].name.as_str();
+                (name, &other.netns, self.at_client(plan))
+            });
+        let both = [
             ("client", &hosts.client, self.at_client(plan)),
             ("server", &hosts.server, self.at_server(plan)),
-        ] {
+        ];
+        for (host, netns, usual) in both.into_iter().chain(others) {
             let usual = of_flows.iter().copied().chain([usual]).collect();
             found.take(host, sockets_of(netns), &usual, |socket| {
                 paths.sent_by(socket.local, socket.remote).map(flow)

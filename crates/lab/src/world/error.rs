@@ -50,7 +50,7 @@ pub enum PlayError {
     /// The hosts.
     #[error(transparent)]
     Hosts(#[from] BuildError),
-    /// The client's links.
+    /// The links of the client, or of another walker.
     #[error(transparent)]
     Plugs(#[from] OpenError),
     /// A link could not be plugged in or out.
@@ -62,11 +62,11 @@ pub enum PlayError {
     /// The server.
     #[error(transparent)]
     Serve(#[from] ServeError),
-    /// The daemon did not start.
-    #[error("cannot start the daemon in the client's namespace")]
+    /// The daemon of the client, or of another walker, did not start.
+    #[error("cannot start a daemon in a namespace of the lab")]
     Brain(#[from] BrainError),
-    /// The daemon ended.
-    #[error("the daemon in the client's namespace ended early")]
+    /// One of these daemons ended.
+    #[error("a daemon in a namespace of the lab ended early")]
     Daemon(#[source] daemon::RunError),
     /// The daemon's inlet.
     #[error("cannot open a descriptor for the daemon; check the limit `ulimit -n`")]

@@ -1,4 +1,4 @@
-//! The applications of a run: one thread per flow, in the client's namespace.
+//! The applications of a run: one thread per flow, in the namespace of the client or of another walker.
 
 use super::PlayError;
 use super::controllers::Controllers;
@@ -6,12 +6,14 @@ use super::glue::Glue;
 use super::note::Note;
 use super::others;
 use super::paths::FlowName;
+use super::walkers::Walkers;
 use crate::clock::Clock;
+use crate::hosts::Hosts;
 use crate::stop::Stop;
 use crate::traffic::{self, End, Server, Task, Via, Watchlist};
-use linux::netns::Netns;
 use scenario::{AccessPoint, LinkKind, Pace, Plan, Transport, Way, Work};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 use trace::PolicyName;
@@ -28,7 +30,8 @@ pub(super) struct Common<'c> {
     pub(super) interfaces: &'c [String],
     pub(super) glue: &'c Glue,
     pub(super) controllers: &'c Controllers,
-    pub(super) netns: &'c Netns,
+    pub(super) hosts: &'c Hosts,
+    pub(super) walkers: &'c Walkers,
     pub(super) server: Arc<Server>,
     pub(super) clock: Clock,
     pub(super) stop: &'c Stop,
@@ -45,6 +48,7 @@ pub(super) fn names(plan: &Plan, policy: &PolicyName, seed: u64) -> Vec<FlowName
             Work::Upload { .. } | Work::Datagrams { way: Way::Up, .. } => End::Client,
             Work::Download { .. } | Work::Requests { .. } | Work::Datagrams { .. } => End::Server,
         },
+        by: flow.by,
         multipath: link_of(flow, plan, policy).is_none(),
     };
     plan.flows.iter().map(name).collect()
@@ -60,11 +64,13 @@ fn content_seed(seed: u64, flow: &str) -> u64 {
     Rng::named(seed, &format!("flow/{flow}")).next_u64()
 }
 
-/// The link that a flow is bound to, as plain TCP: by the scenario or, for all others, by the policy.
+/// The link that a flow is bound to, as plain TCP: by the scenario or, for the client's other flows, by the
+/// policy.
 fn link_of(flow: &scenario::Flow, plan: &Plan, policy: &PolicyName) -> Option<usize> {
     match flow.transport {
         Transport::Tcp { over } | Transport::Udp { over } => Some(over),
-        Transport::Mptcp => policy.only_link().and_then(|link| plan.link_index(link)),
+        Transport::Mptcp if flow.by == 0 => policy.only_link().and_then(|link| plan.link_index(link)),
+        Transport::Mptcp => None,
     }
 }
 
@@ -81,7 +87,9 @@ impl Common<'_> {
         let task = self.task(flow);
         let begin = Instant::ZERO + flow.start;
         let (server, notes) = (Arc::clone(&self.server), self.notes.clone());
-        let netns = self.netns.try_clone().map_err(PlayError::Thread)?;
+        let place = self.walkers.place(flow.by);
+        let netns = place.map_or(&self.hosts.client, |place| &self.hosts.others[place].netns);
+        let netns = netns.try_clone().map_err(PlayError::Thread)?;
         let work = move || {
             wait_until(begin, &task);
             let tell = |now, told| drop(notes.send(Note::Flow(index, now, told)));
@@ -100,12 +108,12 @@ impl Common<'_> {
         let via = match (link_of(flow, self.plan, self.policy), flow.transport) {
             (None, _) => Via::Mptcp,
             (Some(link), Transport::Udp { .. }) => Via::Udp {
-                device: self.interfaces[link].clone(),
+                device: self.interface(flow.by, link).0,
             },
-            (Some(link), Transport::Mptcp | Transport::Tcp { .. }) => Via::Tcp {
-                device: self.interfaces[link].clone(),
-                usable: self.glue.usable(link),
-            },
+            (Some(link), Transport::Mptcp | Transport::Tcp { .. }) => {
+                let (device, usable) = self.interface(flow.by, link);
+                Via::Tcp { device, usable }
+            }
         };
         Task {
             name: flow.name.clone(),
@@ -119,6 +127,14 @@ impl Common<'_> {
             stop: self.stop.flag(),
             watchlist: self.watchlist.clone(),
         }
+    }
+}
+
+impl Common<'_> {
+    /// The interface of a link at the host of a flow, and whether it is usable now.
+    fn interface(&self, by: usize, link: usize) -> (String, Arc<AtomicBool>) {
+        let apart = self.walkers.interface(by, link);
+        apart.unwrap_or_else(|| (self.interfaces[link].clone(), self.glue.usable(link)))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Connects a link model to the client's kernel, as three parts do on a real host: the driver that sets the
+//! Connects a link model to a host's kernel, as three parts do on a real host: the driver that sets the
 //! carrier, the DHCP client that sets the address, and the listener for beacons.
 
 use crate::emulator::{Command, Commands};
@@ -6,6 +6,7 @@ use crate::hosts::{PlugError, Plugs};
 use links::LinkState;
 use linux::daemon::{self, InletSender};
 use policy::estimate::bandwidth::Sight;
+use policy::estimate::phy::Phy;
 use policy::{Input, LinkEvent, LinkId, LinkSpec};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use units::{Dbm, Duration};
 /// How long the daemon may take to report what it knows.
 const REPORT_PATIENCE: Duration = Duration::from_secs(1);
 
-/// All links of the client.
+/// All links of one host.
 #[derive(Debug)]
 pub(super) struct Glue {
     plugs: Plugs,
@@ -26,15 +27,18 @@ pub(super) struct Glue {
 #[derive(Debug)]
 struct Known {
     spec: LinkSpec,
+    /// The PHY of its access point, as a driver knows it.
+    phy: Option<Phy>,
     /// A beacon was heard.
     heard: bool,
     usable: Arc<AtomicBool>,
 }
 
 impl Glue {
-    pub(super) fn new(plugs: Plugs, specs: Vec<LinkSpec>, inlet: InletSender) -> Self {
-        let known = |spec| Known {
+    pub(super) fn new(plugs: Plugs, specs: Vec<(LinkSpec, Option<Phy>)>, inlet: InletSender) -> Self {
+        let known = |(spec, phy)| Known {
             spec,
+            phy,
             heard: false,
             usable: Arc::default(),
         };
@@ -111,15 +115,16 @@ impl Glue {
         let _ = self.inlet.send(Input::Link(id, LinkEvent::Survey(sight)));
     }
 
-    /// Reports a beacon to the engine. The first beacon of a link also reports that the link exists.
+    /// Reports a beacon to the engine. The first beacon of a link also reports that the link exists, and its
+    /// access point's PHY.
     pub(super) fn beacon(&mut self, link: usize, signal: Dbm) {
         let known = &mut self.links[link];
         let id = LinkId(link as u16);
         // A daemon that has ended needs no input; the reason why it ended is reported elsewhere.
         if !std::mem::replace(&mut known.heard, true) {
-            let _ = self
-                .inlet
-                .send(Input::Link(id, LinkEvent::Appeared(known.spec.clone())));
+            let appeared = LinkEvent::Appeared(known.spec.clone());
+            let facts = std::iter::once(appeared).chain(known.phy.map(LinkEvent::Phy));
+            let _ = self.inlet.send_all(facts.map(|fact| Input::Link(id, fact)));
         }
         let _ = self.inlet.send(Input::Link(id, LinkEvent::Beacon(signal)));
     }

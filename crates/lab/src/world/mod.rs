@@ -1,5 +1,6 @@
-//! Runs a scenario: two hosts, the links between them in real time, the daemon on the client, and
-//! applications that move data. Everything that happens is recorded.
+//! Runs a scenario: the client and the server, the links between them in real time, the daemon on the client,
+//! and applications that move data. Walkers with TCP of their own are further hosts (`walkers`). Everything
+//! that happens is recorded.
 //!
 //! A run is built in this order: first the plan is checked, then namespaces and devices are created, then the
 //! daemon starts. At time zero the links start and the applications connect. At the end everything is removed
@@ -9,11 +10,10 @@
 //! # Where we differ, and why
 //! 1. The sender is a stock kernel with default settings. The lab reads its sockets to *report* what it
 //!    queues, never to decide.
-//! 2. Datagrams of walkers other than the client go over the air without a kernel (`others`). The client's
-//!    host carries their other flows.
+//! 2. Walkers with nothing but datagrams over access points have no kernel: the models send these (`others`).
 //!
 //! # Checked by
-//! `tests/world.rs`, `tests/killed.rs`, `tests/shell.rs`.
+//! `tests/world.rs`, `tests/walkers.rs`, `tests/killed.rs`, `tests/shell.rs`.
 
 mod brain;
 mod choice;
@@ -31,6 +31,7 @@ mod ready;
 mod recorder;
 mod stage;
 mod summary;
+mod walkers;
 
 pub use brain::BrainError;
 pub use controllers::{NoController, ReadBack, StockSender};

@@ -1,6 +1,6 @@
 //! A scenario's network as the lab plays it: its level of detail, and what the lab refuses.
 
-use super::{NoController, StockSender, others};
+use super::{NoController, StockSender, others, walkers};
 use links::air;
 use links::{Medium, NetworkConfig};
 use scenario::{AccessPoint, ErrorModel, Plan, Rules, Thing, Thresholds, models};
@@ -36,6 +36,16 @@ pub enum PlanError {
         "`{0}` moves, and the lab can move the client only; give `{0}` one place, `at_m = [x, y]`, or use `--world sim`"
     )]
     Walks(String),
+    /// Walkers with flows of their own TCP have hosts, and the lab has room for a few.
+    #[error(
+        "`{0}` would be the fifth walker with a host of its own, and the lab has room for four beside the client; let another walker carry its flows (`by`), or remove them"
+    )]
+    TooManyHosts(String),
+    /// Only the client's radio can sleep.
+    #[error(
+        "`{0}` saves power, and in the lab only the client's radio can sleep; remove `power_save` from `{0}`"
+    )]
+    Sleeps(String),
     /// The models refused it.
     #[error(transparent)]
     Model(#[from] links::ConfigError),
@@ -45,7 +55,9 @@ impl PlanError {
     /// The part of the plan that it is about; `None`: no single part.
     pub fn about(&self) -> Option<Thing<'_>> {
         match self {
-            Self::Walks(walker) => Some(Thing::Walker(walker)),
+            Self::Walks(walker) | Self::TooManyHosts(walker) | Self::Sleeps(walker) => {
+                Some(Thing::Walker(walker))
+            }
             Self::SleepsTwice { walker, .. } => Some(Thing::Walker(walker)),
             Self::Coarse => Some(Thing::Medium),
             Self::Sender(sender) => Some(Thing::Flow(&sender.flow)),
@@ -63,6 +75,7 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
     Ok(NetworkConfig {
         medium: medium(plan),
         background: others::background(plan)?,
+        hosts: walkers::in_network(plan)?,
         ..models::network(plan, seed)
     })
 }
@@ -94,6 +107,7 @@ fn medium(plan: &Plan) -> Medium {
     };
     let asked = plan.medium == scenario::Medium::Exact
         || others::flows(plan).next().is_some()
+        || walkers::any_on_air(plan)
         || !plan.place.noises.is_empty()
         || plan.rules != Rules::default()
         || plan

@@ -1,11 +1,9 @@
-//! Flows that the models carry without a kernel: the datagrams of other walkers, and broadcasts. No kernel of
-//! the lab sends or receives them. On the air they are like all others.
+//! Flows that the models carry without a kernel: broadcasts, and the datagrams of walkers that have no host
+//! (`walkers`). No kernel of the lab sends or receives them. On the air they are like all others.
 //!
 //! # Where we differ, and why
 //! 1. A walker with such a flow stands still: the lab moves the client only.
-//! 2. The wire behind the access point is a rate, as in virtual time: it has no queue. Upstream datagrams end
-//!    at the access point.
-//! 3. If programs replace the scenario's flows (`--shell`), these flows stay, so that the client shares the
+//! 2. If programs replace the scenario's flows (`--shell`), these flows stay, so that the client shares the
 //!    air.
 //!
 //! # Checked by
@@ -13,28 +11,21 @@
 
 use super::network::PlanError;
 use crate::emulator;
-use links::{Background, BackgroundFlow, BackgroundWay, LinkId, OtherStation};
-use scenario::{AccessPoint, Flow, LinkKind, Pace, Plan, Transport, Walker, Way, Work, models};
+use links::Background;
+use scenario::{Flow, Plan, models};
 use trace::FlowMeter;
-use units::{Bytes, Duration, Instant};
+use units::Instant;
 
-/// Headers of UDP and IPv4.
-const HEADERS: Bytes = Bytes::new(28);
-
-/// The flows that the models carry without a kernel, each with its index in the plan.
-pub(super) fn flows(plan: &Plan) -> impl Iterator<Item = (usize, &Flow)> {
-    let all = plan.flows.iter().enumerate();
-    all.filter(|(_, flow)| sent(plan, flow).is_some())
-}
+pub(super) use models::background_flows as flows;
 
 /// Whether a flow is one of them.
 pub(super) fn has(plan: &Plan, flow: &Flow) -> bool {
-    sent(plan, flow).is_some()
+    models::background_link(plan, flow).is_some()
 }
 
 /// The link that carries such a flow.
 pub(super) fn link<'p>(plan: &'p Plan, flow: &Flow) -> &'p str {
-    sent(plan, flow).map_or("", |sent| &plan.links[sent.over].name)
+    models::background_link(plan, flow).map_or("", |link| &plan.links[link].name)
 }
 
 /// The meters of these flows.
@@ -43,122 +34,22 @@ pub(super) fn meters(plan: &Plan) -> emulator::Background {
     emulator::Background::new(flows(plan).map(meter).collect(), Instant::ZERO + plan.duration)
 }
 
-/// What such a flow sends.
-struct Sent<'p> {
-    over: usize,
-    ap: &'p AccessPoint,
-    way: Way,
-    pace: Pace,
-    bytes: Bytes,
-}
-
-fn sent<'p>(plan: &'p Plan, flow: &Flow) -> Option<Sent<'p>> {
-    let (Transport::Udp { over }, Work::Datagrams { way, pace, payload }) = (flow.transport, flow.work)
-    else {
-        return None;
-    };
-    let LinkKind::Wifi(ap) = &plan.links[over].kind else {
-        return None;
-    };
-    (way == Way::Everyone || flow.by != 0).then_some(Sent {
-        over,
-        ap,
-        way,
-        pace,
-        bytes: payload + HEADERS,
-    })
-}
-
 /// All of these flows, in the form of the models.
 pub(super) fn background(plan: &Plan) -> Result<Background, PlanError> {
-    let mut background = Background::default();
-    let mut known = Vec::new();
-    for (_, flow) in flows(plan) {
-        let Some(sent) = sent(plan, flow) else { continue };
-        let mut station = || {
-            let key = (flow.by, sent.ap.channel);
-            let place = known.iter().position(|other| *other == key);
-            place.map_or_else(
-                || {
-                    known.push(key);
-                    background
-                        .stations
-                        .push(other(&plan.walkers[flow.by], sent.over)?);
-                    Ok(known.len() - 1)
-                },
-                Ok::<_, PlanError>,
-            )
-        };
-        let way = match sent.way {
-            Way::Down => BackgroundWay::Down(station()?),
-            Way::Up => BackgroundWay::Up(station()?),
-            Way::Everyone => BackgroundWay::Everyone,
-        };
-        background.flows.push(BackgroundFlow {
-            link: LinkId(sent.over as u16),
-            way,
-            bytes: sent.bytes.get() as u32,
-            every: sent.every(),
-            start: flow.start + sent.delay(),
-        });
+    // Broadcasts of an access point belong to the client, which may walk.
+    let mut others = flows(plan).map(|(_, flow)| flow.by).filter(|&by| by != 0);
+    match others.find(|&by| models::walks(&plan.walkers[by])) {
+        Some(by) => Err(PlanError::Walks(plan.walkers[by].name.clone())),
+        None => Ok(models::background(plan)),
     }
-    Ok(background)
-}
-
-impl Sent<'_> {
-    /// Time between datagrams at the access point: not faster than the wire behind it.
-    fn every(&self) -> Option<Duration> {
-        let own = match self.pace {
-            Pace::Saturated => None,
-            Pace::Every(interval) => Some(interval),
-        };
-        let least = self.ap.backhaul.down.time_for(self.bytes);
-        if self.way != Way::Down || self.ap.backhaul.down >= self.fastest() {
-            return own;
-        }
-        own.max(least)
-    }
-
-    /// The highest rate of its air.
-    fn fastest(&self) -> units::Bitrate {
-        let ht = self.ap.ht.and_then(|ht| {
-            let mode = units::wifi::ht::Mode::new(ht.streams * 8 - 1, ht.width, ht.guard)?;
-            Some(mode.rate())
-        });
-        let rates = self.ap.standard.rates_kbps().iter().max();
-        let legacy = rates.map_or(0, |&kbps| u64::from(kbps));
-        ht.unwrap_or(units::Bitrate::from_kbps(legacy))
-    }
-
-    /// Delay on the wire.
-    fn delay(&self) -> Duration {
-        match self.way {
-            Way::Down => self.ap.backhaul.rtt / 2,
-            Way::Up | Way::Everyone => Duration::ZERO,
-        }
-    }
-}
-
-/// A station on the channel of that link's access point.
-fn other(walker: &Walker, link: usize) -> Result<OtherStation, PlanError> {
-    let first = walker.position(Duration::ZERO);
-    if walker.way.iter().any(|waypoint| waypoint.point != first) {
-        return Err(PlanError::Walks(walker.name.clone()));
-    }
-    Ok(OtherStation {
-        name: walker.name.clone(),
-        position: models::position(first),
-        power: walker.tx_power,
-        thresholds: models::thresholds(walker.thresholds),
-        link: LinkId(link as u16),
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::world::network_config;
-    use links::Medium;
+    use links::{BackgroundWay, Medium};
+    use units::Duration;
 
     fn plan(guard: &str, flows: &str) -> Plan {
         let text = format!(

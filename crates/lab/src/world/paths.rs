@@ -4,11 +4,12 @@
 //! `tests`: what is reported, and when; `tests/world.rs`: a run's totals.
 
 use super::glue::Glue;
+use super::walkers::Walkers;
 use crate::emulator::Marks;
 use crate::traffic::{ConnectionSample, End, SubflowSample};
 use links::{Direction, LinkId};
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use trace::{PathUse, What};
 use units::{Bytes, Duration};
 
@@ -17,6 +18,8 @@ use units::{Bytes, Duration};
 pub(super) struct FlowName {
     pub(super) seed: u64,
     pub(super) name: String,
+    /// Whose it is: an index of a walker, 0 for the client.
+    pub(super) by: usize,
     /// The end that sends the data.
     pub(super) sender: End,
     /// Whether it requested MPTCP.
@@ -41,10 +44,39 @@ pub(super) struct Paths {
 /// Polls without a token in a row, ten a second, that count as a fallback.
 const FALLEN_AFTER: u32 = 10;
 
+/// Where subflows of all hosts are found by their addresses.
+#[derive(Clone, Copy)]
+pub(super) struct Whereabouts<'s> {
+    pub(super) client: &'s Glue,
+    pub(super) walkers: &'s Walkers,
+}
+
+impl Whereabouts<'_> {
+    /// The link that the server knows by this address: its index in the plan, and its number in the network.
+    fn seen_as(self, address: IpAddr) -> Option<(usize, LinkId)> {
+        let own = self.client.link_seen_as(address).map(of_the_client);
+        own.or_else(|| self.walkers.seen_as(address))
+    }
+
+    /// The link on which this walker has, or had, an address.
+    fn link_with(self, by: usize, address: IpAddr) -> Option<(usize, LinkId)> {
+        match by {
+            0 => self.client.link_with(address).map(of_the_client),
+            by => self.walkers.link_with(by, address),
+        }
+    }
+}
+
+const fn of_the_client(link: usize) -> (usize, LinkId) {
+    (link, LinkId(link as u16))
+}
+
 /// What a subflow has carried up to the last poll.
 #[derive(Debug, Clone, Copy)]
 struct Carried {
     link: usize,
+    /// The number of the link in the network, which differs for each host.
+    number: LinkId,
     bytes: Bytes,
     retransmits: u64,
     srtt: Duration,
@@ -85,7 +117,7 @@ impl Paths {
     }
 
     /// Processes polls. Returns what is new.
-    pub(super) fn take(&mut self, looks: &[ConnectionSample], glue: &Glue) -> Vec<What> {
+    pub(super) fn take(&mut self, looks: &[ConnectionSample], all: Whereabouts<'_>) -> Vec<What> {
         let mut levels = Vec::new();
         for look in looks {
             let Some(flow) = self.flows.iter().position(|flow| flow.seed == look.flow) else {
@@ -95,9 +127,10 @@ impl Paths {
             if look.end == self.flows[flow].sender {
                 look.subflows
                     .iter()
-                    .for_each(|subflow| self.carried(flow, look.end, subflow, glue));
+                    .for_each(|subflow| self.carried(flow, look.end, subflow, all));
             }
-            if look.token.is_some() {
+            // Levels and tokens are those of the connections that the engine manages.
+            if look.token.is_some() && self.flows[flow].by == 0 {
                 levels.push((flow, look));
             }
         }
@@ -134,19 +167,20 @@ impl Paths {
         }
     }
 
-    fn carried(&mut self, flow: usize, end: End, subflow: &SubflowSample, glue: &Glue) {
+    fn carried(&mut self, flow: usize, end: End, subflow: &SubflowSample, all: Whereabouts<'_>) {
         let link = match end {
-            End::Server => glue.link_seen_as(subflow.remote.ip()),
-            End::Client => glue.link_with(subflow.local.ip()),
+            End::Server => all.seen_as(subflow.remote.ip()),
+            End::Client => all.link_with(self.flows[flow].by, subflow.local.ip()),
         };
         if let Some(link) = link {
             self.note(flow, link, subflow);
         }
     }
 
-    fn note(&mut self, flow: usize, link: usize, subflow: &SubflowSample) {
+    fn note(&mut self, flow: usize, (link, number): (usize, LinkId), subflow: &SubflowSample) {
         let carried = Carried {
             link,
+            number,
             bytes: subflow.acked,
             retransmits: subflow.retransmits,
             srtt: subflow.srtt,
@@ -249,13 +283,20 @@ impl Paths {
     /// A flow's share of the packets that the client marked on arrival by a link. The client marks every nth
     /// packet, whichever flow it belongs to.
     fn share(&self, flow: usize, link: usize, marked: u64) -> u64 {
-        if self.flows[flow].sender == End::Client {
+        let arrives_at_client = |of: usize| {
+            let FlowName { by, sender, .. } = &self.flows[of];
+            (*by, *sender) == (0, End::Server)
+        };
+        if !arrives_at_client(flow) {
             return 0;
         }
         let (mut own, mut all) = (0, 0);
         for (of, carried) in self.all().filter(|(_, carried)| carried.link == link) {
-            let arrived = self.flows[of].sender == End::Server;
-            all += if arrived { carried.bytes.get() } else { 0 };
+            all += if arrives_at_client(of) {
+                carried.bytes.get()
+            } else {
+                0
+            };
             own += if of == flow { carried.bytes.get() } else { 0 };
         }
         let share = u128::from(marked) * u128::from(own);
@@ -269,17 +310,17 @@ impl Paths {
             .subflows
             .iter()
             .filter(|((of, ..), carried)| *of == flow && carried.link == link);
-        let ports: BTreeSet<u16> = of_it
-            .map(|((_, local, remote), _)| match sender {
-                End::Server => remote.port(),
-                End::Client => local.port(),
+        let ports: BTreeSet<(LinkId, u16)> = of_it
+            .map(|((_, local, remote), carried)| match sender {
+                End::Server => (carried.number, remote.port()),
+                End::Client => (carried.number, local.port()),
             })
             .collect();
         let direction = match sender {
             End::Server => Direction::Down,
             End::Client => Direction::Up,
         };
-        let count = |port: &u16| marked.get(&(LinkId(link as u16), direction, *port));
+        let count = |&(number, port): &(LinkId, u16)| marked.get(&(number, direction, port));
         ports.iter().filter_map(count).sum()
     }
 
@@ -300,6 +341,7 @@ mod tests {
         let flow = FlowName {
             seed: 7,
             name: "ours".to_owned(),
+            by: 0,
             sender: End::Server,
             multipath: true,
         };
@@ -339,10 +381,10 @@ mod tests {
     #[test]
     fn retransmissions_after_the_last_ack_are_counted() {
         let mut paths = paths();
-        paths.note(0, 0, &subflow(40_000, 1_000, 0));
+        paths.note(0, of_the_client(0), &subflow(40_000, 1_000, 0));
         assert_eq!(paths.news(), [bytes(1_000), sender(0)]);
         assert!(paths.news().is_empty());
-        paths.note(0, 0, &subflow(40_000, 1_000, 12));
+        paths.note(0, of_the_client(0), &subflow(40_000, 1_000, 12));
         assert_eq!(paths.news(), [sender(12)]);
         assert!(paths.news().is_empty());
     }
@@ -350,13 +392,13 @@ mod tests {
     #[test]
     fn a_replacement_subflow_does_not_reduce_the_totals() {
         let mut paths = paths();
-        paths.note(0, 0, &subflow(40_000, 1_000, 5));
+        paths.note(0, of_the_client(0), &subflow(40_000, 1_000, 5));
         assert_eq!(paths.news(), [bytes(1_000), sender(5)]);
-        paths.note(0, 0, &subflow(40_000, 200, 0));
+        paths.note(0, of_the_client(0), &subflow(40_000, 200, 0));
         assert_eq!(paths.news(), [bytes(1_200), sender(5)]);
-        paths.note(0, 0, &subflow(40_000, 200, 3));
+        paths.note(0, of_the_client(0), &subflow(40_000, 200, 3));
         assert_eq!(paths.news(), [sender(8)]);
-        paths.note(0, 0, &subflow(40_000, 250, 1));
+        paths.note(0, of_the_client(0), &subflow(40_000, 250, 1));
         assert_eq!(paths.news(), [bytes(1_450), sender(9)]);
     }
 }

@@ -1,9 +1,8 @@
 //! The record of a run: every event as the trace names it, and what the summary at its end needs.
 
 use super::Play;
-use super::glue::Glue;
 use super::others;
-use super::paths::{FlowName, Paths};
+use super::paths::{FlowName, Paths, Whereabouts};
 use super::summary::Sources;
 use crate::emulator::{self, LinkSample, Report};
 use crate::traffic::{ConnectionSample, Outcome, Told};
@@ -159,9 +158,9 @@ impl<'r> Recorder<'r> {
         self.radios.carried(at, &carried(links));
     }
 
-    /// Records what the sockets of both hosts show.
-    pub(super) fn sockets(&mut self, at: Instant, looks: &[ConnectionSample], glue: &Glue) {
-        for what in self.paths.take(looks, glue) {
+    /// Records what the sockets of all hosts show.
+    pub(super) fn sockets(&mut self, at: Instant, looks: &[ConnectionSample], all: Whereabouts<'_>) {
+        for what in self.paths.take(looks, all) {
             self.record(at, what);
         }
     }

@@ -1,11 +1,12 @@
 //! Prepares everything that a run needs before time zero.
 
 use super::brain::{Brain, Wiring};
-use super::choice::{engine_policy, spec};
+use super::choice::{engine_policy, phy, shared_channels, spec, uses_frames};
 use super::controllers::{Controllers, is_upload};
 use super::flows::content_seeds;
 use super::glue::Glue;
 use super::note::Note;
+use super::walkers::{self, Ground, Walkers};
 use super::{Advised, Play, PlayError, network_config};
 use crate::clock::Clock;
 use crate::emulator::LinkSample;
@@ -15,9 +16,9 @@ use crate::traffic::Server;
 use links::{LinkConfig, LinkId, LinkState, Network, NetworkConfig};
 use linux::capture::{Capture, Listener as Ears};
 use linux::cla::Listener;
-use linux::daemon::{DeclaredLink, inlet};
+use linux::daemon::{DeclaredLink, InletSender, inlet};
+use policy::Tariff;
 use policy::estimate::bandwidth::Sight;
-use policy::{Policy, Tariff};
 use record::Recording;
 use scenario::Plan;
 use std::sync::Arc;
@@ -37,6 +38,7 @@ const LONGEST_RUN_UP: Duration = Duration::from_secs(10);
 /// A run before time zero. Fields are dropped in this order, so users of a field precede it.
 pub(super) struct Stage {
     pub(super) brain: Brain,
+    pub(super) walkers: Walkers,
     pub(super) server: Option<Arc<Server>>,
     pub(super) glue: Glue,
     pub(super) ports: Vec<Port>,
@@ -72,23 +74,19 @@ impl Stage {
         let (hosts, ports) = Hosts::build(&hosts_config(plan, &controllers, &addressing, &interfaces))?;
         let run_up = run_up(building.elapsed());
         let (sender, receiver) = inlet().map_err(PlayError::Inlet)?;
-        let specs: Vec<_> = plan.links.iter().map(spec).collect();
-        let plugs = Plugs::open(&hosts, &ports, &addressing.links)?;
-        let glue = Glue::new(plugs, specs, sender);
+        let glue = glue(plan, &hosts, &ports, &addressing, sender)?;
         let monitor = config.monitor.then(|| monitor(&hosts, &config)).transpose()?;
         let ears = match &monitor {
-            Some(monitor) if policy_listens(policy) => Some(ears(&hosts, monitor, &glue)?),
+            Some(monitor) if uses_frames(policy) => ears(plan, &hosts, monitor, &glue)?,
             _ => None,
         };
         let monitor = monitor.map(Feed::start).transpose().map_err(PlayError::Thread)?;
         let clock = Clock::starting_in(run_up);
         let server = server(what, &hosts, &addressing, &controllers, clock)?;
-        let address = addressing.server.into();
-        let listening = match what.unadvised {
-            true => None,
-            false => controllers.listen(plan, what.seed, &hosts, address)?,
-        };
-        let (listener, reports) = listening.unzip();
+        let listening = (!what.unadvised)
+            .then(|| controllers.listen(plan, what.seed, &hosts, addressing.server.into()))
+            .transpose()?;
+        let (listener, reports) = listening.flatten().unzip();
         let (tell, notes) = channel();
         let wiring = Wiring {
             engine: policy::Config {
@@ -96,18 +94,28 @@ impl Stage {
                 peer_subflows: plan.server_subflows.into(),
             },
             links: declared(plan, &addressing, &interfaces),
+            first_link: 0,
             epoch_ns: clock.epoch_ns(),
             inlet: receiver,
             sender: controllers.sender(plan).filter(|_| !what.unadvised),
             reports,
-            observer: Observer::new(plan.links.iter().map(|link| link.name.clone()).collect()),
+            observer: Some(observer(plan)),
             notes: tell.clone(),
             window: what.window,
             record: recording(what),
         };
         let brain = Brain::start(&hosts.client, wiring)?;
+        let ground = Ground {
+            hosts: &hosts,
+            ports: &ports,
+            addressing: &addressing,
+            clock,
+            tell: &tell,
+        };
+        let walkers = Walkers::build(plan, &ground)?;
         Ok(Self {
             brain,
+            walkers,
             server,
             glue,
             ports,
@@ -160,19 +168,25 @@ impl Stage {
         Some(Advised { orders, heard })
     }
 
-    /// Plugs in the links that are up from the start: cables and cells.
+    /// Plugs in the links that are up from the start: cables and cells. Returns the states of the client's
+    /// links.
     pub(super) fn plug_in_what_is_up(&mut self) -> Result<Vec<LinkState>, PlayError> {
         let state = |link| {
             self.network
                 .as_ref()
                 .map_or(LinkState::Down, |network| network.state(LinkId(link as u16)))
         };
-        let states: Vec<LinkState> = (0..self.ports.len()).map(state).collect();
-        for (link, state) in states.iter().enumerate() {
-            if *state != LinkState::Down {
-                self.glue.state(link, *state)?;
+        let mut states: Vec<LinkState> = (0..self.ports.len()).map(state).collect();
+        for (link, &state) in states.iter().enumerate() {
+            if state == LinkState::Down {
+                continue;
+            }
+            match self.interfaces.get(link) {
+                Some(_) => self.glue.state(link, state)?,
+                None => self.walkers.plug_in(link, state)?,
             }
         }
+        states.truncate(self.interfaces.len());
         Ok(states)
     }
 }
@@ -185,6 +199,20 @@ fn recording(what: &Play<'_>) -> Option<Recording> {
         texts: true,
         out: Box::new(buffer.clone()),
     })
+}
+
+/// Connects the client's links to its kernel. They come first among the ports.
+fn glue(
+    plan: &Plan,
+    hosts: &Hosts,
+    ports: &[Port],
+    addressing: &Addressing,
+    sender: InletSender,
+) -> Result<Glue, PlayError> {
+    let own = ..plan.links.len();
+    let plugs = Plugs::open(hosts, &ports[own], &addressing.links[own])?;
+    let links = plan.links.iter().map(|link| (spec(link), phy(link)));
+    Ok(Glue::new(plugs, links.collect(), sender))
 }
 
 /// How far ahead time zero is if building the hosts took this long.
@@ -214,36 +242,42 @@ fn server(
     Ok(Some(Arc::new(server)))
 }
 
-/// Whether the policy listens to frames. Other policies ignore them, and each frame costs a message to the
-/// daemon.
-const fn policy_listens(policy: Policy) -> bool {
-    matches!(policy, Policy::Ecn(_))
-}
-
 fn monitor(hosts: &Hosts, config: &NetworkConfig) -> Result<Monitor, PlayError> {
     let stations = config.stations().map_err(super::PlanError::from)?;
     let made = hosts.client.run(|| Monitor::plug(config, stations));
     Ok(made.map_err(BuildError::from)??)
 }
 
-/// Listens to the monitor interfaces as on a real host.
-fn ears(hosts: &Hosts, monitor: &Monitor, glue: &Glue) -> Result<Ears, PlayError> {
+/// Listens to the monitor interfaces as on a real host, on each channel with several access points. On any
+/// other channel there is nothing to compare, and each frame would cost a message to the daemon.
+fn ears(plan: &Plan, hosts: &Hosts, monitor: &Monitor, glue: &Glue) -> Result<Option<Ears>, PlayError> {
+    let channels = shared_channels(plan);
+    if channels.is_empty() {
+        return Ok(None);
+    }
     let listen = || {
-        let devices = monitor.devices();
+        let devices = monitor.devices_on(&channels);
         devices
             .map(|(device, us)| Capture::open(device, us))
             .collect::<Result<Vec<_>, _>>()
     };
     let captures = hosts.client.run(listen).map_err(BuildError::from)??;
-    Ears::start(captures, monitor.transmitters(), glue.inlet()).map_err(PlayError::Thread)
+    let ears = Ears::start(captures, monitor.transmitters(), glue.inlet());
+    ears.map(Some).map_err(PlayError::Thread)
 }
 
+fn observer(plan: &Plan) -> Observer {
+    Observer::new(plan.links.iter().map(|link| link.name.clone()).collect())
+}
+
+/// Addresses of the client's links, then of those of other walkers.
 fn addressing(plan: &Plan) -> Addressing {
     let asked = plan
         .links
         .iter()
         .map(|link| link.subnet.map(|subnet| (subnet.network, subnet.prefix)));
-    Addressing::new(&asked.collect::<Vec<_>>())
+    let others = walkers::residents(plan).flat_map(|resident| resident.links);
+    Addressing::new(&asked.chain(others.map(|_| None)).collect::<Vec<_>>())
 }
 
 fn interfaces(plan: &Plan) -> Vec<String> {
@@ -260,15 +294,14 @@ fn hosts_config(
     addressing: &Addressing,
     interfaces: &[String],
 ) -> HostsConfig {
-    let link = |(interface, addresses): (&String, _)| HostLink {
-        interface: interface.clone(),
-        addresses,
-    };
+    let apart = walkers::interfaces(plan);
+    let names = interfaces.iter().chain(&apart).cloned();
+    let all = names.zip(addressing.links.iter().copied());
+    let mut all = all.map(|(interface, addresses)| HostLink { interface, addresses });
     HostsConfig {
-        links: interfaces
-            .iter()
-            .zip(addressing.links.iter().copied())
-            .map(link)
+        links: all.by_ref().take(interfaces.len()).collect(),
+        others: walkers::residents(plan)
+            .map(|resident| all.by_ref().take(resident.links.len()).collect())
             .collect(),
         server: addressing.server,
         client_cc: controllers.at_client(plan).to_owned(),

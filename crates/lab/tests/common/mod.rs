@@ -63,6 +63,7 @@ impl Bench {
                     addresses: *addresses,
                 })
                 .collect(),
+            others: Vec::new(),
             server: addressing.server,
             client_cc: "reno".into(),
             server_cc: "reno".into(),

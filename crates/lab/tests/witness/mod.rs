@@ -89,7 +89,7 @@ fn held_by_the_dead() -> Option<String> {
 }
 
 /// Opens the network namespaces to which the process has handles.
-fn namespaces_of(pid: u32, except: Option<u64>) -> Vec<Netns> {
+pub fn namespaces_of(pid: u32, except: Option<u64>) -> Vec<Netns> {
     let folder = PathBuf::from(format!("/proc/{pid}/fd"));
     let Ok(entries) = std::fs::read_dir(folder) else {
         return Vec::new();

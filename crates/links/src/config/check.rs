@@ -8,11 +8,13 @@ use super::{
     CableConfig, CellConfig, CellRate, ConfigError, Holes, LinkConfig, Medium, NetworkConfig, RateControl,
     Rules, Thresholds, WifiConfig,
 };
+use crate::LinkId;
 
 pub(crate) fn check(config: &NetworkConfig) -> Result<(), ConfigError> {
     let links = &config.links;
-    if links.len() > usize::from(u16::MAX) + 1 {
-        return Err(ConfigError::TooManyLinks(links.len()));
+    let numbered = links.len() + config.other_links().count();
+    if numbered > usize::from(u16::MAX) + 1 {
+        return Err(ConfigError::TooManyLinks(numbered));
     }
     for (index, link) in links.iter().enumerate() {
         if links[..index].iter().any(|earlier| earlier.name() == link.name()) {
@@ -24,11 +26,28 @@ pub(crate) fn check(config: &NetworkConfig) -> Result<(), ConfigError> {
             LinkConfig::Wifi(wifi) => wifi_is_sound(wifi)?,
         }
     }
+    hosts_are_sound(config)?;
     if config.medium == Medium::Exchanges {
         coarse_is_enough(config)?;
     }
     let mut bottlenecks = config.bottlenecks.iter();
     bottlenecks.try_for_each(|shared| moves(&shared.name, &[shared.up, shared.down]))
+}
+
+/// Checks that the links of other hosts exist.
+fn hosts_are_sound(config: &NetworkConfig) -> Result<(), ConfigError> {
+    let known = config.links.len();
+    match config
+        .other_links()
+        .find(|link| usize::from(link.through.0) >= known)
+    {
+        None => Ok(()),
+        Some(link) => Err(ConfigError::UnknownLink {
+            host: link.host.name.clone(),
+            index: link.through.0,
+            known,
+        }),
+    }
 }
 
 /// Checks that no option needs the exact medium.
@@ -44,6 +63,9 @@ fn coarse_is_enough(config: &NetworkConfig) -> Result<(), ConfigError> {
     };
     let link = config.links.iter().find(|link| finer(link)).map(LinkConfig::name);
     let noise = config.noise.first().map(|noise| noise.name.as_str());
+    let is_wifi = |link: LinkId| matches!(config.links[usize::from(link.0)], LinkConfig::Wifi(_));
+    let host = config.other_links().find(|link| is_wifi(link.through));
+    let host = host.map(|link| link.host.name.as_str());
     let what = if config.rules != Rules::default() {
         "a value of the air other than the standard's".to_string()
     } else if config.thresholds != Thresholds::default() {
@@ -52,7 +74,7 @@ fn coarse_is_enough(config: &NetworkConfig) -> Result<(), ConfigError> {
         "a client that saves power".to_string()
     } else if !config.background.flows.is_empty() {
         "the traffic of other stations, or to everyone,".to_string()
-    } else if let Some(name) = link.or(noise) {
+    } else if let Some(name) = link.or(noise).or(host) {
         format!("`{name}`")
     } else {
         return Ok(());

@@ -76,6 +76,16 @@ pub enum ConfigError {
         "background flow {0} names no access point, or a station that does not exist; name existing ones"
     )]
     Background(usize),
+    /// Another host that uses no existing link.
+    #[error("`{host}` uses link {index}, but there are only {known}; name one that exists")]
+    UnknownLink {
+        /// The host.
+        host: String,
+        /// The index it requests.
+        index: u16,
+        /// How many there are.
+        known: usize,
+    },
     /// Several access points on the channel of a radio with power save, which wakes for the beacons of only
     /// one.
     #[error(

@@ -8,6 +8,7 @@ mod cable;
 mod cell;
 pub(crate) mod check;
 mod error;
+mod host;
 mod queue;
 mod wifi;
 
@@ -24,6 +25,7 @@ pub use air::{
 pub use cable::{BottleneckConfig, CableConfig, Wire};
 pub use cell::{CellConfig, CellLane, CellRate, Holes, RadioStates, Repeats};
 pub use error::ConfigError;
+pub use host::{OtherHost, OtherLink};
 pub use queue::{Codel, QueueConfig, QueueLimit};
 pub(crate) use wifi::channels;
 pub use wifi::{Backhaul, ErrorModel, Fading, Join, Propagation, Radio, Shadowing, Wall, WifiConfig};
@@ -55,6 +57,8 @@ pub struct NetworkConfig {
     pub power_save: bool,
     /// Background traffic. Only on the exact medium.
     pub background: Background,
+    /// Hosts that use these links beside the client. Those that use access points need the exact medium.
+    pub hosts: Vec<OtherHost>,
 }
 
 /// How detailed the model of access points and their air is.

@@ -6,8 +6,8 @@ use units::Duration;
 
 use crate::air::wlan::{AccessPointConfig, ClientConfig, InterfaceId, WlanConfig};
 use crate::air::{Addresses, AirConfig, Discipline, StationConfig, StationId};
-use crate::config::{Codel, LinkConfig, Medium, NetworkConfig, QueueLimit};
-use crate::wifi::{Propagation, WifiConfig};
+use crate::config::{Codel, LinkConfig, Medium, NetworkConfig, OtherHost, QueueLimit, Thresholds};
+use crate::wifi::{Propagation, Radio, WifiConfig};
 use crate::{ConfigError, LinkId};
 
 /// Packet size that converts a queue limit in bytes to packets.
@@ -21,7 +21,7 @@ const NEVER: Duration = Duration::from_secs(86_400);
 /// The participants.
 pub(crate) struct Cast<'c> {
     pub(crate) wlan: WlanConfig,
-    /// The access points, in the order of their links.
+    /// The access points, in the order of their links, and after them other hosts' associations with them.
     pub(crate) members: Vec<Member<'c>>,
     /// The client's radios, one for each channel.
     pub(crate) radios: Vec<StationId>,
@@ -51,13 +51,12 @@ impl NetworkConfig {
         }
         let cast = Cast::of(self)?;
         let air = &cast.wlan.air;
-        let count = cast.members.len();
+        let count = access_points(self).count();
         let roles = (0..air.stations.len()).map(|station| station < count);
         let channel = |&radio: &StationId| (air.stations[radio.0 as usize].channel, radio);
         Ok(Some(Stations {
             addresses: Addresses::of(air, roles.collect()),
-            access_points: cast
-                .members
+            access_points: cast.members[..count]
                 .iter()
                 .map(|member| (member.link, member.station))
                 .collect(),
@@ -66,13 +65,22 @@ impl NetworkConfig {
     }
 }
 
-/// An access point, and the client's radio on its channel.
+/// An access point, and the radio of the client, or of another host, on its channel.
 pub(crate) struct Member<'c> {
     pub(crate) link: LinkId,
+    /// `None`: the client's.
+    pub(crate) host: Option<&'c OtherHost>,
     pub(crate) config: &'c WifiConfig,
     pub(crate) station: StationId,
     pub(crate) radio: StationId,
     pub(crate) interface: InterfaceId,
+}
+
+impl<'c> Member<'c> {
+    /// The owner and the channel of its radio.
+    fn radio_of(&self) -> (Option<&'c str>, u8) {
+        (self.host.map(|host| &*host.name), self.config.channel)
+    }
 }
 
 impl<'c> Cast<'c> {
@@ -100,6 +108,7 @@ impl<'c> Cast<'c> {
         for (number, &(link, wifi)) in all.iter().enumerate() {
             cast.members.push(Member {
                 link,
+                host: None,
                 config: wifi,
                 station: StationId(number as u32),
                 // Until its channel's radio is known.
@@ -107,9 +116,25 @@ impl<'c> Cast<'c> {
                 interface: InterfaceId(0),
             });
         }
+        cast.meet_hosts(config, &all);
         cast.add_radios(config, &all)?;
         cast.add_others(config, &all)?;
         Ok(cast)
+    }
+
+    /// Adds the associations of other hosts.
+    fn meet_hosts(&mut self, config: &'c NetworkConfig, all: &[(LinkId, &'c WifiConfig)]) {
+        for link in config.other_links() {
+            let place = all.iter().position(|(own, _)| *own == link.through);
+            self.members.extend(place.map(|number| Member {
+                link: link.id,
+                host: Some(link.host),
+                config: all[number].1,
+                station: StationId(number as u32),
+                radio: StationId(0),
+                interface: InterfaceId(0),
+            }));
+        }
     }
 
     fn add_access_point(&mut self, station: StationId, wifi: &WifiConfig) {
@@ -130,22 +155,27 @@ impl<'c> Cast<'c> {
         });
     }
 
+    /// Adds a radio for the client, and for each other host, on each of its channels.
     fn add_radios(
         &mut self,
         config: &NetworkConfig,
         all: &[(LinkId, &WifiConfig)],
     ) -> Result<(), ConfigError> {
         let mut interfaces = (0..).map(InterfaceId);
-        for (place, (_, first)) in all.iter().enumerate() {
-            let channel = first.channel;
-            if all[..place].iter().any(|(_, earlier)| earlier.channel == channel) {
+        for place in 0..self.members.len() {
+            let (owner, channel) = self.members[place].radio_of();
+            let earlier = &self.members[..place];
+            if earlier.iter().any(|member| member.radio_of() == (owner, channel)) {
                 continue;
             }
+            let Some((_, first)) = all.iter().find(|(_, wifi)| wifi.channel == channel) else {
+                continue;
+            };
             let radio = StationId(self.wlan.air.stations.len() as u32);
             let here = self
                 .members
                 .iter_mut()
-                .filter(|member| member.config.channel == channel);
+                .filter(|member| member.radio_of() == (owner, channel));
             let (mut count, mut queue) = (0, 0);
             for member in here {
                 if (member.config.standard, member.config.ht.is_some())
@@ -156,11 +186,18 @@ impl<'c> Cast<'c> {
                 (member.radio, count, queue) = (radio, count + 1, queue + packets(member.config));
                 member.interface = interfaces.next().unwrap_or(InterfaceId(0));
             }
-            if config.power_save && count > 1 {
+            let host = self.members[place].host;
+            if host.is_none() && config.power_save && count > 1 {
                 return Err(ConfigError::SleepsTwice { channel });
             }
-            self.radios.push(radio);
-            self.wlan.air.stations.push(client(config, first, queue));
+            let station = match host {
+                None => client(("client", config.radio, config.thresholds), first, queue),
+                Some(host) => client((&host.name, host.radio, host.thresholds), first, queue),
+            };
+            if host.is_none() {
+                self.radios.push(radio);
+            }
+            self.wlan.air.stations.push(station);
             self.wlan.clients.push(ClientConfig {
                 interfaces: count,
                 join: first.join,
@@ -211,13 +248,17 @@ const fn discipline(wifi: &WifiConfig) -> Discipline {
     }
 }
 
-/// The client's radio on the channel of this access point.
-fn client(config: &NetworkConfig, first: &WifiConfig, queue: usize) -> StationConfig {
-    let name = format!("client@{}", first.channel);
-    let station = StationConfig::new(&name, first.standard, config.radio.position).with(config.thresholds);
+/// A host's radio on the channel of this access point: its owner's name, place and power, and thresholds.
+fn client(
+    (owner, radio, thresholds): (&str, Radio, Thresholds),
+    first: &WifiConfig,
+    queue: usize,
+) -> StationConfig {
+    let name = format!("{owner}@{}", first.channel);
+    let station = StationConfig::new(&name, first.standard, radio.position).with(thresholds);
     StationConfig {
         channel: first.channel,
-        power: config.radio.power,
+        power: radio.power,
         rate: first.standard.basic_rate(),
         ht: first.ht,
         control: first.control,

@@ -1,8 +1,8 @@
 //! Access points and the client on the exact medium, which models every frame and management exchange.
 //!
 //! The client has a radio on each channel with access points, and hears all channels at once. It has a
-//! separate association with each access point. As for every other link, the network models the wired segment
-//! behind an access point.
+//! separate association with each access point. Other hosts have radios and associations of their own, at
+//! fixed places. As for every other link, the network models the wired segment behind an access point.
 //!
 //! # Sources
 //! - [`air`](crate::air) and [`wlan`](crate::air::wlan) name their sources.
@@ -28,8 +28,9 @@ mod carried;
 mod cast;
 
 use alloc::collections::VecDeque;
+use alloc::format;
 use alloc::vec::Vec;
-use units::{Bitrate, Db, Dbm, Instant};
+use units::{Bitrate, Db, Dbm, Instant, Rng};
 
 use crate::air::wlan::{InterfaceId, Load, Wlan, WlanError, WlanInput, WlanOutput};
 use crate::air::{self, Overheard, RateControl, StationId};
@@ -41,9 +42,9 @@ use crate::wifi::{Propagation, Radio, Signal, Wall, WifiConfig, moved_mm};
 use crate::{ConfigError, Counters, Direction, DropReason, LinkId, LinkState, Output, Position};
 use background::Background;
 use carried::Carried;
-use cast::Cast;
 pub use cast::Stations;
 pub(crate) use cast::access_points;
+use cast::{Cast, Member};
 
 #[derive(Debug)]
 pub(crate) struct Exact {
@@ -64,14 +65,16 @@ pub(crate) struct Exact {
     now: Instant,
 }
 
-/// An access point and the client's association with it.
+/// An access point, and the association of the client, or of another host, with it.
 #[derive(Debug)]
 struct Bss {
     link: LinkId,
     config: WifiConfig,
     station: StationId,
-    /// The client's radio on its channel.
+    /// The radio on its channel of the host that is associated.
     radio: StationId,
+    /// Place and power of another host's radio. `None`: it is the client's.
+    apart: Option<Radio>,
     interface: InterfaceId,
     signal: Signal,
     /// Attenuation on top of the path loss of its position.
@@ -94,8 +97,9 @@ impl Exact {
             config: member.config.clone(),
             station: member.station,
             radio: member.radio,
+            apart: member.host.map(|host| host.radio),
             interface: member.interface,
-            signal: Signal::new(seed, member.config, config.radio, &config.walls),
+            signal: signal(seed, member, config),
             loss: Db::default(),
             rates: [None; 2],
         });
@@ -218,18 +222,18 @@ impl Exact {
 
     /// Switches an access point off or on.
     pub(crate) fn switch(&mut self, now: Instant, bss: usize, on: bool, exits: &mut Exits) {
-        if !on {
-            self.purge(now, bss, DropReason::Fault, exits);
-        }
         let station = self.all[bss].station;
+        if !on {
+            self.purge_all(now, station, exits);
+        }
         self.tell(now, WlanInput::Switch(station, on));
     }
 
     pub(crate) fn blackhole(&mut self, now: Instant, bss: usize, on: bool, exits: &mut Exits) {
-        if on {
-            self.purge(now, bss, DropReason::Fault, exits);
-        }
         let station = self.all[bss].station;
+        if on {
+            self.purge_all(now, station, exits);
+        }
         self.tell(now, WlanInput::Silence(station, on));
     }
 
@@ -243,14 +247,23 @@ impl Exact {
     pub(crate) fn moved(&mut self, now: Instant, position: Position) {
         let moved = moved_mm(self.radio.position, position);
         self.radio.position = position;
-        let mut radios: Vec<StationId> = self.all.iter().map(|bss| bss.radio).collect();
+        let own = self.all.iter().filter(|bss| bss.apart.is_none());
+        let mut radios: Vec<StationId> = own.map(|bss| bss.radio).collect();
         radios.sort_unstable();
         radios.dedup();
         for radio in radios {
             self.tell(now, WlanInput::Move(radio, position));
         }
         for bss in 0..self.all.len() {
-            let Bss { config, signal, .. } = &mut self.all[bss];
+            let Bss {
+                config,
+                signal,
+                apart: None,
+                ..
+            } = &mut self.all[bss]
+            else {
+                continue;
+            };
             signal.moved(moved, config, self.radio, &self.walls);
             self.follow(bss);
         }
@@ -276,9 +289,18 @@ impl Exact {
 
     /// Starts or ends the radio's sleep between beacons, if power save is configured.
     fn sleep(&mut self, now: Instant, bss: usize, on: bool) {
-        let radio = self.all[bss].radio;
-        if self.power_save {
+        let Bss { radio, apart, .. } = self.all[bss];
+        if self.power_save && apart.is_none() {
             self.tell(now.max(self.now), WlanInput::PowerSave(radio, on));
+        }
+    }
+
+    /// Drops all packets at an access point because of a fault.
+    fn purge_all(&mut self, now: Instant, station: StationId, exits: &mut Exits) {
+        for bss in 0..self.all.len() {
+            if self.all[bss].station == station {
+                self.purge(now, bss, DropReason::Fault, exits);
+            }
         }
     }
 
@@ -312,7 +334,7 @@ impl Exact {
                 let link = self
                     .all
                     .iter()
-                    .find(|bss| bss.station == from)
+                    .find(|bss| (bss.station, bss.radio) == (from, client))
                     .map(|bss| bss.link);
                 if let Some(link) = link {
                     exits.push(at, Output::Beacon { link, signal });
@@ -380,7 +402,8 @@ impl Exact {
 
     /// Updates the air's attenuation between an access point and the client, and their best rates.
     fn follow(&mut self, bss: usize) {
-        let (position, now) = (self.radio.position, self.now);
+        let radio = self.all[bss].apart.unwrap_or(self.radio);
+        let (position, now) = (radio.position, self.now);
         let received = self.mean_signal(bss);
         let Bss {
             config,
@@ -404,6 +427,17 @@ impl Exact {
             if bss.rates[side(direction)].replace(rate) != Some(rate) {
                 self.tell(now, WlanInput::Rate(from, to, rate));
             }
+        }
+    }
+}
+
+/// The signal between an access point and a host. Each host has shadows and fading of its own.
+fn signal(seed: u64, member: &Member<'_>, config: &NetworkConfig) -> Signal {
+    match member.host {
+        None => Signal::new(seed, member.config, config.radio, &config.walls),
+        Some(host) => {
+            let own = Rng::named(seed, &format!("{}/signal", host.name)).next_u64();
+            Signal::new(own, member.config, host.radio, &config.walls)
         }
     }
 }

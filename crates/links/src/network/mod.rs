@@ -33,6 +33,8 @@ pub struct Network {
 struct Link {
     kind: Kind,
     blackhole: bool,
+    /// The link that it shares: its own number, except for links of other hosts.
+    through: LinkId,
 }
 
 /// Kind of a link, besides its wires.
@@ -40,7 +42,7 @@ struct Link {
 enum Kind {
     /// A cable or a cell: always attached, unless a fault took it down.
     Wired { down: bool },
-    /// An access point: its index in the air.
+    /// An access point, or another host's association with it: its index in the air.
     Wifi(usize),
 }
 
@@ -53,7 +55,8 @@ enum Part {
     AccessPoint(usize),
 }
 
-/// Access points are numbered in the order of their links.
+/// Access points are numbered in the order of their links, and after them other hosts' associations with
+/// them.
 fn links(config: &NetworkConfig) -> Vec<Link> {
     let mut access_points = 0;
     let mut kind = |link: &LinkConfig| match link {
@@ -63,11 +66,16 @@ fn links(config: &NetworkConfig) -> Vec<Link> {
             Kind::Wifi(access_points - 1)
         }
     };
-    let link = |link: &LinkConfig| Link {
+    let own = config.links.iter().zip((0..).map(LinkId));
+    let others = config
+        .other_links()
+        .map(|link| (&config.links[usize::from(link.through.0)], link.through));
+    let link = |(link, through)| Link {
         kind: kind(link),
         blackhole: false,
+        through,
     };
-    config.links.iter().map(link).collect()
+    own.chain(others).map(link).collect()
 }
 
 impl Network {
@@ -78,10 +86,11 @@ impl Network {
         check::check(&config)?;
         let air = Wireless::new(seed, &config)?;
         let (channels, bsses) = air.sizes();
+        let links = links(&config);
         let mut network = Self {
             now: Instant::ZERO,
-            exits: Exits::new(config.links.len()).monitored(config.monitor),
-            links: links(&config),
+            exits: Exits::new(links.len()).monitored(config.monitor),
+            links,
             wires: Wires::new(seed, &config),
             timers: Timers::new(channels + bsses),
             air,
@@ -178,6 +187,11 @@ impl Network {
     /// Whether a packet of this many bytes would fit into the queue of a link's bottleneck now.
     pub fn has_room(&self, link: LinkId, direction: Direction, bytes: u32) -> bool {
         self.wires.has_room(link, direction, bytes)
+    }
+
+    /// The link that this one shares: itself, unless it is a link of another host.
+    pub fn through(&self, link: LinkId) -> LinkId {
+        self.link(link).through
     }
 
     /// Mean signal of an access point at the client. `None` for other links.
@@ -322,31 +336,44 @@ impl Network {
             Fault::Blackhole(on) => self.set_blackhole(id, on),
             Fault::Down(down) => self.set_down(id, down),
             Fault::Rate { up, down } => self.wires.set_rate(self.now, id, [up, down]),
-            Fault::Attenuation(attenuation) => {
-                self.with_bss(id, |air, now, bss, _| air.attenuate(now, bss, attenuation));
+            Fault::Attenuation(attenuation) => self.with_all(id, |network, link| {
+                network.with_bss(link, |air, now, bss, _| air.attenuate(now, bss, attenuation));
+            }),
+        }
+    }
+
+    /// Acts on a link, and on the links of other hosts that share it: a fault is the same for all of them.
+    fn with_all(&mut self, id: LinkId, act: impl Fn(&mut Self, LinkId)) {
+        for (index, link) in (0..self.links.len()).zip((0..).map(LinkId)) {
+            if self.links[index].through == id {
+                act(self, link);
             }
         }
     }
 
     fn set_blackhole(&mut self, id: LinkId, on: bool) {
-        self.links[usize::from(id.0)].blackhole = on;
         self.with_bss(id, |air, now, bss, exits| air.blackhole(now, bss, on, exits));
-        if on {
-            self.wires.purge(self.now, id, &mut self.exits);
-        }
+        self.with_all(id, |network, link| {
+            network.links[usize::from(link.0)].blackhole = on;
+            if on {
+                network.wires.purge(network.now, link, &mut network.exits);
+            }
+        });
     }
 
     fn set_down(&mut self, id: LinkId, down: bool) {
+        self.with_bss(id, |air, now, bss, exits| air.switch(now, bss, !down, exits));
+        self.with_all(id, |network, link| network.set_one_down(link, down));
+    }
+
+    fn set_one_down(&mut self, id: LinkId, down: bool) {
         let before = self.state(id);
-        match &mut self.links[usize::from(id.0)].kind {
-            Kind::Wired { down: now_down } => {
-                *now_down = down;
-                let after = self.state(id);
-                if before != after {
-                    self.exits.state(self.now, id, after);
-                }
+        if let Kind::Wired { down: now_down } = &mut self.links[usize::from(id.0)].kind {
+            *now_down = down;
+            let after = self.state(id);
+            if before != after {
+                self.exits.state(self.now, id, after);
             }
-            Kind::Wifi(_) => self.with_bss(id, |air, now, bss, exits| air.switch(now, bss, !down, exits)),
         }
         if down {
             self.wires.purge(self.now, id, &mut self.exits);

@@ -14,7 +14,7 @@ use crate::config::{BottleneckConfig, CableConfig, CellConfig, LinkConfig, Netwo
 /// The parts that all kinds of links share.
 #[derive(Default)]
 pub(super) struct Parts {
-    /// One for each link.
+    /// One for each link, then one for each link of other hosts.
     pub(super) segments: Vec<Segment>,
     pub(super) ports: Vec<Port>,
     pub(super) lanes: Vec<Lane>,
@@ -32,6 +32,10 @@ impl Parts {
                 LinkConfig::Cell(cell) => parts.cell(seed, cell),
                 LinkConfig::Wifi(wifi) => parts.backhaul(seed, wifi),
             }
+        }
+        for link in config.other_links() {
+            let through = usize::from(link.through.0);
+            parts.share(seed, &link.host.name, through, &config.links[through]);
         }
         parts
     }
@@ -54,13 +58,7 @@ impl Parts {
                 self.ports.len() - 2
             }
         };
-        let lane = |wire: Wire| LaneConfig {
-            delay: wire.delay,
-            jitter: wire.jitter,
-            loss: wire.loss,
-            repeats: None,
-        };
-        self.segment(seed, &cable.name, first, [lane(cable.up), lane(cable.down)]);
+        self.segment(seed, &cable.name, first, cable_lanes(cable));
     }
 
     fn cell(&mut self, seed: u64, cell: &CellConfig) {
@@ -74,16 +72,8 @@ impl Parts {
                 Holes::new(&cell.holes),
             ));
         }
-        let lanes = [&cell.up, &cell.down].map(|lane| LaneConfig {
-            delay: lane.delay,
-            jitter: lane.jitter,
-            loss: Ratio::ZERO,
-            repeats: cell.repeats,
-        });
-        self.segment(seed, &cell.name, first, lanes);
-        if let Some(segment) = self.segments.last_mut() {
-            segment.radio = cell.radio.map(Radio::new);
-        }
+        self.segment(seed, &cell.name, first, cell_lanes(cell));
+        self.give_radio(cell);
     }
 
     fn backhaul(&mut self, seed: u64, wifi: &WifiConfig) {
@@ -93,13 +83,28 @@ impl Parts {
             self.ports
                 .push(Port::at_rate(rate, backhaul.delay * 2, backhaul.queue));
         }
-        let lane = LaneConfig {
-            delay: backhaul.delay,
-            jitter: Duration::ZERO,
-            loss: Ratio::ZERO,
-            repeats: None,
+        self.segment(seed, &wifi.name, first, backhaul_lanes(wifi));
+    }
+
+    /// Another host's way through a link: the same bottleneck and queue, and wires alike.
+    fn share(&mut self, seed: u64, host: &str, through: usize, link: &LinkConfig) {
+        let lanes = match link {
+            LinkConfig::Cable(cable) => cable_lanes(cable),
+            LinkConfig::Cell(cell) => cell_lanes(cell),
+            LinkConfig::Wifi(wifi) => backhaul_lanes(wifi),
         };
-        self.segment(seed, &wifi.name, first, [lane; 2]);
+        let [first, _] = self.segments[through].ports;
+        self.segment(seed, &format!("{}/{host}", link.name()), first, lanes);
+        if let LinkConfig::Cell(cell) = link {
+            self.give_radio(cell);
+        }
+    }
+
+    /// Gives the last segment a modem of its own.
+    fn give_radio(&mut self, cell: &CellConfig) {
+        if let Some(segment) = self.segments.last_mut() {
+            segment.radio = cell.radio.map(Radio::new);
+        }
     }
 
     fn segment(&mut self, seed: u64, name: &str, first_port: usize, lanes: [LaneConfig; 2]) {
@@ -114,6 +119,34 @@ impl Parts {
             radio: None,
         });
     }
+}
+
+fn cable_lanes(cable: &CableConfig) -> [LaneConfig; 2] {
+    [cable.up, cable.down].map(|wire: Wire| LaneConfig {
+        delay: wire.delay,
+        jitter: wire.jitter,
+        loss: wire.loss,
+        repeats: None,
+    })
+}
+
+fn cell_lanes(cell: &CellConfig) -> [LaneConfig; 2] {
+    [&cell.up, &cell.down].map(|lane| LaneConfig {
+        delay: lane.delay,
+        jitter: lane.jitter,
+        loss: Ratio::ZERO,
+        repeats: cell.repeats,
+    })
+}
+
+const fn backhaul_lanes(wifi: &WifiConfig) -> [LaneConfig; 2] {
+    let lane = LaneConfig {
+        delay: wifi.backhaul.delay,
+        jitter: Duration::ZERO,
+        loss: Ratio::ZERO,
+        repeats: None,
+    };
+    [lane; 2]
 }
 
 fn rtt(cable: &CableConfig) -> Duration {

@@ -6,11 +6,15 @@
 //! `tests/both_worlds.rs`.
 
 mod air;
+mod background;
+mod hosts;
 mod optimal;
 mod script;
 mod wires;
 
 pub use air::{control, ht, join, noise, position, propagation, rules, thresholds, wall};
+pub use background::{background, background_flows, background_link};
+pub use hosts::{Resident, has_host, other_host, residents, walks};
 pub use optimal::optimal;
 pub use script::script;
 pub use wires::queue;

@@ -97,6 +97,8 @@ impl Host {
         match packet.kind {
             Kind::Probe => return self.reply(now, link, &packet),
             Kind::Reply => return self.take_reply(now, link, &packet),
+            // The world gives them to their flows.
+            Kind::Datagram => return,
             Kind::Syn | Kind::SynAck | Kind::Ack | Kind::Reset => {}
         }
         let path = Path {

@@ -170,7 +170,7 @@ impl Connection {
             (Kind::Reset, Some(at)) => self.heed_reset(now, at, out),
             (Kind::Ack, Some(at)) => self.heed(now, packet, at, out),
             (Kind::Ack | Kind::SynAck, None) => self.refuse(now, path, packet, out),
-            (Kind::Reset, None) | (Kind::Probe | Kind::Reply, _) => {}
+            (Kind::Reset, None) | (Kind::Probe | Kind::Reply | Kind::Datagram, _) => {}
         }
     }
 

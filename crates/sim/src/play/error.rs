@@ -12,21 +12,14 @@ pub enum CastError {
     /// The policy is invalid.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// Datagrams and TCP are carried by different parts of this world.
+    /// The radios of other hosts do not move.
     #[error(
-        "flow `{0}` sends datagrams beside TCP, which virtual time does not support yet; remove it, or run the scenario in the lab (--world lab)"
+        "`{0}` walks, but beside TCP only the client's radio moves; let it stand, or give all flows `transport = \"udp\"`"
     )]
-    Mixed(String),
-    /// All TCP flows belong to the client.
-    #[error(
-        "flow `{flow}` is TCP of `{walker}`, but only the client has TCP in virtual time; remove `by`, or run the scenario in the lab (--world lab)"
-    )]
-    OtherHost {
-        /// The flow.
-        flow: String,
-        /// Its owner.
-        walker: String,
-    },
+    OtherWalks(String),
+    /// The radios of other hosts do not sleep.
+    #[error("`{0}` saves power, but beside TCP only the client's radio does; remove its `power_save`")]
+    OtherSleeps(String),
     /// A flow's congestion control has no model.
     #[error("flow `{flow}`: {source}")]
     Control {
@@ -128,15 +121,13 @@ impl CastError {
     /// The part of the plan that the error is about. `None` if there is no single one.
     pub fn about(&self) -> Option<Thing<'_>> {
         match self {
-            Self::NotUdp(flow)
-            | Self::Mixed(flow)
-            | Self::OnlyDown(flow)
-            | Self::OtherHost { flow, .. }
-            | Self::Control { flow, .. } => Some(Thing::Flow(flow)),
+            Self::NotUdp(flow) | Self::OnlyDown(flow) | Self::Control { flow, .. } => Some(Thing::Flow(flow)),
             Self::OneWay => Some(Thing::Medium),
-            Self::Walks { walker, .. } | Self::Sleeps(walker) | Self::SleepsTwice { walker, .. } => {
-                Some(Thing::Walker(walker))
-            }
+            Self::Walks { walker, .. }
+            | Self::Sleeps(walker)
+            | Self::OtherWalks(walker)
+            | Self::OtherSleeps(walker)
+            | Self::SleepsTwice { walker, .. } => Some(Thing::Walker(walker)),
             Self::Propagation(link)
             | Self::Shadows(link)
             | Self::Standards { link, .. }

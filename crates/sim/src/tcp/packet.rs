@@ -26,6 +26,8 @@ const MOST_OPTIONS: u32 = 40;
 const TIMESTAMPS: u32 = 12;
 /// Options of a SYN: MSS, SACK permitted, timestamps, window scale.
 const SYN_OPTIONS: u32 = 20;
+/// Header of UDP.
+const UDP: u32 = 8;
 /// ICMP echo with the payload that `ping` sends.
 const ECHO: u32 = 8 + 56;
 /// DSS with a data ACK.
@@ -62,12 +64,14 @@ pub enum Kind {
     Probe,
     /// Its reply.
     Reply,
+    /// A UDP datagram. Its flow is [`Packet::conn`].
+    Datagram,
 }
 
 impl Kind {
     /// Whether it belongs to no connection.
     pub const fn is_probe(self) -> bool {
-        matches!(self, Self::Probe | Self::Reply)
+        matches!(self, Self::Probe | Self::Reply | Self::Datagram)
     }
 }
 
@@ -271,6 +275,7 @@ impl Packet {
             }
             Kind::Ack => TIMESTAMPS + self.mptcp_bytes() + self.sacks.bytes(),
             Kind::Probe | Kind::Reply => return ip + ECHO,
+            Kind::Datagram => return ip + UDP + u32::from(self.bytes),
         };
         ip + 20 + options.min(MOST_OPTIONS) + u32::from(self.bytes)
     }

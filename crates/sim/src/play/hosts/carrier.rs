@@ -1,6 +1,6 @@
 //! Segments on links: a packet of the models names its segment by an index in a table.
 
-use crate::tcp::packet::{Ecn, Packet};
+use crate::tcp::packet::{Ecn, Kind, Packet};
 use links::air::Overheard;
 use links::{ConfigError, Counters, Direction, Input, LinkId, LinkState, Network, NetworkConfig, Output};
 use policy::estimate::energy::Carried;
@@ -14,8 +14,10 @@ pub(super) struct Carrier {
     /// Segments by token.
     segments: Vec<Packet>,
     free: Vec<u32>,
-    /// Per link: bytes of IP packets that have arrived.
+    /// Per link, those of other hosts included: bytes of IP packets that have arrived.
     carried: Vec<Carried>,
+    /// How many links the client has.
+    own: usize,
     /// Per link: packets that the client has received.
     received: Vec<u64>,
     sent: u64,
@@ -29,6 +31,11 @@ pub(super) struct Carrier {
 pub(super) enum Happened {
     /// A segment leaves a link.
     Arrived(LinkId, Direction, Packet),
+    /// A datagram of this flow is lost.
+    Lost { flow: u32 },
+    /// A station without a host has received a datagram. Its flow: an index in
+    /// [`links::Background::flows`].
+    Background { flow: u32, bytes: u32 },
     /// The client heard a beacon.
     Beacon(LinkId, Dbm),
     /// A link changed its state.
@@ -37,8 +44,9 @@ pub(super) enum Happened {
 
 impl Carrier {
     pub(super) fn new(seed: u64, config: NetworkConfig) -> Result<Self, ConfigError> {
-        let links = config.links.len();
+        let links = config.links.len() + config.other_links().count();
         Ok(Self {
+            own: config.links.len(),
             network: Network::new(seed, config)?,
             segments: Vec::new(),
             free: Vec::new(),
@@ -91,12 +99,17 @@ impl Carrier {
                 },
                 Output::Dropped { packet, .. } => {
                     self.free.push(packet.token as u32);
-                    continue;
+                    let lost = self.segments[packet.token as usize];
+                    if lost.kind != Kind::Datagram {
+                        continue;
+                    }
+                    Happened::Lost { flow: lost.conn }
                 }
+                Output::Background { flow, bytes } => Happened::Background { flow, bytes },
                 Output::Beacon { link, signal } => Happened::Beacon(link, signal),
                 Output::State { link, state } => Happened::State(link, state),
-                // Frames come from `overheard`, and there is no background traffic.
-                Output::Heard { .. } | Output::Background { .. } => continue,
+                // Frames come from `overheard`.
+                Output::Heard { .. } => continue,
             };
             return Some((at, happened));
         }
@@ -141,9 +154,9 @@ impl Carrier {
         self.network.counters(LinkId(link as u16))
     }
 
-    /// Bytes of IP packets that have arrived, per link.
+    /// Bytes of IP packets of the client that have arrived, per link.
     pub(super) fn carried(&self) -> &[Carried] {
-        &self.carried
+        &self.carried[..self.own]
     }
 
     /// Packets that the client has received over a link.

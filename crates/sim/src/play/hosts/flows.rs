@@ -8,11 +8,12 @@
 //! # Checked by
 //! `tests/host_plays.rs`.
 
+use super::others::{Openers, Others};
 use super::stage::configs;
-use crate::hosts::{App, Host, Limited, Replies, Schedule};
+use crate::hosts::{App, Limited, Replies, Schedule};
 use crate::mptcp::{Config, Connection};
 use crate::play::error::CastError;
-use policy::LinkId;
+use links::LinkId;
 use scenario::{Plan, Transport, Work};
 use trace::{FlowMeter, PolicyName, Stall};
 use units::{Bitrate, Bytes, Duration, Instant};
@@ -34,6 +35,8 @@ pub(super) struct Flows {
 pub(super) struct Flow {
     pub(super) name: String,
     work: Work,
+    /// The host that opens its connections: 0 is the client.
+    pub(super) host: usize,
     /// The link that its plain TCP is bound to. `None`: MPTCP over what the policy chooses.
     pub(super) over: Option<LinkId>,
     start: Instant,
@@ -65,20 +68,28 @@ pub(super) struct Opening {
 
 impl Flows {
     /// The flows of a plan under this policy. `ecn`: whether the client asks for ECN.
-    pub(super) fn new(plan: &Plan, policy: &PolicyName, ecn: bool) -> Result<Self, CastError> {
+    pub(super) fn new(
+        plan: &Plan,
+        policy: &PolicyName,
+        ecn: bool,
+        others: &Others,
+    ) -> Result<Self, CastError> {
         let only = policy.only_link().and_then(|link| plan.link_index(link));
         let flow = |flow: &scenario::Flow| {
+            // Only walkers that send no more than datagrams over the air have none.
+            let host = others.host_of(flow.by).unwrap_or(0);
             let over = match flow.transport {
                 Transport::Tcp { over } | Transport::Udp { over } => Some(over),
-                Transport::Mptcp => only,
+                Transport::Mptcp => only.filter(|_| host == 0),
             };
             let start = Instant::ZERO + flow.start;
             Ok(Flow {
                 name: flow.name.clone(),
                 work: flow.work,
-                over: over.map(|link| LinkId(link as u16)),
+                host,
+                over: over.and_then(|link| others.link_of(host, link)),
                 start,
-                configs: configs(plan, flow, over.is_none(), ecn)?,
+                configs: configs(plan, flow, over.is_none(), ecn && host == 0)?,
                 meter: FlowMeter::new(&flow.name, start),
                 attempt: None,
                 conns: Vec::new(),
@@ -114,16 +125,13 @@ impl Flows {
             .map(|(index, _)| index)
     }
 
-    /// A flow that would connect now, and the link. `route`: where new connections start.
-    pub(super) fn wanting(
-        &self,
-        now: Instant,
-        route: Option<LinkId>,
-        is_usable: impl Fn(LinkId) -> bool,
-    ) -> Option<(usize, LinkId)> {
+    /// A flow that would connect now, and the link.
+    pub(super) fn wanting(&self, now: Instant, openers: Openers<'_>) -> Option<(usize, LinkId)> {
         self.all.iter().enumerate().find_map(|(index, flow)| {
-            let link = flow.over.or(route).filter(|&link| is_usable(link))?;
-            (flow.start <= now && flow.attempt.is_none() && !flow.done).then_some((index, link))
+            let link = flow.over.or_else(|| openers.route(flow.host))?;
+            let link = Some(link).filter(|&link| openers.is_usable(flow.host, link))?;
+            let connects = !matches!(flow.work, Work::Datagrams { .. });
+            (connects && flow.start <= now && flow.attempt.is_none() && !flow.done).then_some((index, link))
         })
     }
 
@@ -141,19 +149,14 @@ impl Flows {
         }
     }
 
-    /// A connection that its flow leaves now, to connect again.
-    pub(super) fn left(
-        &mut self,
-        now: Instant,
-        client: &Host,
-        is_usable: impl Fn(LinkId) -> bool,
-    ) -> Option<u32> {
+    /// A connection that its flow leaves now, to connect again, and its host.
+    pub(super) fn left(&mut self, now: Instant, openers: Openers<'_>) -> Option<(usize, u32)> {
         let left = |flow: &Flow| {
             let (conn, since) = flow.attempt.filter(|_| !flow.done)?;
-            let connection = client.connection(conn)?;
+            let connection = openers.host(flow.host).connection(conn)?;
             let silent = |link| {
                 let since = flow.silent_at(now, connection);
-                is_usable(link) && since.is_some_and(|at| at <= now)
+                openers.is_usable(flow.host, link) && since.is_some_and(|at| at <= now)
             };
             let leaves = match connection.is_open() {
                 false => connection.is_closed() || now - since >= CONNECT_PATIENCE,
@@ -169,16 +172,17 @@ impl Flows {
         let flow = &mut self.all[index];
         flow.attempt = None;
         flow.base = flow.meter.bytes().get();
-        Some(conn)
+        Some((flow.host, conn))
     }
 
     /// When a flow next has something to do by itself.
-    pub(super) fn wake_at(&self, now: Instant, client: &Host) -> Option<Instant> {
+    pub(super) fn wake_at(&self, now: Instant, openers: Openers<'_>) -> Option<Instant> {
         let due = |flow: &Flow| {
             let Some((conn, since)) = flow.attempt else {
-                return Some(flow.start);
+                return (!flow.done).then_some(flow.start);
             };
-            let connection = client.connection(conn).filter(|_| !flow.done)?;
+            let connection = openers.host(flow.host).connection(conn);
+            let connection = connection.filter(|_| !flow.done)?;
             match connection.is_open() {
                 false => Some(since + CONNECT_PATIENCE),
                 true if flow.over.is_some() => flow.silent_at(now, connection),
@@ -227,7 +231,7 @@ impl Flow {
                 let asks = Schedule::new(every, request, reply);
                 [App::Schedule(asks), App::Replies(Replies::new(request, reply))]
             }
-            // The stage has refused them.
+            // They need no connection.
             Work::Datagrams { .. } => [App::Sink, App::Sink],
         }
     }

@@ -10,6 +10,8 @@
 //! | segments on links | `carrier` |
 //! | links as the client's kernel shows them, their addresses | `plugs`, `addresses` |
 //! | applications and their connections | `flows` |
+//! | hosts of other walkers | `others` |
+//! | datagrams beside TCP | `datagrams` |
 //! | connections and subflows as the engine knows them | `book` |
 //! | events and counters as facts for the engine | `hear`, `sampler` |
 //! | actions of the engine | `act` |
@@ -33,9 +35,11 @@ mod act;
 mod addresses;
 mod book;
 mod carrier;
+mod datagrams;
 mod endpoints;
 mod flows;
 mod hear;
+mod others;
 mod paths;
 mod plugs;
 mod sampler;

@@ -11,6 +11,8 @@ use units::{Bytes, Instant};
 #[derive(Debug)]
 pub(super) struct Paths {
     links: Vec<String>,
+    /// The plan's link of each link of the network.
+    through: Vec<usize>,
     /// By flow and subflow of its sender.
     sent: BTreeMap<(usize, SubflowId), Sent>,
     /// By flow and subflow of its receiver: the link, and the segments that carried CE.
@@ -27,9 +29,10 @@ struct Sent {
 }
 
 impl Paths {
-    pub(super) const fn new(links: Vec<String>) -> Self {
+    pub(super) const fn new(links: Vec<String>, through: Vec<usize>) -> Self {
         Self {
             links,
+            through,
             sent: BTreeMap::new(),
             marked: BTreeMap::new(),
             told: BTreeMap::new(),
@@ -39,11 +42,11 @@ impl Paths {
     /// Polls a connection of a flow at both ends. Counters of subflows that are gone stay as they were.
     pub(super) fn look(&mut self, now: Instant, flow: usize, conn: u32, [from, to]: [&Host; 2]) {
         for view in from.connection(conn).iter().flat_map(|of| of.subflows(now)) {
-            let link = usize::from(view.path.link.0);
+            let link = self.through[usize::from(view.path.link.0)];
             self.sent.insert((flow, view.id), Sent { link, view });
         }
         for view in to.connection(conn).iter().flat_map(|of| of.subflows(now)) {
-            let link = usize::from(view.path.link.0);
+            let link = self.through[usize::from(view.path.link.0)];
             self.marked.insert((flow, view.id), (link, view.received.marked));
         }
     }

@@ -8,7 +8,7 @@ use crate::mptcp::Config;
 use crate::play::error::CastError;
 use crate::tcp::Control;
 use links::{Medium, NetworkConfig};
-use scenario::{Flow, Plan, Transport, models};
+use scenario::{Flow, Plan, Walker, models};
 
 /// Whether a plan has TCP flows.
 pub(in crate::play) fn has(plan: &Plan) -> bool {
@@ -20,17 +20,25 @@ pub(in crate::play) fn check(plan: &Plan) -> Result<(), CastError> {
     if plan.medium == scenario::Medium::Wfq {
         return Err(CastError::OneWay);
     }
-    for flow in &plan.flows {
-        control(plan, flow)?;
-        if matches!(flow.transport, Transport::Udp { .. }) {
-            return Err(CastError::Mixed(flow.name.clone()));
-        }
-        if flow.by != 0 {
-            return Err(CastError::OtherHost {
-                flow: flow.name.clone(),
-                walker: plan.walkers[flow.by].name.clone(),
-            });
-        }
+    plan.flows
+        .iter()
+        .try_for_each(|flow| control(plan, flow).map(drop))?;
+    let residents = models::residents(plan).filter(|resident| resident.has_radio(plan));
+    let stations = models::background_flows(plan).map(|(_, flow)| flow.by);
+    residents
+        .map(|resident| resident.by)
+        .chain(stations.filter(|&by| by != 0))
+        .try_for_each(|by| has_a_steady_radio(&plan.walkers[by]))?;
+    Ok(())
+}
+
+/// Checks that the radio of a walker beside the client can be played beside TCP.
+fn has_a_steady_radio(walker: &Walker) -> Result<(), CastError> {
+    if models::walks(walker) {
+        return Err(CastError::OtherWalks(walker.name.clone()));
+    }
+    if walker.power_save {
+        return Err(CastError::OtherSleeps(walker.name.clone()));
     }
     Ok(())
 }
@@ -65,6 +73,10 @@ pub(super) fn network(plan: &Plan, seed: u64) -> NetworkConfig {
     NetworkConfig {
         medium: Medium::Frames,
         monitor: plan.access_points().next().is_some(),
+        background: models::background(plan),
+        hosts: models::residents(plan)
+            .map(|resident| models::other_host(plan, &resident))
+            .collect(),
         ..models::network(plan, seed)
     }
 }

@@ -10,8 +10,10 @@ use super::act::ActError;
 use super::addresses::Addresses;
 use super::book::Book;
 use super::carrier::{Carrier, Happened};
+use super::datagrams::Datagrams;
 use super::endpoints::Endpoints;
 use super::flows::{Flows, Opening};
+use super::others::{Openers, Others};
 use super::paths::Paths;
 use super::plugs::Plugs;
 use super::sampler::Sampler;
@@ -24,14 +26,19 @@ use crate::play::error::CastError;
 use crate::play::frames::Capture;
 use crate::play::run::{Play, Played, trace_state};
 use crate::tcp::Control;
+use crate::tcp::packet::Kind;
 use links::{Direction, Input as Order, NetworkConfig};
 use policy::cc::Controller;
 use policy::estimate::energy::Radios;
 use policy::{Family, Input, LinkId};
 use record::Recorded;
+use scenario::models;
 use std::collections::{BTreeSet, VecDeque};
 use trace::{Event, Observer, RunStart, SERIES_BIN, What, World as Where};
 use units::{Bytes, Instant};
+
+/// Headers of IPv4 and UDP, in bytes.
+const UDP_HEADERS: u64 = 28;
 
 /// Two hosts, the links between them, and the engine of the client.
 pub(super) struct World<'p> {
@@ -41,9 +48,14 @@ pub(super) struct World<'p> {
     pub(super) carrier: Carrier,
     pub(super) client: Host,
     pub(super) server: Host,
+    /// Hosts of other walkers.
+    pub(super) others: Others,
     pub(super) plugs: Plugs,
     pub(super) addresses: Addresses,
     pub(super) flows: Flows,
+    datagrams: Datagrams,
+    /// The plan's flow of each flow of stations without a host.
+    stations: Vec<usize>,
     pub(super) book: Book,
     pub(super) endpoints: Endpoints,
     pub(super) sampler: Sampler,
@@ -96,6 +108,7 @@ impl<'p> World<'p> {
         let sleeps = plan.walkers.first().is_some_and(|client| client.power_save);
         // Each flow configures its own connections.
         let unused = Config::stock(Control::Coupled(Controller::Reno), true);
+        let others = Others::new(plan, unused);
         Ok(Self {
             what,
             now: Instant::ZERO,
@@ -105,7 +118,9 @@ impl<'p> World<'p> {
             server: Host::new(unused),
             plugs: Plugs::new(plan),
             addresses: Addresses::new(plan.links.len()),
-            flows: Flows::new(plan, &what.policy, engine.asks_for_ecn())?,
+            datagrams: Datagrams::new(plan, &others),
+            stations: models::background_flows(plan).map(|(flow, _)| flow).collect(),
+            flows: Flows::new(plan, &what.policy, engine.asks_for_ecn(), &others)?,
             book: Book::default(),
             endpoints: Endpoints::default(),
             sampler: Sampler::new(),
@@ -115,7 +130,8 @@ impl<'p> World<'p> {
             script: Script::new(plan, what.seed),
             ears,
             capture,
-            paths: Paths::new(names.clone()),
+            paths: Paths::new(names.clone(), others.through()),
+            others,
             radios: Radios::of(kinds, sleeps),
             observer: Observer::new(names),
             events: Vec::new(),
@@ -149,7 +165,9 @@ impl<'p> World<'p> {
             self.carrier.wake_at(),
             self.client.next_timer(),
             self.server.next_timer(),
-            self.flows.wake_at(self.now, &self.client),
+            self.others.next_timer(),
+            self.datagrams.wake_at(),
+            self.flows.wake_at(self.now, self.openers()),
             self.hears_at(),
             self.engine.wake_at().map(|(at, _)| at),
             Some(self.next_sample),
@@ -169,7 +187,8 @@ impl<'p> World<'p> {
         }
         self.carrier.tick(next);
         self.deliver();
-        for host in [&mut self.client, &mut self.server] {
+        let others = self.others.all.iter_mut().map(|other| &mut other.host);
+        for host in [&mut self.client, &mut self.server].into_iter().chain(others) {
             if host.next_timer().is_some_and(|at| at <= next) {
                 host.tick(next);
             }
@@ -202,12 +221,33 @@ impl<'p> World<'p> {
     fn deliver(&mut self) {
         while let Some((_, happened)) = self.carrier.poll() {
             match happened {
+                Happened::Lost { flow } => self.datagrams.lost(self.now, flow),
+                Happened::Background { flow, bytes } => {
+                    let payload = u64::from(bytes).saturating_sub(UDP_HEADERS);
+                    self.read_datagram(self.stations[flow as usize], payload);
+                }
+                Happened::Arrived(_, _, packet) if packet.kind == Kind::Datagram => {
+                    self.datagrams.arrived(self.now, packet.conn);
+                    self.read_datagram(packet.conn as usize, packet.bytes.into());
+                }
                 Happened::Arrived(link, direction, packet) => {
                     self.touched.extend(self.flows.owner(packet.conn));
-                    match direction {
-                        Direction::Down => self.client.on_segment(self.now, link, packet),
-                        Direction::Up => self.server.on_segment(self.now, link, packet),
+                    let host = match (direction, self.others.seat(link).host) {
+                        (Direction::Up, _) => &mut self.server,
+                        (Direction::Down, 0) => &mut self.client,
+                        (Direction::Down, other) => &mut self.others.all[other - 1].host,
+                    };
+                    host.on_segment(self.now, link, packet);
+                }
+                Happened::Beacon(link, _) if self.others.seat(link).host > 0 => {
+                    let other = &self.others.all[self.others.seat(link).host - 1];
+                    if let Some(order) = other.beacon(link) {
+                        self.carrier.handle(self.now, order);
                     }
+                }
+                Happened::State(link, state) if self.others.seat(link).host > 0 => {
+                    let host = self.others.seat(link).host;
+                    self.others.all[host - 1].state(self.now, link, state);
                 }
                 Happened::Beacon(link, signal) => {
                     let link = usize::from(link.0);
@@ -218,6 +258,13 @@ impl<'p> World<'p> {
                 Happened::State(link, state) => self.link_state(usize::from(link.0), state),
             }
         }
+    }
+
+    fn read_datagram(&mut self, flow: usize, bytes: u64) {
+        let flow = &mut self.flows.all[flow];
+        let stall = flow.meter.read(self.now, bytes);
+        let name = flow.name.clone();
+        stall.into_iter().for_each(|stall| self.stalled(&name, stall));
     }
 
     fn link_state(&mut self, link: usize, state: links::LinkState) {
@@ -256,6 +303,7 @@ impl<'p> World<'p> {
             while let Some((link, packet)) = self.server.poll_transmit() {
                 self.carrier.send(self.now, link, Direction::Down, packet);
             }
+            self.dispatch_others();
             self.deliver();
             let mut heard = false;
             while let Some(event) = self.client.poll_event() {
@@ -268,8 +316,21 @@ impl<'p> World<'p> {
                 let watched = self.watched();
                 self.sampler.stir(self.now, watched);
             }
-            if !(self.client.has_packets() || self.server.has_packets()) {
+            let others = self.others.all.iter().any(|other| other.host.has_packets());
+            if !(self.client.has_packets() || self.server.has_packets() || others) {
                 return;
+            }
+        }
+    }
+
+    /// Puts what other hosts send on the links, and lets them act on what their connections report.
+    fn dispatch_others(&mut self) {
+        for other in &mut self.others.all {
+            while let Some(event) = other.host.poll_event() {
+                other.hear(self.now, event);
+            }
+            while let Some((link, packet)) = other.host.poll_transmit() {
+                self.carrier.send(self.now, link, Direction::Up, packet);
             }
         }
     }
@@ -277,22 +338,53 @@ impl<'p> World<'p> {
     /// Opens and leaves connections, and takes what applications have read.
     fn run_applications(&mut self) {
         self.progress();
-        let usable = |link| self.plugs.is_usable(link);
-        while let Some(conn) = self.flows.left(self.now, &self.client, usable) {
+        while let Some((link, direction, packet)) = self.datagrams.due(self.now) {
+            self.carrier.send(self.now, link, direction, packet);
+        }
+        while let Some((host, conn)) = self.leave() {
             let now = self.now;
-            self.client
+            self.opener(host)
                 .act(now, conn, |connection, out| connection.abort(now, out));
         }
-        while let Some((flow, link)) = self.flows.wanting(self.now, self.route, usable) {
+        while let Some((flow, link)) = self.flows.wanting(self.now, self.openers()) {
+            let host = self.flows.all[flow].host;
             let Opening { conn, configs, apps } = self.flows.begin(self.now, flow);
             let ([client, server], [asks, serves]) = (configs, apps);
-            self.client.configure(client);
             self.server.configure(server);
             self.server.expect(conn, serves);
-            let path = Path::over(links::LinkId(link.0), Family::V4);
-            self.client.open(self.now, conn, path, asks);
+            let (now, path) = (self.now, Path::over(link, Family::V4));
+            let opener = self.opener(host);
+            opener.configure(client);
+            opener.open(now, conn, path, asks);
         }
         self.dispatch();
+    }
+
+    fn leave(&mut self) -> Option<(usize, u32)> {
+        let openers = Openers {
+            client: &self.client,
+            plugs: &self.plugs,
+            route: self.route.map(|link| links::LinkId(link.0)),
+            others: &self.others,
+        };
+        self.flows.left(self.now, openers)
+    }
+
+    fn openers(&self) -> Openers<'_> {
+        Openers {
+            client: &self.client,
+            plugs: &self.plugs,
+            route: self.route.map(|link| links::LinkId(link.0)),
+            others: &self.others,
+        }
+    }
+
+    /// A host that opens connections, by its number.
+    fn opener(&mut self, number: usize) -> &mut Host {
+        match number.checked_sub(1) {
+            None => &mut self.client,
+            Some(other) => &mut self.others.all[other].host,
+        }
     }
 
     fn progress(&mut self) {
@@ -301,12 +393,13 @@ impl<'p> World<'p> {
         for index in touched {
             let flow = &mut self.flows.all[index];
             let Some(conn) = flow.conn() else { continue };
-            let reader = match flow.goes_up() {
-                true => &self.server,
-                false => &self.client,
+            let opener = match flow.host.checked_sub(1) {
+                None => &self.client,
+                Some(other) => &self.others.all[other].host,
             };
+            let reader = if flow.goes_up() { &self.server } else { opener };
             let read = reader.connection(conn).map_or(0, |connection| connection.read());
-            let stalls = flow.progress(self.now, read, self.client.app(conn));
+            let stalls = flow.progress(self.now, read, opener.app(conn));
             let name = flow.name.clone();
             stalls.into_iter().for_each(|stall| self.stalled(&name, stall));
         }
@@ -365,10 +458,14 @@ impl<'p> World<'p> {
     pub(super) fn look_at_flow(&mut self, index: usize) {
         let flow = &mut self.flows.all[index];
         let (name, bytes, conn) = (flow.name.clone(), flow.news(), flow.conn());
-        let (up, bound) = (flow.goes_up(), flow.over.is_some());
+        let (up, bound) = (flow.goes_up(), flow.over.is_some() || flow.host > 0);
+        let opener = match flow.host.checked_sub(1) {
+            None => &self.client,
+            Some(other) => &self.others.all[other].host,
+        };
         let ends = match up {
-            true => [&self.client, &self.server],
-            false => [&self.server, &self.client],
+            true => [opener, &self.server],
+            false => [&self.server, opener],
         };
         if let Some(&conn) = flow.conns.last() {
             self.paths.look(self.now, index, conn, ends);

@@ -66,6 +66,8 @@ struct Motion {
 /// All of them.
 #[derive(Debug, Default)]
 pub(super) struct Book {
+    /// Initial subflows of connections that are not established yet.
+    initials: BTreeMap<ConnId, (SubflowId, Path)>,
     conns: BTreeMap<ConnId, Motion>,
     subflows: BTreeMap<SubflowId, Subflow>,
     joins: Vec<Join>,
@@ -80,8 +82,18 @@ impl Book {
         self.conns.insert(conn, motion);
     }
 
+    /// Records the initial subflow of a connection that is not established yet.
+    pub(super) fn begin(&mut self, conn: ConnId, id: SubflowId, path: Path) {
+        self.initials.insert(conn, (id, path));
+    }
+
+    pub(super) fn take_initial(&mut self, conn: ConnId) -> Option<(SubflowId, Path)> {
+        self.initials.remove(&conn)
+    }
+
     /// Forgets a connection. Returns whether it was known.
     pub(super) fn close(&mut self, conn: ConnId) -> bool {
+        self.initials.remove(&conn);
         self.subflows.retain(|_, subflow| subflow.conn != conn);
         self.joins.retain(|join| join.conn != conn);
         self.conns.remove(&conn).is_some()

@@ -20,6 +20,7 @@ impl World<'_> {
         match event {
             Event::Opened { conn, mptcp } => self.opened(conn, mptcp),
             Event::Joinable { conn } => {
+                self.established(ConnId(conn));
                 let steps = self.endpoints.joinable(ConnId(conn));
                 self.manage(&steps);
             }
@@ -32,9 +33,16 @@ impl World<'_> {
                 conn,
                 subflow,
                 path,
-                initial,
+                initial: true,
+                ..
+            } => self.book.begin(ConnId(conn), subflow, path),
+            Event::SubflowOpened {
+                conn,
+                subflow,
+                path,
                 backup,
-            } => self.subflow_opened((ConnId(conn), path), subflow, initial, backup),
+                ..
+            } => self.subflow_joined((ConnId(conn), path), subflow, backup),
             Event::SubflowClosed { subflow, .. } => self.subflow_closed(subflow),
             Event::JoinFailed { conn, path, reason } => {
                 let (conn, link) = (ConnId(conn), link_of(path));
@@ -54,24 +62,28 @@ impl World<'_> {
     }
 
     fn opened(&mut self, conn: u32, mptcp: bool) {
-        if mptcp {
-            self.book.open(self.now, ConnId(conn));
-            self.tell(Input::Conn(ConnId(conn), ConnEvent::Opened));
-        } else if let Some(flow) = self.flows.owner(conn) {
+        if let Some(flow) = self.flows.owner(conn).filter(|_| !mptcp) {
             self.flows.all[flow].fell_back |= self.flows.all[flow].over.is_none();
         }
     }
 
-    fn subflow_opened(&mut self, of: (ConnId, Path), id: SubflowId, initial: bool, backup: bool) {
-        let (conn, path) = of;
-        if !self.book.is_open(conn) {
+    /// The peer has confirmed MPTCP. Only now does a kernel report the connection as established.
+    fn established(&mut self, conn: ConnId) {
+        let Some((id, path)) = self.book.take_initial(conn) else {
             return;
-        }
-        let join = self.book.take_join(conn, link_of(path));
-        let backup = join.map_or(backup, |join| join.backup);
-        self.book.add(self.now, id, of, initial, backup);
-        if initial {
-            self.introduce(id);
+        };
+        self.book.open(self.now, conn);
+        self.tell(Input::Conn(conn, ConnEvent::Opened));
+        self.book.add(self.now, id, (conn, path), true, false);
+        self.introduce(id);
+    }
+
+    fn subflow_joined(&mut self, of: (ConnId, Path), id: SubflowId, backup: bool) {
+        let (conn, path) = of;
+        if self.book.is_open(conn) {
+            let join = self.book.take_join(conn, link_of(path));
+            let backup = join.map_or(backup, |join| join.backup);
+            self.book.add(self.now, id, of, false, backup);
         }
     }
 

@@ -29,13 +29,14 @@ pub struct Path {
 
 impl Path {
     /// The path between a link's address of this family and a server with one address per family. A link's
-    /// addresses have the identifiers 2n and 2n + 1.
+    /// addresses have the identifiers 2n and 2n + 1, modulo 256: one connection must not use links whose
+    /// numbers differ by a multiple of 128.
     pub const fn over(link: LinkId, family: Family) -> Self {
         let version = family as u8;
         Self {
             link,
             family,
-            client: (link.0 as u8) * 2 + version,
+            client: (link.0 as u8).wrapping_mul(2) + version,
             server: version,
         }
     }

@@ -1,0 +1,145 @@
+//! `mptcp-2x1`, `mptcp-2x100`: packets that MPTCP downloads deliver per second of wall time, beside htsim.
+//!
+//! Each connection has two paths of its own, of 25 Mb/s and 50 ms with tail drop at 100 packets of 1,500 B,
+//! and LIA. It runs for 5 s, and then for 60 s, over which the goodput is measured.
+//!
+//! # Where we differ from the peer's program, and why
+//! 1. Its packets have no headers, and its TCP has neither handshakes nor SACK, delayed ACKs, receive windows
+//!    or data sequence numbers. Ours has all of them, and a scheduler.
+//! 2. Its goodput counts whole packets. Ours counts what the application has read, with each packet's headers
+//!    beside it.
+
+use std::time::Instant as Wall;
+
+use anyhow::Context as _;
+use runs::progress::Progress;
+use sim::hosts::{App, Pair};
+use sim::mptcp::Config;
+use sim::tcp::Control;
+use trace::BenchRow;
+use units::{Bitrate, Duration, Instant, Rng};
+
+use super::{cables, over};
+use crate::calibration::{self, Stored};
+use crate::declaration::Setup;
+
+const RATE: Bitrate = Bitrate::from_mbps(25);
+const RTT: Duration = Duration::from_millis(50);
+/// Connections start at random moments of the first RTT: started together, all would do the same at once.
+const STARTS: Duration = RTT;
+const WARM: Instant = Instant::from_secs(5);
+const TIME: Duration = Duration::from_secs(60);
+/// Bytes of a full packet, and its payload over IPv4 and MPTCP.
+const PACKET: f64 = 1_500.0;
+const PAYLOAD: f64 = 1_420.0;
+
+/// One connection.
+pub fn one_connection(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    run(setup, 1, 3.8e6)
+}
+
+/// A hundred connections.
+pub fn hundred_connections(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    run(setup, 100, 1.22e6)
+}
+
+/// What a run of all connections carries.
+#[derive(Debug, Clone, Copy)]
+struct Carried {
+    /// Segments that reached the client per second of wall time.
+    packets_per_second: f64,
+    /// Bytes read per connection, in Mb/s.
+    goodput_mbps: f64,
+}
+
+fn run(setup: &Setup, connections: u16, figure: f64) -> anyhow::Result<Vec<BenchRow>> {
+    let row = setup.only_row();
+    let progress = Progress::new(&row.name, setup.trials() as usize);
+    let mut trials = Vec::new();
+    for trial in 0..setup.trials() {
+        progress.begin(trial as usize, format_args!("trial {}", trial + 1));
+        trials.push(carried(setup.seed + u64::from(trial), connections)?);
+        let line = format_args!("{}: trial {} of {}", row.name, trial + 1, setup.trials());
+        progress.end_with(trial as usize, line);
+    }
+    let rates: Vec<f64> = trials.iter().map(|trial| trial.packets_per_second).collect();
+    let goodput = trials.iter().map(|trial| trial.goodput_mbps).sum::<f64>() / trials.len() as f64;
+    let htsim = Stored {
+        peer: "htsim",
+        figure,
+    };
+    let row = htsim.compared(row.trials(&rates), &[], calibration::against_stored);
+    Ok(vec![
+        row.with("goodput_mbps", goodput)
+            .with("with_headers_mbps", goodput * PACKET / PAYLOAD)
+            .with("peer_goodput_mbps", 49.982),
+    ])
+}
+
+/// Runs these connections. The wall time includes building the hosts and paths.
+fn carried(seed: u64, connections: u16) -> anyhow::Result<Carried> {
+    let config = Config::stock(Control::named("lia").context("the benchmark's own controller")?, true);
+    let started = Wall::now();
+    let paths = cables(2 * connections, RATE, RTT);
+    let mut pair = Pair::new(seed, paths, config, config).context("the benchmark's own plan")?;
+    start(&mut pair, seed, connections);
+    pair.run_until(WARM);
+    let before = read(&pair, connections);
+    pair.run_until(WARM + TIME);
+    let wall = started.elapsed().as_secs_f64();
+    let bytes = read(&pair, connections) - before;
+    Ok(Carried {
+        packets_per_second: segments(&pair, connections) as f64 / wall,
+        goodput_mbps: bytes as f64 * 8e-6 / TIME.as_secs_f64() / f64::from(connections),
+    })
+}
+
+/// Starts connection n over paths 2n and 2n + 1.
+fn start(pair: &mut Pair, seed: u64, connections: u16) {
+    let mut random = Rng::named(seed, "starts");
+    let mut starts: Vec<_> = (0..connections)
+        .map(|conn| (random.duration_up_to(STARTS), conn))
+        .collect();
+    starts.sort_unstable();
+    for (at, conn) in starts {
+        pair.run_until(Instant::ZERO + at);
+        pair.start(conn.into(), over(2 * conn), [App::Sink, App::Bulk]);
+        let now = pair.now();
+        pair.act(conn.into(), |connection, out| {
+            connection.join(now, over(2 * conn + 1), false, out);
+        });
+    }
+}
+
+fn read(pair: &Pair, connections: u16) -> u64 {
+    (0..connections).map(|conn| pair.read(conn.into())).sum()
+}
+
+fn segments(pair: &Pair, connections: u16) -> u64 {
+    let subflows = (0..connections)
+        .filter_map(|conn| pair.client.connection(conn.into()))
+        .flat_map(|connection| connection.subflows(pair.now()));
+    subflows.map(|subflow| subflow.received.segments).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each of 70 connections, which have 140 links, gets both its paths.
+    #[test]
+    fn every_connection_fills_its_own_paths() {
+        let config = Config::stock(Control::named("lia").unwrap(), true);
+        let mut pair = Pair::new(1, cables(140, RATE, RTT), config, config).unwrap();
+        start(&mut pair, 1, 70);
+        pair.run_until(Instant::from_secs(2));
+        let before: Vec<u64> = (0..70).map(|conn| pair.read(conn)).collect();
+        pair.run_for(Duration::from_secs(2));
+        for (conn, before) in (0..70).zip(before) {
+            let mbps = (pair.read(conn) - before) as f64 * 8e-6 / 2.0 * PACKET / PAYLOAD;
+            assert!((45.0..50.5).contains(&mbps), "{conn}: {mbps}");
+        }
+        let delivered = segments(&pair, 70) as f64;
+        assert!((delivered / (70.0 * 50e6 / 12e3 * 4.0) - 1.0).abs() < 0.1, "{delivered}");
+    }
+}

@@ -82,12 +82,21 @@ impl Pair {
 
     /// Runs up to `until`.
     pub fn run_until(&mut self, until: Instant) {
-        while let Some(next) = self.next().filter(|&next| next <= until) {
-            self.step(next);
+        loop {
+            let timers = [self.client.next_timer(), self.server.next_timer()];
+            let timer = timers.into_iter().flatten().min();
+            let next = timer.map_or(until, |at| at.min(until)).max(self.now);
+            if self.network.tick_to_output(next) {
+                self.deliver();
+            } else {
+                self.now = next;
+                if timer.is_none_or(|at| at > until) {
+                    return;
+                }
+                self.tick_hosts(next);
+            }
+            self.dispatch();
         }
-        self.now = until;
-        self.network.tick(until);
-        self.dispatch();
     }
 
     /// Runs for this time.
@@ -109,16 +118,21 @@ impl Pair {
             self.network.tick(next);
             self.deliver();
         }
+        self.tick_hosts(next);
+        self.dispatch();
+    }
+
+    fn tick_hosts(&mut self, now: Instant) {
         for host in [&mut self.client, &mut self.server] {
-            if host.next_timer().is_some_and(|at| at <= next) {
-                host.tick(next);
+            if host.next_timer().is_some_and(|at| at <= now) {
+                host.tick(now);
             }
         }
-        self.dispatch();
     }
 
     fn deliver(&mut self) {
         while let Some((at, output)) = self.network.poll_due() {
+            self.now = self.now.max(at);
             match output {
                 Output::Delivered { packet, ce } => self.arrive(at, packet, ce),
                 Output::Dropped { packet, .. } => self.free.push(packet.token as u32),

@@ -48,7 +48,8 @@ pub struct SubflowView {
 }
 
 impl Connection {
-    /// Bytes that the application may write now.
+    /// Bytes that the application may write now. After it has found the buffers full, that is nothing until a
+    /// third of them is free (`sk_stream_is_writeable`).
     pub fn writable(&mut self) -> u64 {
         if matches!(self.phase, Phase::Opening | Phase::Closed) || self.outgoing.end().is_some() {
             return 0;
@@ -58,13 +59,18 @@ impl Connection {
             .subflows
             .iter_mut()
             .map(|subflow| subflow.send_buffer(config));
-        buffers.sum::<u64>().saturating_sub(self.outgoing.backlog())
+        let backlog = self.outgoing.backlog();
+        let free = buffers.sum::<u64>().saturating_sub(backlog);
+        self.blocked &= free < backlog / 2;
+        if self.blocked { 0 } else { free }
     }
 
     /// Writes up to this many bytes. Returns how many there was room for. [`Connection::flush`] follows this
     /// and every other action.
     pub fn write(&mut self, bytes: u64) -> u64 {
-        let bytes = bytes.min(self.writable());
+        let writable = self.writable();
+        self.blocked |= bytes > writable;
+        let bytes = bytes.min(writable);
         if bytes > 0 {
             self.outgoing.write(bytes);
         }
@@ -127,10 +133,10 @@ impl Connection {
 
     /// Gives up a join over this path that was not answered.
     pub fn abandon(&mut self, now: Instant, path: Path, out: &mut Outbox) {
-        let is_opening = |subflow: &Box<Subflow>| {
+        let is_opening = |subflow: &Subflow| {
             subflow.path == path && !subflow.initial && matches!(subflow.state, State::Opening { .. })
         };
-        if let Some(at) = self.subflows.iter().position(is_opening) {
+        if let Some(at) = self.subflows.iter().position(|subflow| is_opening(subflow)) {
             self.remove(now, at, out);
         }
     }

@@ -52,6 +52,8 @@ pub struct Connection {
     pub(super) scheduler: Scheduler,
     pub(super) outgoing: Outgoing,
     pub(super) incoming: Incoming,
+    /// Whether the application has found the send buffers full, and waits for room.
+    pub(super) blocked: bool,
     /// Cap on what each subflow may have assigned and unsent.
     pub(super) unsent: Option<Bytes>,
     pub(super) next_port: u16,
@@ -88,6 +90,7 @@ impl Connection {
             scheduler: config.scheduler.build(),
             outgoing: Outgoing::default(),
             incoming: Incoming::new(config.receive_buffer),
+            blocked: false,
             unsent: None,
             next_port: 0,
             joins: 0,
@@ -179,15 +182,16 @@ impl Connection {
         if !self.confirm(now, packet, at, out) {
             return;
         }
-        self.heed_signal(now, packet, at, out);
-        // The signal may have removed subflows.
-        let Some(at) = self
-            .subflows
-            .iter()
-            .position(|subflow| subflow.port == packet.port)
-        else {
-            return;
-        };
+        let mut at = at;
+        if packet.signal != Signal::None {
+            self.heed_signal(now, packet, at, out);
+            // The signal may have removed subflows.
+            let stays = |subflow: &Subflow| subflow.port == packet.port;
+            let Some(place) = self.subflows.iter().position(|subflow| stays(subflow)) else {
+                return;
+            };
+            at = place;
+        }
         let subflow = &mut self.subflows[at];
         subflow.last_heard = now;
         (subflow.stale, subflow.stale_count) = (false, 0);

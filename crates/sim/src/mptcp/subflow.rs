@@ -241,6 +241,9 @@ impl Subflow {
         (chunk.data, chunk.bytes) = (data + bytes, chunk.bytes - bytes);
         if chunk.bytes == 0 {
             self.queue.pop_front();
+            if count == 1 {
+                self.queue = VecDeque::new();
+            }
         }
         self.unsent -= bytes;
         Some(Payload {
@@ -285,7 +288,11 @@ impl Subflow {
     }
 
     fn send_data(&mut self, now: Instant, stamp: &Stamp, out: &mut Outbox) {
-        if self.sender.get().is_none() && self.queue.is_empty() && self.fin.is_none() {
+        let may_send = match self.sender.get() {
+            Some(sender) => sender.has_room(),
+            None => !self.queue.is_empty() || self.fin.is_some(),
+        };
+        if !may_send {
             return;
         }
         if !self.queue.is_empty() {

@@ -136,7 +136,10 @@ fn in_islands(seed: u64, connections: u16, cores: usize) -> anyhow::Result<Carri
 
 /// Runs these connections in one world.
 fn carried(seed: u64, connections: u16) -> anyhow::Result<Carried> {
-    let config = Config::stock(Control::named("lia").context("the benchmark's own controller")?, true);
+    let config = Config::stock(
+        Control::named("lia").context("the benchmark's own controller")?,
+        true,
+    );
     let paths = cables(2 * connections, RATE, RTT);
     let mut pair = Pair::new(seed, paths, config, config).context("the benchmark's own plan")?;
     start(&mut pair, seed, connections);
@@ -195,6 +198,9 @@ mod tests {
             assert!((45.0..50.5).contains(&mbps), "{conn}: {mbps}");
         }
         let delivered = segments(&pair, 70) as f64;
-        assert!((delivered / (70.0 * 50e6 / 12e3 * 4.0) - 1.0).abs() < 0.1, "{delivered}");
+        assert!(
+            (delivered / (70.0 * 50e6 / 12e3 * 4.0) - 1.0).abs() < 0.1,
+            "{delivered}"
+        );
     }
 }

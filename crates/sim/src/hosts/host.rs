@@ -97,7 +97,7 @@ impl Host {
         match packet.kind {
             Kind::Probe => return self.reply(now, link, &packet),
             Kind::Reply => return self.take_reply(now, link, &packet),
-            Kind::Syn | Kind::SynAck | Kind::Ack | Kind::Reset => {}
+            Kind::Syn | Kind::SynAck | Kind::Ack | Kind::WindowProbe | Kind::Reset => {}
         }
         let path = Path {
             server: packet.server,

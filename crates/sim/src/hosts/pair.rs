@@ -80,8 +80,9 @@ impl Pair {
             .map_or(0, |connection| connection.read())
     }
 
-    /// Runs up to `until`.
+    /// Runs up to `until`. Packets that actions on a host have left behind leave first.
     pub fn run_until(&mut self, until: Instant) {
+        self.dispatch();
         loop {
             let timers = [self.client.next_timer(), self.server.next_timer()];
             let timer = timers.into_iter().flatten().min();

@@ -115,6 +115,9 @@ pub struct Config {
     pub send_buffer: Option<Bytes>,
     /// Scheduler.
     pub scheduler: SchedulerKind,
+    /// Whether a full receive window is unblocked by opportunistic retransmission and penalisation
+    /// ([`policy::sched::Rescue`]). Upstream Linux has neither.
+    pub rescue: bool,
     /// Joins that it accepts for a connection.
     pub most_joins: u8,
     /// When it may join.
@@ -131,6 +134,7 @@ impl Config {
             receive_buffer: ReceiveBuffer::Autotuned(MOST_RECEIVE_BUFFER),
             send_buffer: None,
             scheduler: SchedulerKind::LinuxDefault,
+            rescue: false,
             most_joins: STOCK_JOINS,
             joins: Joins::Confirmed,
         }

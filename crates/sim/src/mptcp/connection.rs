@@ -1,15 +1,17 @@
 //! State of a connection at one end, and what packets and timers do to it.
 
+use super::announce::Announcement;
 use super::config::{Joins, Path, Shared};
 use super::incoming::Incoming;
 use super::outbox::{Event, Outbox};
 use super::outgoing::Outgoing;
+use super::persist::Persist;
 use super::stamp::Stamp;
-use super::subflow::{State, Subflow};
+use super::subflow::Subflow;
 use crate::tcp::packet::{Kind, Packet, Signal};
 use crate::tcp::{Arrived, Heard, earlier};
 use policy::cc::{Flow, MOST_PATHS};
-use policy::sched::Scheduler;
+use policy::sched::{Rescue, Scheduler};
 use policy::{JoinFailure, SubflowId};
 use units::{Bytes, Duration, Instant};
 
@@ -63,6 +65,13 @@ pub struct Connection {
     pub(super) waiting: Vec<(Path, bool)>,
     /// Connection-level retransmission timer.
     pub(super) retransmit_at: Option<Instant>,
+    /// Repetitions of DATA_FIN.
+    pub(super) data_fins: u8,
+    pub(super) persist: Persist,
+    /// Announced addresses that the peer has not echoed.
+    pub(super) announcements: Vec<Announcement>,
+    /// Opportunistic retransmission and penalisation, if configured.
+    pub(super) rescue: Option<Box<Rescue>>,
 }
 
 /// Other subflows of a connection, for coupled controllers.
@@ -96,6 +105,10 @@ impl Connection {
             joins: 0,
             waiting: Vec::new(),
             retransmit_at: None,
+            data_fins: 0,
+            persist: Persist::default(),
+            announcements: Vec::new(),
+            rescue: config.rescue.then(Box::default),
             shared,
         }
     }
@@ -130,7 +143,8 @@ impl Connection {
             conn: self.id,
             to_server: self.role == Role::Client,
             mptcp: self.mptcp,
-            data_ack: self.incoming.next(),
+            data_ack: self.incoming.data_ack(self.mptcp),
+            data_fin: self.outgoing.data_fin(),
             window: self.incoming.window(),
             more: self.outgoing.unassigned() > 0,
         }
@@ -171,8 +185,8 @@ impl Connection {
             (Kind::Syn, at) => self.heed_syn(now, path, packet, at, out),
             (Kind::SynAck, Some(at)) => self.heed_syn_ack(now, packet, at, out),
             (Kind::Reset, Some(at)) => self.heed_reset(now, at, out),
-            (Kind::Ack, Some(at)) => self.heed(now, packet, at, out),
-            (Kind::Ack | Kind::SynAck, None) => self.refuse(now, path, packet, out),
+            (Kind::Ack | Kind::WindowProbe, Some(at)) => self.heed(now, packet, at, out),
+            (Kind::Ack | Kind::WindowProbe | Kind::SynAck, None) => self.refuse(now, path, packet, out),
             (Kind::Reset, None) | (Kind::Probe | Kind::Reply, _) => {}
         }
     }
@@ -200,6 +214,9 @@ impl Connection {
         }
         self.hear(now, packet, at);
         self.take(now, packet, at);
+        if self.mptcp {
+            self.heed_data_fin(packet, at);
+        }
     }
 
     /// What the packet acknowledges on its subflow.
@@ -222,13 +239,16 @@ impl Connection {
 
     /// What the packet carries.
     fn take(&mut self, now: Instant, packet: &Packet, at: usize) {
-        let (subflow, incoming) = (&mut self.subflows[at], &mut self.incoming);
+        let (subflow, incoming, mptcp) = (&mut self.subflows[at], &mut self.incoming, self.mptcp);
+        if packet.kind == Kind::WindowProbe {
+            subflow.receiver.request();
+        }
         let mut filled = false;
         let arrived = subflow.receiver.receive(now, packet, |payload| {
             if payload.bytes > 0 {
                 filled |= incoming.take(payload.data, payload.bytes.into());
             }
-            if payload.fin {
+            if payload.fin && !mptcp {
                 incoming.ends_at(payload.data);
             }
         });
@@ -255,6 +275,10 @@ impl Connection {
         if self.retransmit_at.is_some_and(|due| due <= now) {
             self.reinject_oldest(now);
         }
+        if !self.announcements.is_empty() {
+            self.repeat_announcements(now);
+        }
+        self.probe_window(now, out);
     }
 
     fn tick_subflow(&mut self, now: Instant, at: usize, out: &mut Outbox) {
@@ -269,18 +293,22 @@ impl Connection {
     /// When to call [`Connection::tick`] next.
     pub fn wake_at(&self) -> Option<Instant> {
         let subflows = self.subflows.iter().map(|subflow| subflow.wake_at());
-        subflows.fold(self.retransmit_at, earlier)
+        let announcements = self.announcements.iter().map(|known| Some(known.wake_at()));
+        let timers = earlier(self.retransmit_at, self.persist.wake_at());
+        subflows.chain(announcements).fold(timers, earlier)
     }
 
     /// Assigns data, sends what is due, and removes what is gone. It follows every call that changes the
     /// connection.
     pub fn flush(&mut self, now: Instant, out: &mut Outbox) {
         self.push(now, out);
+        self.send_data_fin(now);
         self.finish_subflows();
         let stamp = self.stamp(now);
         for subflow in &mut self.subflows {
             subflow.transmit(now, &stamp, out);
         }
+        self.set_persist_timer(now);
         self.sweep(now, out);
     }
 
@@ -316,30 +344,6 @@ impl Connection {
             out.report(Event::Closed { conn: self.id });
         } else {
             self.set_retransmission_timer(now);
-        }
-    }
-
-    /// Whether both ends have finished.
-    fn ends(&self) -> bool {
-        self.outgoing.is_done() && self.incoming.is_over()
-    }
-
-    /// Once the peer has all data, or at once without MPTCP, FIN follows on every subflow.
-    fn finish_subflows(&mut self) {
-        let Some(end) = self.outgoing.end() else {
-            return;
-        };
-        let ready = if self.mptcp {
-            self.outgoing.is_done()
-        } else {
-            self.outgoing.unassigned() == 0
-        };
-        if ready {
-            let open = self
-                .subflows
-                .iter_mut()
-                .filter(|subflow| subflow.state == State::Open);
-            open.for_each(|subflow| subflow.finish(end));
         }
     }
 

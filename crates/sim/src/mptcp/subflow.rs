@@ -195,6 +195,14 @@ impl Subflow {
         }
     }
 
+    /// Whether this byte is assigned to it and has not arrived.
+    pub(super) fn holds(&self, byte: u64) -> bool {
+        let sent = |payload: Payload| (payload.data..payload.data + u64::from(payload.bytes)).contains(&byte);
+        let unsent = |chunk: &Chunk| (chunk.data..chunk.data + chunk.bytes).contains(&byte);
+        let sender = self.sender.get();
+        sender.is_some_and(|sender| sender.scoreboard().waiting().any(sent)) || self.queue.iter().any(unsent)
+    }
+
     /// Assigns data.
     pub(super) fn assign(&mut self, data: u64, bytes: u64) {
         self.unsent += bytes;
@@ -328,6 +336,7 @@ impl Subflow {
                 bytes: payload.bytes,
                 number: segment.number,
                 data: payload.data,
+                data_fin: stamp.data_fin == Some(payload.data + u64::from(payload.bytes)),
                 ..packet
             },
         );
@@ -344,6 +353,8 @@ impl Subflow {
             ece: self.receiver.echoes_congestion(),
             ack: self.receiver.next(),
             sacks,
+            data: stamp.data_fin.unwrap_or(0),
+            data_fin: stamp.data_fin.is_some(),
             ..self.blank(stamp, Kind::Ack)
         }
     }
@@ -393,6 +404,15 @@ impl Subflow {
         }
         let packet = self.acknowledgement(stamp);
         out.send(self.path.link, Packet { signal, ..packet });
+    }
+
+    /// Sends a zero-window probe.
+    pub(super) fn send_window_probe(&mut self, stamp: &Stamp, out: &mut Outbox) {
+        let packet = Packet {
+            kind: Kind::WindowProbe,
+            ..self.acknowledgement(stamp)
+        };
+        out.send(self.path.link, packet);
     }
 
     pub(super) fn send_reset(&mut self, stamp: &Stamp, out: &mut Outbox) {

@@ -171,6 +171,12 @@ impl Connection {
         siblings
     }
 
+    /// Adds a subflow. Most connections have two, so the vector does not grow ahead.
+    pub(super) fn add(&mut self, subflow: Subflow) {
+        self.subflows.reserve_exact(1);
+        self.subflows.push(Box::new(subflow));
+    }
+
     pub(super) fn at(&self, id: SubflowId) -> Option<usize> {
         self.subflows.iter().position(|subflow| subflow.id == id)
     }

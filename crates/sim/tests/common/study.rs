@@ -5,6 +5,8 @@
 //! - Padhye et al., "Modeling TCP Throughput: A Simple Model and its Empirical Validation" (SIGCOMM 1998),
 //!   equation 30, without a limit by the receive window.
 //! - RFC 6356 (LIA: as much as one TCP).
+//! - Khalili et al., "MPTCP is not Pareto-Optimal: Performance Issues and a Possible Solution" (CoNEXT 2012),
+//!   scenario C. BALIA's fluid value follows from the fixed point of its two equations.
 #![allow(dead_code, reason = "each binary uses its own part of it")]
 
 use super::cables::{cable, links, mbps, stock, v4};
@@ -12,7 +14,7 @@ use links::{BottleneckConfig, Fault, LinkId, QueueConfig};
 use sim::hosts::{App, Pair};
 use sim::mptcp::{Config, ReceiveBuffer};
 use sim::tcp::Growth;
-use units::{Bitrate, Bytes, Duration, Instant, Ratio};
+use units::{Bitrate, Bytes, Duration, Instant, Ratio, Rng};
 
 const MS: Duration = Duration::from_millis(1);
 const MSS: f64 = 1_448.0;
@@ -108,6 +110,91 @@ pub fn mean_share(control: &str, rate: u64, rtt: u64, seeds: u64) -> f64 {
     let part = mean((0..seeds as u32).map(|seed| share(seed.into(), control, rate, rtt)));
     println!("{control}, {rate} Mb/s, {rtt} ms: {part:.3} of a TCP");
     part
+}
+
+/// Scenario C: as many users with MPTCP as with TCP. The former have an access point of their own and share
+/// the other one with the latter.
+pub struct ScenarioC {
+    pub users: u16,
+    /// Capacity of each access point per user, in Mb/s.
+    pub rate: u64,
+    pub warm: Duration,
+    pub time: Duration,
+}
+
+impl ScenarioC {
+    /// Goodput of a user with MPTCP over its own access point and over the shared one, and of a user with TCP.
+    /// In capacities of an access point per user.
+    pub fn run(&self, seed: u64, control: &str) -> [f64; 3] {
+        let users = u32::from(self.users);
+        let cable = |behind| {
+            let mut cable = cable(self.rate * u64::from(users), 80, 1_000);
+            cable.behind = Some(behind);
+            cable.down.jitter = MS / 2;
+            cable.up.jitter = MS / 2;
+            cable
+        };
+        let cables = (0..users).flat_map(|_| [cable(0), cable(1)]);
+        let mut network = links(cables.chain((0..users).map(|_| cable(1))));
+        network.bottlenecks = ["own", "shared"]
+            .map(|name| BottleneckConfig {
+                name: name.into(),
+                up: Bitrate::from_mbps(1_000),
+                down: Bitrate::from_mbps(self.rate * u64::from(users)),
+                queue: QueueConfig::codel(false),
+            })
+            .into();
+        let (coupled, single) = (stock(control, true), stock("reno", false));
+        let mut pair = Pair::new(seed, network, coupled, coupled).unwrap();
+        let mut random = Rng::named(seed, "starts");
+        for user in 0..self.users {
+            let conn = u32::from(user);
+            pair.run_for(random.duration_up_to(100 * MS));
+            pair.client.configure(coupled);
+            pair.server.configure(coupled);
+            pair.start(conn, v4(2 * user), [App::Sink, App::Bulk]);
+            let now = pair.now();
+            pair.act(conn, |connection, out| {
+                connection.join(now, v4(2 * user + 1), false, out)
+            });
+            pair.run_for(random.duration_up_to(100 * MS));
+            pair.client.configure(single);
+            pair.server.configure(single);
+            pair.start(users + conn, v4(2 * self.users + user), [App::Sink, App::Bulk]);
+        }
+        pair.run_for(self.warm);
+        let carried = |pair: &Pair| {
+            let mut bytes = [0; 3];
+            for conn in 0..2 * users {
+                let client = pair.client.connection(conn).unwrap();
+                for view in client.subflows(pair.now()) {
+                    let over = usize::from(view.path.link.0 % 2);
+                    bytes[if conn < users { over } else { 2 }] += view.received.in_order;
+                }
+            }
+            bytes
+        };
+        let before = carried(&pair);
+        pair.run_for(self.time);
+        let after = carried(&pair);
+        let goodput = |at: usize, payload: f64| {
+            let mbps = mbps(after[at] - before[at], self.time);
+            mbps / f64::from(users) / (self.rate as f64 * payload / 1_500.0)
+        };
+        [goodput(0, 1_420.0), goodput(1, 1_420.0), goodput(2, MSS)]
+    }
+
+    /// Means over these seeds.
+    pub fn mean(&self, control: &str, seeds: u64) -> [f64; 3] {
+        let runs: Vec<_> = (0..seeds).map(|seed| self.run(seed, control)).collect();
+        let [own, shared, single] = [0, 1, 2].map(|at| mean(runs.iter().map(|run| run[at])));
+        let both = own + shared;
+        println!(
+            "{control}, {} Mb/s: MPTCP {both:.3} ({own:.3} + {shared:.3}), TCP {single:.3}",
+            self.rate
+        );
+        [own, shared, single]
+    }
 }
 
 /// A download over 3 × 30 Mb/s, one of which dies.

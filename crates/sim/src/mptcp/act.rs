@@ -17,6 +17,7 @@ use super::outbox::Outbox;
 use super::subflow::{State, Subflow};
 use crate::tcp::packet::Signal;
 use crate::tcp::{Counts, Metrics, Received, Sender};
+use policy::cc::Flow;
 use policy::{Ahead, ConnSample, SubflowId, SubflowSample};
 use units::{Bytes, Duration, Instant};
 
@@ -45,6 +46,8 @@ pub struct SubflowView {
     pub queued: Bytes,
     /// Whether the peer has confirmed it. Until then, it may still refuse the join.
     pub confirmed: bool,
+    /// What coupled controllers see of it, once it has sent something.
+    pub flow: Option<Flow>,
 }
 
 impl Connection {
@@ -222,6 +225,7 @@ impl Subflow {
             stale: self.stale,
             queued: Bytes::new(self.queued()),
             confirmed: self.state == State::Open,
+            flow: self.sender.get().map(Sender::flow),
         }
     }
 

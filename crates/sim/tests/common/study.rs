@@ -11,6 +11,7 @@
 
 use super::cables::{cable, links, mbps, stock, v4};
 use links::{BottleneckConfig, Fault, LinkId, QueueConfig};
+use policy::cc::Flow;
 use sim::hosts::{App, Pair};
 use sim::mptcp::{Config, ReceiveBuffer};
 use sim::tcp::Growth;
@@ -123,9 +124,9 @@ pub struct ScenarioC {
 }
 
 impl ScenarioC {
-    /// Goodput of a user with MPTCP over its own access point and over the shared one, and of a user with TCP.
-    /// In capacities of an access point per user.
-    pub fn run(&self, seed: u64, control: &str) -> [f64; 3] {
+    /// Goodput of a user with MPTCP over its own access point and over the shared one, and of a user with TCP,
+    /// in capacities of an access point per user. The fourth is the mean of OLIA's α on the shared path.
+    pub fn run(&self, seed: u64, control: &str) -> [f64; 4] {
         let users = u32::from(self.users);
         let cable = |behind| {
             let mut cable = cable(self.rate * u64::from(users), 80, 1_000);
@@ -175,25 +176,94 @@ impl ScenarioC {
             bytes
         };
         let before = carried(&pair);
-        pair.run_for(self.time);
+        let (until, mut shifted, mut samples) = (pair.now() + self.time, 0.0, 0.0);
+        while pair.now() < until {
+            pair.run_for(100 * MS);
+            for server in (0..users).filter_map(|conn| pair.server.connection(conn)) {
+                shifted += opportunity(server.subflows(pair.now()).filter_map(|view| view.flow));
+                samples += 1.0;
+            }
+        }
         let after = carried(&pair);
         let goodput = |at: usize, payload: f64| {
             let mbps = mbps(after[at] - before[at], self.time);
             mbps / f64::from(users) / (self.rate as f64 * payload / 1_500.0)
         };
-        [goodput(0, 1_420.0), goodput(1, 1_420.0), goodput(2, MSS)]
+        [
+            goodput(0, 1_420.0),
+            goodput(1, 1_420.0),
+            goodput(2, MSS),
+            shifted / samples,
+        ]
     }
 
     /// Means over these seeds.
     pub fn mean(&self, control: &str, seeds: u64) -> [f64; 3] {
         let runs: Vec<_> = (0..seeds).map(|seed| self.run(seed, control)).collect();
-        let [own, shared, single] = [0, 1, 2].map(|at| mean(runs.iter().map(|run| run[at])));
+        let [own, shared, single, alpha] = [0, 1, 2, 3].map(|at| mean(runs.iter().map(|run| run[at])));
         let both = own + shared;
+        // Growth of OLIA's window w over the shared path in a round trip: w²/W² − w²/v² + α, where W is the sum
+        // of both windows and v that of a TCP flow. In equilibrium it is 0.
+        let balanced = (shared / single).powi(2) - (shared / both).powi(2);
         println!(
-            "{control}, {} Mb/s: MPTCP {both:.3} ({own:.3} + {shared:.3}), TCP {single:.3}",
+            "{control}, {} Mb/s: MPTCP {both:.3} ({own:.3} + {shared:.3}), TCP {single:.3}, \
+             OLIA's α {alpha:.4}, in equilibrium {balanced:.4}",
             self.rate
         );
         [own, shared, single]
+    }
+}
+
+/// Slow-start threshold after a loss over the window before it, on a path of 4 Mb/s with random loss beside one of
+/// 40 Mb/s.
+pub fn mean_cut(control: &str) -> f64 {
+    let config = stock(control, true);
+    let mut slow = cable(4, 50, 20);
+    slow.down.loss = Ratio::clamped(0.003);
+    let mut pair = Pair::new(1, links([slow, cable(40, 50, 200)]), config, config).unwrap();
+    pair.start(0, v4(0), [App::Sink, App::Bulk]);
+    pair.act(0, |connection, out| {
+        connection.join(Instant::ZERO, v4(1), false, out);
+    });
+    pair.run_for(Duration::from_secs(5));
+    let (mut before, mut cuts) = ((0, u64::MAX), Vec::new());
+    for _ in 0..6_000 {
+        pair.run_for(5 * MS);
+        let server = pair.server.connection(0).unwrap();
+        let slow = server.subflows(pair.now()).next().unwrap();
+        let (cwnd, recoveries) = before;
+        if slow.sent.recoveries > recoveries {
+            cuts.push(f64::from(slow.ssthresh.unwrap()) / f64::from(cwnd));
+        }
+        before = (slow.sample.cwnd, slow.sent.recoveries);
+    }
+    let cut = mean(cuts.iter().copied());
+    println!(
+        "{control}: {cut:.3} of the window after each of {} losses",
+        cuts.len()
+    );
+    cut
+}
+
+/// OLIA's α of the second of two paths.
+fn opportunity(flows: impl Iterator<Item = Flow>) -> f64 {
+    let flows: Vec<_> = flows.collect();
+    let [own, shared] = flows[..] else {
+        return 0.0;
+    };
+    let quality = |flow: &Flow| {
+        let interval = flow.interval;
+        let bytes = interval.since_loss.max(interval.between_losses) as f64;
+        bytes / f64::from(flow.srtt_us).powi(2)
+    };
+    let exceeds = |one: f64, other: f64| one > other * 64.0 / 63.0;
+    let larger = |one: &Flow, other: &Flow| exceeds(one.cwnd.into(), other.cwnd.into());
+    if exceeds(quality(&shared), quality(&own)) && larger(&own, &shared) {
+        0.5
+    } else if exceeds(quality(&own), quality(&shared)) && larger(&shared, &own) {
+        -0.5
+    } else {
+        0.0
     }
 }
 

@@ -1,5 +1,5 @@
-//! Parts of TCP and MPTCP that a bulk transfer does not need: the close, probes, addresses, fallback, what one
-//! connection leaves to the next.
+//! Parts of TCP and MPTCP that a bulk transfer does not need: the close, probes, addresses, fallback, what
+//! one connection leaves to the next.
 
 #[path = "common/cables.rs"]
 mod cables;
@@ -255,8 +255,8 @@ fn probes_of_hosts_are_answered_in_a_round_trip_and_not_over_a_dead_link() {
     );
 }
 
-/// With the cache, the second connection begins with the threshold that losses have left, and so loses less in
-/// its slow start.
+/// With the cache, the second connection begins with the threshold that losses have left, and so loses less
+/// in its slow start.
 #[test]
 fn a_cached_threshold_spares_the_next_connection_its_losses() {
     let config = stock("reno", false);
@@ -310,8 +310,8 @@ fn a_client_whose_syns_are_lost_falls_back_to_tcp() {
     }
 }
 
-/// A small receive window over a fast path and one of 2 Mb/s: the slow one holds the window's first bytes, and
-/// the fast one waits for it, unless they are reinjected.
+/// A small receive window over a fast path and one of 2 Mb/s: the slow one holds the window's first bytes,
+/// and the fast one waits for it, unless they are reinjected.
 #[test]
 fn opportunistic_retransmission_unblocks_a_small_window() {
     let goodput = |rescue: bool| {

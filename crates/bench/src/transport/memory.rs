@@ -7,7 +7,7 @@ use sim::hosts::{App, Pair, Replies, Schedule};
 use sim::mptcp::Config;
 use sim::tcp::Control;
 use trace::BenchRow;
-use units::{Bitrate, Duration, Instant};
+use units::{Bitrate, Duration};
 
 use super::{cables, over};
 use crate::declaration::Setup;
@@ -66,6 +66,7 @@ fn idle(seed: u64, connections: u32) -> anyhow::Result<Pair> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::Instant;
 
     #[test]
     fn idle_connections_have_two_subflows_and_nothing_to_do() {

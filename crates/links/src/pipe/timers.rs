@@ -1,8 +1,8 @@
 //! Due times of the network's parts: a tournament tree over a fixed number of slots.
 //!
 //! The number of slots is fixed when the network is built, so the tree never allocates afterwards. Setting a
-//! slot costs at most one comparison per level, reading the first is free. Ties go to the lower slot, so that one
-//! seed gives one order.
+//! slot costs at most one comparison per level, reading the first is free. Ties go to the lower slot, so that
+//! one seed gives one order.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -55,8 +55,8 @@ impl Outgoing {
         self.is_finished && self.first == self.written && knows
     }
 
-    /// Ends the data with DATA_FIN, once the application has finished and all data is assigned. Returns whether
-    /// that happens now.
+    /// Ends the data with DATA_FIN, once the application has finished and all data is assigned. Returns
+    /// whether that happens now.
     pub(super) fn end_data(&mut self) -> bool {
         let ends = self.is_finished && self.data_fin == DataFin::Unsent && self.unassigned() == 0;
         if ends {

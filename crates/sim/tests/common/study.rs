@@ -124,8 +124,8 @@ pub struct ScenarioC {
 }
 
 impl ScenarioC {
-    /// Goodput of a user with MPTCP over its own access point and over the shared one, and of a user with TCP,
-    /// in capacities of an access point per user. The fourth is the mean of OLIA's α on the shared path.
+    /// Goodput of a user with MPTCP over its own access point and over the shared one, and of a user with
+    /// TCP, in capacities of an access point per user. The fourth is the mean of OLIA's α on the shared path.
     pub fn run(&self, seed: u64, control: &str) -> [f64; 4] {
         let users = u32::from(self.users);
         let cable = |behind| {
@@ -202,8 +202,8 @@ impl ScenarioC {
         let runs: Vec<_> = (0..seeds).map(|seed| self.run(seed, control)).collect();
         let [own, shared, single, alpha] = [0, 1, 2, 3].map(|at| mean(runs.iter().map(|run| run[at])));
         let both = own + shared;
-        // Growth of OLIA's window w over the shared path in a round trip: w²/W² − w²/v² + α, where W is the sum
-        // of both windows and v that of a TCP flow. In equilibrium it is 0.
+        // Growth of OLIA's window w over the shared path in a round trip: w²/W² − w²/v² + α, where W is the
+        // sum of both windows and v that of a TCP flow. In equilibrium it is 0.
         let balanced = (shared / single).powi(2) - (shared / both).powi(2);
         println!(
             "{control}, {} Mb/s: MPTCP {both:.3} ({own:.3} + {shared:.3}), TCP {single:.3}, \
@@ -214,8 +214,8 @@ impl ScenarioC {
     }
 }
 
-/// Slow-start threshold after a loss over the window before it, on a path of 4 Mb/s with random loss beside one of
-/// 40 Mb/s.
+/// Slow-start threshold after a loss over the window before it, on a path of 4 Mb/s with random loss beside
+/// one of 40 Mb/s.
 pub fn mean_cut(control: &str) -> f64 {
     let config = stock(control, true);
     let mut slow = cable(4, 50, 20);

@@ -5,7 +5,7 @@ use crate::declaration::{Bench, Figure, Trials};
 use crate::emulator::{self, both_worlds, lab_tcp};
 use crate::host::{dead_idle, fade, removals, resume, stall, up_down, walk};
 use crate::speed::{engine, estimator, links};
-use crate::{air, window, worlds};
+use crate::{air, transport, window, worlds};
 
 const WITH_RENO_AND_BBR: &str = "with each of reno and bbr";
 const OF_EACH: &str = "of each sender";
@@ -259,6 +259,16 @@ pub const ALL: &[Bench] = &[
         air::cell_of_50,
     ),
     Bench::rootless(
+        &[Figure::more("mptcp-2x1", "packets/s", "an MPTCP download under LIA over two 25 Mb/s paths in virtual time, 65 s: packets delivered per second of wall time, beside htsim, which has no headers, SACK, delayed ACKs or data sequence numbers")],
+        &[Trials::count(5)],
+        transport::one_connection,
+    ),
+    Bench::rootless(
+        &[Figure::more("mptcp-2x100", "packets/s", "the same of 100 such connections, each over two paths of its own")],
+        &[Trials::count(5)],
+        transport::hundred_connections,
+    ),
+    Bench::rootless(
         &[Figure::less("growth", "ratio", "time of an attempt in a network of 1,000 access points over one of 10, channel by channel on all cores")],
         &[Trials::count(5)],
         air::growth,
@@ -267,6 +277,11 @@ pub const ALL: &[Bench] = &[
         &[Figure::less("memory-station", "bytes", "heap for one more saturated station")],
         &[Trials::count(1)],
         air::memory,
+    ),
+    Bench::rootless(
+        &[Figure::less("memory-connection", "bytes", "heap for one more idle MPTCP connection with two subflows, both ends together")],
+        &[Trials::count(1)],
+        transport::memory,
     ),
     Bench::rootless(
         &[Figure::more("sweep-2", "ratio", "64 runs in virtual time: speed of two cores over one")],

@@ -1,15 +1,13 @@
 //! The long studies of hosts in virtual time: `cargo run --release -p sim --example hosts -- loss`, or
-//! `share`, `stalls`, `wall`.
+//! `share`, `scenario-c`, `stalls`.
 
 #[path = "../tests/common/cables.rs"]
 mod cables;
 #[path = "../tests/common/study.rs"]
 mod study;
 
-use cables::{cable, links, mbps, stock, v4};
-use sim::hosts::{App, Pair};
 use sim::mptcp::ReceiveBuffer;
-use study::{Cut, cut, follows_pftk, mean_share};
+use study::{Cut, ScenarioC, cut, follows_pftk, mean_share};
 use units::{Bytes, Duration, Instant};
 
 fn main() {
@@ -17,8 +15,8 @@ fn main() {
         Some("loss") => follows_pftk(&[(0.0001, 0.1), (0.001, 0.1), (0.01, 0.2)], 0..15, 600),
         Some("share") => shares(),
         Some("stalls") => stalls(),
-        Some("wall") => wall(),
-        _ => eprintln!("name a study: loss, share, stalls or wall"),
+        Some("scenario-c") => scenario_c(),
+        _ => eprintln!("name a study: loss, share, scenario-c or stalls"),
     }
 }
 
@@ -48,22 +46,18 @@ fn stalls() {
     }
 }
 
-/// Wall time of 65 s of one connection over two links of 25 Mb/s, to compare with htsim's 0.071 s. Ours also
-/// has headers, SACK, delayed ACKs, a data sequence space and the handshake.
-fn wall() {
-    for _ in 0..5 {
-        let began = std::time::Instant::now();
-        let config = stock("lia", true);
-        let mut pair = Pair::new(1, links([cable(25, 50, 100), cable(25, 50, 100)]), config, config).unwrap();
-        pair.start(0, v4(0), [App::Sink, App::Bulk]);
-        pair.act(0, |connection, out| {
-            connection.join(Instant::ZERO, v4(1), false, out);
-        });
-        pair.run_until(Instant::from_secs(5));
-        let before = pair.read(0);
-        pair.run_until(Instant::from_secs(65));
-        let goodput = mbps(pair.read(0) - before, Duration::from_secs(60));
-        let wire = goodput * 1_500.0 / 1_420.0;
-        println!("{goodput:.3} Mb/s, {wire:.3} with headers, {:?}", began.elapsed());
+/// Scenario C of the OLIA paper. Fluid values, MPTCP's and TCP's: uncoupled 1.5 and 0.5, LIA 1.296 and 0.704,
+/// BALIA 1.246 and 0.754, OLIA 1 and 1.
+fn scenario_c() {
+    for (users, rate) in [(10, 5), (10, 20)] {
+        let scenario = ScenarioC {
+            users,
+            rate,
+            warm: Duration::from_secs(30),
+            time: Duration::from_secs(120),
+        };
+        for control in ["reno", "lia", "balia", "olia"] {
+            scenario.mean(control, 5);
+        }
     }
 }

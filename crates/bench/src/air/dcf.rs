@@ -15,12 +15,12 @@ use std::time::Instant as Wall;
 use anyhow::Context as _;
 use sim::World;
 use sim::cells::{self, Plan};
-use trace::{BenchRow, Better, TheirsFrom};
+use trace::BenchRow;
 use units::wifi::Standard;
 use units::{Bitrate, Duration};
 
-use super::calibration;
 use super::peer::Ns3;
+use crate::calibration::{self, Stored};
 use crate::declaration::Setup;
 
 const PAYLOAD: u32 = 1_470;
@@ -29,7 +29,7 @@ struct Cell {
     name: &'static str,
     stations: u32,
     seconds: u64,
-    /// Packets per second of wall time of ns-3 3.37, stored with the calibration.
+    /// Packets per second of wall time of ns-3.
     stored: f64,
 }
 
@@ -94,26 +94,17 @@ fn run(setup: &Setup, cell: &Cell) -> anyhow::Result<Vec<BenchRow>> {
         progress.end_with(trial as usize, line);
     }
     let row = setup.only_row().trials(&ours);
-    let row = compared(row, cell, &theirs, calibration::against_stored).with("goodput_mbps", goodput.0);
+    let peer = Stored {
+        peer: "ns-3 3.37",
+        figure: cell.stored,
+    };
+    let row = peer
+        .compared(row, &theirs, calibration::against_stored)
+        .with("goodput_mbps", goodput.0);
     Ok(vec![match goodput.1 {
         Some(mbps) => row.with("peer_goodput_mbps", mbps),
         None => row,
     }])
-}
-
-/// Sets the peer's figure: the median of this run's, or else the stored one scaled to this machine. `speed`
-/// is this machine's speed over that of the machine that the stored figure was measured on.
-fn compared(mut row: BenchRow, cell: &Cell, theirs: &[f64], speed: impl FnOnce() -> f64) -> BenchRow {
-    let measured = BenchRow::new("", "", Better::Higher).trials(theirs).p50;
-    row.peer = Some("ns-3 3.37".to_owned());
-    row.theirs_from = if measured.is_some() {
-        TheirsFrom::ThisRun
-    } else {
-        TheirsFrom::Stored
-    };
-    row.theirs = measured.or_else(|| Some(cell.stored * speed()));
-    row.ratio = row.ours.zip(row.theirs).map(|(ours, theirs)| ours / theirs);
-    row
 }
 
 /// Packets received per second of wall time, and goodput in Mb/s. The time includes building the stations.
@@ -137,25 +128,5 @@ mod tests {
         let plan = cells::cell(Standard::A, Bitrate::from_mbps(54), 10, PAYLOAD);
         let (rate, mbps) = packets_per_second(1, &plan, 2).unwrap();
         assert!(rate > 0.0 && (26.5..28.0).contains(&mbps), "{mbps}");
-    }
-
-    #[test]
-    fn the_stored_figure_is_scaled_only_where_none_is_measured() {
-        let cell = Cell {
-            name: "dcf-1",
-            stations: 1,
-            seconds: 1,
-            stored: 10.0,
-        };
-        let row = || crate::catalogue::row("dcf-1").trials(&[60.0]);
-        let measured = compared(row(), &cell, &[20.0, 30.0, 10.0], || {
-            unreachable!("it is not scaled")
-        });
-        assert_eq!((measured.theirs, measured.ratio), (Some(20.0), Some(3.0)));
-        assert_eq!(measured.theirs_from, TheirsFrom::ThisRun);
-        let stored = compared(row(), &cell, &[], || 1.5);
-        assert_eq!((stored.theirs, stored.ratio), (Some(15.0), Some(4.0)));
-        assert_eq!(stored.theirs_from, TheirsFrom::Stored);
-        assert_eq!(stored.peer, measured.peer, "the same peer");
     }
 }

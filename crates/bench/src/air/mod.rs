@@ -1,7 +1,6 @@
 //! Benchmarks of the 802.11 medium in virtual time: its speed against ns-3, the growth of its cost, a
 //! station's memory, and how sweeps scale.
 
-mod calibration;
 mod dcf;
 mod growth;
 mod memory;

@@ -10,7 +10,7 @@ use trace::{BenchRow, Better};
 use units::wifi::Standard;
 use units::{Bitrate, Duration};
 
-use super::calibration::pairs_per_second;
+use crate::calibration::pairs_per_second;
 use crate::declaration::Setup;
 
 const JOBS: u64 = 64;

@@ -118,11 +118,29 @@ impl Network {
     /// Advances time up to and including `now`.
     pub fn tick(&mut self, now: Instant) {
         debug_assert!(now >= self.now, "time goes backwards: {now} after {}", self.now);
-        while let Some((due, part)) = self.first().filter(|&(due, _)| due <= now) {
+        while self.run_next(now) {}
+        self.now = self.now.max(now);
+    }
+
+    /// As [`Network::tick`], but stops at the first output. Returns whether there is one.
+    pub fn tick_to_output(&mut self, until: Instant) -> bool {
+        while self.exits.is_empty() {
+            if !self.run_next(until) {
+                self.now = self.now.max(until);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Runs the part that is due first, if that is not after `until`.
+    fn run_next(&mut self, until: Instant) -> bool {
+        let due = self.first().filter(|&(due, _)| due <= until);
+        if let Some((due, part)) = due {
             self.now = self.now.max(due);
             self.run(part);
         }
-        self.now = self.now.max(now);
+        due.is_some()
     }
 
     /// The next output that was not fetched yet.

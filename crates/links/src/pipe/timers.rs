@@ -1,8 +1,8 @@
 //! Due times of the network's parts: a tournament tree over a fixed number of slots.
 //!
 //! The number of slots is fixed when the network is built, so the tree never allocates afterwards. Setting a
-//! slot costs one comparison per level, reading the first is free. Ties go to the lower slot, so that one
-//! seed gives one order.
+//! slot costs at most one comparison per level, reading the first is free. Ties go to the lower slot, so that
+//! one seed gives one order.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -40,15 +40,18 @@ impl Timers {
             return;
         }
         self.due[slot] = at;
-        let mut node = usize::midpoint(slot, self.due.len());
-        while node >= 1 {
-            let (left, right) = (self.champion(2 * node), self.champion(2 * node + 1));
-            self.winners[node] = if self.due[right as usize] < self.due[left as usize] {
-                right
-            } else {
-                left
-            };
+        let mut node = self.due.len() + slot;
+        let mut first = slot as u32;
+        while node > 1 {
+            let rival = self.champion(node ^ 1);
+            if (self.due[rival as usize], rival) < (self.due[first as usize], first) {
+                first = rival;
+            }
             node /= 2;
+            let before = core::mem::replace(&mut self.winners[node], first);
+            if before == first && first != slot as u32 {
+                return;
+            }
         }
     }
 

@@ -35,6 +35,10 @@ impl Exits {
         &self.counters[usize::from(link.0)]
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.outputs.is_empty()
+    }
+
     pub(crate) fn pop(&mut self) -> Option<(Instant, Output)> {
         self.outputs.pop_front()
     }

@@ -93,13 +93,19 @@ impl Host {
 
     /// Takes a packet that arrives over this link.
     pub fn on_segment(&mut self, now: Instant, link: LinkId, mut packet: Packet) {
-        self.arriving.apply(link, &mut packet);
+        self.take(now, link, &mut packet);
+    }
+
+    /// As [`Host::on_segment`], without a copy of the packet.
+    pub(super) fn take(&mut self, now: Instant, link: LinkId, packet: &mut Packet) {
+        self.arriving.apply(link, packet);
+        let packet = &*packet;
         match packet.kind {
-            Kind::Probe => return self.reply(now, link, &packet),
-            Kind::Reply => return self.take_reply(now, link, &packet),
+            Kind::Probe => return self.reply(now, link, packet),
+            Kind::Reply => return self.take_reply(now, link, packet),
             // The world gives them to their flows.
             Kind::Datagram => return,
-            Kind::Syn | Kind::SynAck | Kind::Ack | Kind::Reset => {}
+            Kind::Syn | Kind::SynAck | Kind::Ack | Kind::WindowProbe | Kind::Reset => {}
         }
         let path = Path {
             server: packet.server,
@@ -108,12 +114,12 @@ impl Host {
         let (conn, out) = (packet.conn, &mut self.out);
         match self.slots.get_mut(conn as usize) {
             Some(Slot::Taken(entry)) => {
-                entry.connection.receive(now, path, &packet, out);
+                entry.connection.receive(now, path, packet, out);
                 self.run(now, conn);
             }
             Some(Slot::Expected(expected)) if packet.kind == Kind::Syn => {
                 let (app, shared) = (**expected).clone();
-                let connection = Connection::accept(now, path, &packet, shared, out);
+                let connection = Connection::accept(now, path, packet, shared, out);
                 self.insert(conn, connection, app);
                 self.run(now, conn);
             }
@@ -170,6 +176,15 @@ impl Host {
         let (link, mut packet) = self.out.poll_packet()?;
         self.leaving.apply(link, &mut packet);
         Some((link, packet))
+    }
+
+    /// Takes all packets that wait to be put on links, without copies of them.
+    pub(super) fn transmit(&mut self, mut put: impl FnMut(LinkId, &Packet)) {
+        for (link, packet) in self.out.packets() {
+            self.leaving.apply(*link, packet);
+            put(*link, packet);
+        }
+        self.out.clear_packets();
     }
 
     /// Whether packets wait to be put on links.

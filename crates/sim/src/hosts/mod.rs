@@ -48,7 +48,7 @@
 //! ```
 //!
 //! # Checked by
-//! `tests/hosts.rs`, `tests/hosts_study.rs`.
+//! `tests/hosts.rs`, `tests/hosts_protocol.rs`, `tests/hosts_study.rs`.
 
 mod app;
 mod host;

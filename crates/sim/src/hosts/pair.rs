@@ -17,9 +17,7 @@ pub struct Pair {
     pub server: Host,
     network: Network,
     now: Instant,
-    /// Packets on the links, by token.
-    packets: Vec<Packet>,
-    free: Vec<u32>,
+    flight: Flight,
 }
 
 impl Pair {
@@ -35,8 +33,7 @@ impl Pair {
             server: Host::new(server),
             network: Network::new(seed, network)?,
             now: Instant::ZERO,
-            packets: Vec::new(),
-            free: Vec::new(),
+            flight: Flight::default(),
         })
     }
 
@@ -80,14 +77,24 @@ impl Pair {
             .map_or(0, |connection| connection.read())
     }
 
-    /// Runs up to `until`.
+    /// Runs up to `until`. Packets that actions on a host have left behind leave first.
     pub fn run_until(&mut self, until: Instant) {
-        while let Some(next) = self.next().filter(|&next| next <= until) {
-            self.step(next);
-        }
-        self.now = until;
-        self.network.tick(until);
         self.dispatch();
+        loop {
+            let timers = [self.client.next_timer(), self.server.next_timer()];
+            let timer = timers.into_iter().flatten().min();
+            let next = timer.map_or(until, |at| at.min(until)).max(self.now);
+            if self.network.tick_to_output(next) {
+                self.deliver();
+            } else {
+                self.now = next;
+                if timer.is_none_or(|at| at > until) {
+                    return;
+                }
+                self.tick_hosts(next);
+            }
+            self.dispatch();
+        }
     }
 
     /// Runs for this time.
@@ -109,19 +116,24 @@ impl Pair {
             self.network.tick(next);
             self.deliver();
         }
+        self.tick_hosts(next);
+        self.dispatch();
+    }
+
+    fn tick_hosts(&mut self, now: Instant) {
         for host in [&mut self.client, &mut self.server] {
-            if host.next_timer().is_some_and(|at| at <= next) {
-                host.tick(next);
+            if host.next_timer().is_some_and(|at| at <= now) {
+                host.tick(now);
             }
         }
-        self.dispatch();
     }
 
     fn deliver(&mut self) {
         while let Some((at, output)) = self.network.poll_due() {
+            self.now = self.now.max(at);
             match output {
                 Output::Delivered { packet, ce } => self.arrive(at, packet, ce),
-                Output::Dropped { packet, .. } => self.free.push(packet.token as u32),
+                Output::Dropped { packet, .. } => self.flight.free(packet.token),
                 Output::Beacon { .. }
                 | Output::Heard { .. }
                 | Output::Background { .. }
@@ -131,8 +143,7 @@ impl Pair {
     }
 
     fn arrive(&mut self, at: Instant, entry: links::Packet, ce: bool) {
-        let mut packet = self.packets[entry.token as usize];
-        self.free.push(entry.token as u32);
+        let packet = self.flight.packet(entry.token);
         if ce && packet.ecn == Ecn::Ect {
             packet.ecn = Ecn::Ce;
         }
@@ -140,44 +151,69 @@ impl Pair {
             Direction::Down => &mut self.client,
             Direction::Up => &mut self.server,
         };
-        host.on_segment(at, entry.link, packet);
+        host.take(at, entry.link, packet);
+        self.flight.free(entry.token);
     }
 
     /// Puts everything on the links that the hosts send.
     fn dispatch(&mut self) {
-        loop {
-            while let Some((link, packet)) = self.client.poll_transmit() {
-                self.put(link, Direction::Up, packet);
-            }
-            while let Some((link, packet)) = self.server.poll_transmit() {
-                self.put(link, Direction::Down, packet);
-            }
+        while self.client.has_packets() || self.server.has_packets() {
+            self.transmit();
             self.deliver();
-            if !(self.client.has_packets() || self.server.has_packets()) {
-                return;
-            }
         }
     }
 
-    fn put(&mut self, link: LinkId, direction: Direction, packet: Packet) {
+    fn transmit(&mut self) {
+        let Self {
+            client,
+            server,
+            network,
+            now,
+            flight,
+        } = self;
+        for (host, direction) in [(client, Direction::Up), (server, Direction::Down)] {
+            host.transmit(|link, packet| {
+                let entry = links::Packet {
+                    link,
+                    direction,
+                    bytes: packet.length(),
+                    ect: packet.ecn != Ecn::NotEct,
+                    token: flight.put(packet),
+                    flow: packet.conn,
+                };
+                network.handle(*now, Input::Packet(entry));
+            });
+        }
+    }
+}
+
+/// Packets on the links, by token.
+#[derive(Debug, Default)]
+struct Flight {
+    packets: Vec<Packet>,
+    free: Vec<u32>,
+}
+
+impl Flight {
+    fn put(&mut self, packet: &Packet) -> u64 {
         let token = match self.free.pop() {
             Some(token) => {
-                self.packets[token as usize] = packet;
+                self.packets[token as usize] = *packet;
                 token
             }
             None => {
-                self.packets.push(packet);
+                self.packets.push(*packet);
                 self.packets.len() as u32 - 1
             }
         };
-        let entry = links::Packet {
-            link,
-            direction,
-            bytes: packet.length(),
-            ect: packet.ecn != Ecn::NotEct,
-            token: token.into(),
-            flow: packet.conn,
-        };
-        self.network.handle(self.now, Input::Packet(entry));
+        token.into()
+    }
+
+    fn packet(&mut self, token: u64) -> &mut Packet {
+        &mut self.packets[token as usize]
+    }
+
+    fn free(&mut self, token: u64) {
+        self.free.push(token as u32);
     }
 }

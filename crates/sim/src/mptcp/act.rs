@@ -1,7 +1,7 @@
 //! What the application and the engine can do with a connection, and what they can read of it.
 //!
 //! # Sources
-//! - Linux 6.18, `net/mptcp/pm_userspace.c` (MP_PRIO, RM_ADDR, destroying a subflow); `struct tcp_info`,
+//! - Linux 6.18, `net/mptcp/pm_userspace.c` (MP_PRIO, destroying a subflow); `struct tcp_info`,
 //!   `struct mptcp_info`.
 //!
 //! # Where we differ, and why
@@ -12,12 +12,13 @@
 //! `tests/hosts.rs`.
 
 use super::config::Path;
-use super::connection::{Connection, Phase, Role};
+use super::connection::{Connection, Phase};
 use super::outbox::Outbox;
 use super::subflow::{State, Subflow};
-use crate::tcp::packet::{Packet, Signal};
+use crate::tcp::packet::Signal;
 use crate::tcp::{Counts, Metrics, Received, Sender};
-use policy::{Ahead, ConnSample, Family, SubflowId, SubflowSample};
+use policy::cc::Flow;
+use policy::{Ahead, ConnSample, SubflowId, SubflowSample};
 use units::{Bytes, Duration, Instant};
 
 /// One subflow, as a world can read it.
@@ -45,10 +46,13 @@ pub struct SubflowView {
     pub queued: Bytes,
     /// Whether the peer has confirmed it. Until then, it may still refuse the join.
     pub confirmed: bool,
+    /// What coupled controllers see of it, once it has sent something.
+    pub flow: Option<Flow>,
 }
 
 impl Connection {
-    /// Bytes that the application may write now.
+    /// Bytes that the application may write now. After it has found the buffers full, that is nothing until a
+    /// third of them is free (`sk_stream_is_writeable`).
     pub fn writable(&mut self) -> u64 {
         if matches!(self.phase, Phase::Opening | Phase::Closed) || self.outgoing.end().is_some() {
             return 0;
@@ -58,13 +62,18 @@ impl Connection {
             .subflows
             .iter_mut()
             .map(|subflow| subflow.send_buffer(config));
-        buffers.sum::<u64>().saturating_sub(self.outgoing.backlog())
+        let backlog = self.outgoing.backlog();
+        let free = buffers.sum::<u64>().saturating_sub(backlog);
+        self.blocked &= free < backlog / 2;
+        if self.blocked { 0 } else { free }
     }
 
     /// Writes up to this many bytes. Returns how many there was room for. [`Connection::flush`] follows this
     /// and every other action.
     pub fn write(&mut self, bytes: u64) -> u64 {
-        let bytes = bytes.min(self.writable());
+        let writable = self.writable();
+        self.blocked |= bytes > writable;
+        let bytes = bytes.min(writable);
         if bytes > 0 {
             self.outgoing.write(bytes);
         }
@@ -148,26 +157,6 @@ impl Connection {
         }
     }
 
-    /// Sends RM_ADDR for this end's address of a path, over another subflow that is not suspect. It is sent
-    /// once.
-    pub fn withdraw(&mut self, path: Path) {
-        let address = self.own_address(path);
-        let other = |subflow: &&mut Box<Subflow>| {
-            subflow.is_open() && subflow.path.link != path.link && !subflow.stale
-        };
-        let newest = |subflow: &&mut Box<Subflow>| subflow.last_heard;
-        if let Some(subflow) = self.subflows.iter_mut().filter(other).max_by_key(newest) {
-            subflow.signal(Signal::RemoveAddress { address });
-        }
-    }
-
-    /// Announces a further address of this end (ADD_ADDR).
-    pub fn announce(&mut self, address: u8, family: Family) {
-        if let Some(subflow) = self.subflows.iter_mut().find(|subflow| subflow.is_open()) {
-            subflow.signal(Signal::AddAddress { address, family });
-        }
-    }
-
     /// Caps the receive window. `None`: as the host decides.
     pub const fn cap_window(&mut self, cap: Option<Ahead>) {
         self.incoming.cap(cap);
@@ -176,47 +165,6 @@ impl Connection {
     /// Caps what each subflow may have assigned and not sent (`TCP_NOTSENT_LOWAT`).
     pub const fn cap_unsent(&mut self, cap: Option<Bytes>) {
         self.unsent = cap;
-    }
-
-    const fn own_address(&self, path: Path) -> u8 {
-        match self.role {
-            Role::Client => path.client,
-            Role::Server => path.server,
-        }
-    }
-
-    const fn peer_address(&self, path: Path) -> u8 {
-        match self.role {
-            Role::Client => path.server,
-            Role::Server => path.client,
-        }
-    }
-
-    /// Option of MPTCP in a packet on an established subflow.
-    pub(super) fn heed_signal(&mut self, now: Instant, packet: &Packet, at: usize, out: &mut Outbox) {
-        match packet.signal {
-            Signal::Priority { backup } => self.subflows[at].backup[1] = backup,
-            Signal::RemoveAddress { address } => self.heed_removal(now, address, out),
-            Signal::AddAddress { address, family } => out.report(super::Event::Announced {
-                conn: self.id,
-                address,
-                family,
-            }),
-            Signal::None | Signal::Capable | Signal::Join { .. } => {}
-        }
-    }
-
-    /// Closes the subflows of an address that the peer has removed.
-    fn heed_removal(&mut self, now: Instant, address: u8, out: &mut Outbox) {
-        let stamp = self.stamp(now);
-        while let Some(at) = self
-            .subflows
-            .iter()
-            .position(|subflow| self.peer_address(subflow.path) == address)
-        {
-            self.subflows[at].send_reset(&stamp, out);
-            self.remove(now, at, out);
-        }
     }
 
     /// What `mptcp_info` has.
@@ -277,6 +225,7 @@ impl Subflow {
             stale: self.stale,
             queued: Bytes::new(self.queued()),
             confirmed: self.state == State::Open,
+            flow: self.sender.get().map(Sender::flow),
         }
     }
 

@@ -29,13 +29,14 @@ pub struct Path {
 
 impl Path {
     /// The path between a link's address of this family and a server with one address per family. A link's
-    /// addresses have the identifiers 2n and 2n + 1, modulo 256: no host has subflows over that many links.
+    /// addresses have the identifiers 2n and 2n + 1, modulo 256: one connection must not use links whose
+    /// numbers differ by a multiple of 128.
     pub const fn over(link: LinkId, family: Family) -> Self {
         let version = family as u8;
         Self {
             link,
             family,
-            client: (link.0 as u8).wrapping_mul(2).wrapping_add(version),
+            client: (link.0 as u8).wrapping_mul(2) + version,
             server: version,
         }
     }
@@ -114,6 +115,9 @@ pub struct Config {
     pub send_buffer: Option<Bytes>,
     /// Scheduler.
     pub scheduler: SchedulerKind,
+    /// Whether a full receive window is unblocked by opportunistic retransmission and penalisation
+    /// ([`policy::sched::Rescue`]). Upstream Linux has neither.
+    pub rescue: bool,
     /// Joins that it accepts for a connection.
     pub most_joins: u8,
     /// When it may join.
@@ -130,6 +134,7 @@ impl Config {
             receive_buffer: ReceiveBuffer::Autotuned(MOST_RECEIVE_BUFFER),
             send_buffer: None,
             scheduler: SchedulerKind::LinuxDefault,
+            rescue: false,
             most_joins: STOCK_JOINS,
             joins: Joins::Confirmed,
         }

@@ -1,15 +1,17 @@
 //! State of a connection at one end, and what packets and timers do to it.
 
+use super::announce::Announcement;
 use super::config::{Joins, Path, Shared};
 use super::incoming::Incoming;
 use super::outbox::{Event, Outbox};
 use super::outgoing::Outgoing;
+use super::persist::Persist;
 use super::stamp::Stamp;
-use super::subflow::{State, Subflow};
+use super::subflow::Subflow;
 use crate::tcp::packet::{Kind, Packet, Signal};
 use crate::tcp::{Arrived, Heard, earlier};
 use policy::cc::{Flow, MOST_PATHS};
-use policy::sched::Scheduler;
+use policy::sched::{Rescue, Scheduler};
 use policy::{JoinFailure, SubflowId};
 use units::{Bytes, Duration, Instant};
 
@@ -52,6 +54,8 @@ pub struct Connection {
     pub(super) scheduler: Scheduler,
     pub(super) outgoing: Outgoing,
     pub(super) incoming: Incoming,
+    /// Whether the application has found the send buffers full, and waits for room.
+    pub(super) blocked: bool,
     /// Cap on what each subflow may have assigned and unsent.
     pub(super) unsent: Option<Bytes>,
     pub(super) next_port: u16,
@@ -61,6 +65,13 @@ pub struct Connection {
     pub(super) waiting: Vec<(Path, bool)>,
     /// Connection-level retransmission timer.
     pub(super) retransmit_at: Option<Instant>,
+    /// Repetitions of DATA_FIN.
+    pub(super) data_fins: u8,
+    pub(super) persist: Persist,
+    /// Announced addresses that the peer has not echoed.
+    pub(super) announcements: Vec<Announcement>,
+    /// Opportunistic retransmission and penalisation, if configured.
+    pub(super) rescue: Option<Box<Rescue>>,
 }
 
 /// Other subflows of a connection, for coupled controllers.
@@ -88,11 +99,16 @@ impl Connection {
             scheduler: config.scheduler.build(),
             outgoing: Outgoing::default(),
             incoming: Incoming::new(config.receive_buffer),
+            blocked: false,
             unsent: None,
             next_port: 0,
             joins: 0,
             waiting: Vec::new(),
             retransmit_at: None,
+            data_fins: 0,
+            persist: Persist::default(),
+            announcements: Vec::new(),
+            rescue: config.rescue.then(Box::default),
             shared,
         }
     }
@@ -127,7 +143,8 @@ impl Connection {
             conn: self.id,
             to_server: self.role == Role::Client,
             mptcp: self.mptcp,
-            data_ack: self.incoming.next(),
+            data_ack: self.incoming.data_ack(self.mptcp),
+            data_fin: self.outgoing.data_fin(),
             window: self.incoming.window(),
             more: self.outgoing.unassigned() > 0,
         }
@@ -154,6 +171,12 @@ impl Connection {
         siblings
     }
 
+    /// Adds a subflow. Most connections have two, so the vector does not grow ahead.
+    pub(super) fn add(&mut self, subflow: Subflow) {
+        self.subflows.reserve_exact(1);
+        self.subflows.push(Box::new(subflow));
+    }
+
     pub(super) fn at(&self, id: SubflowId) -> Option<usize> {
         self.subflows.iter().position(|subflow| subflow.id == id)
     }
@@ -168,8 +191,8 @@ impl Connection {
             (Kind::Syn, at) => self.heed_syn(now, path, packet, at, out),
             (Kind::SynAck, Some(at)) => self.heed_syn_ack(now, packet, at, out),
             (Kind::Reset, Some(at)) => self.heed_reset(now, at, out),
-            (Kind::Ack, Some(at)) => self.heed(now, packet, at, out),
-            (Kind::Ack | Kind::SynAck, None) => self.refuse(now, path, packet, out),
+            (Kind::Ack | Kind::WindowProbe, Some(at)) => self.heed(now, packet, at, out),
+            (Kind::Ack | Kind::WindowProbe | Kind::SynAck, None) => self.refuse(now, path, packet, out),
             (Kind::Reset, None) | (Kind::Probe | Kind::Reply | Kind::Datagram, _) => {}
         }
     }
@@ -179,15 +202,16 @@ impl Connection {
         if !self.confirm(now, packet, at, out) {
             return;
         }
-        self.heed_signal(now, packet, at, out);
-        // The signal may have removed subflows.
-        let Some(at) = self
-            .subflows
-            .iter()
-            .position(|subflow| subflow.port == packet.port)
-        else {
-            return;
-        };
+        let mut at = at;
+        if packet.signal != Signal::None {
+            self.heed_signal(now, packet, at, out);
+            // The signal may have removed subflows.
+            let stays = |subflow: &Subflow| subflow.port == packet.port;
+            let Some(place) = self.subflows.iter().position(|subflow| stays(subflow)) else {
+                return;
+            };
+            at = place;
+        }
         let subflow = &mut self.subflows[at];
         subflow.last_heard = now;
         (subflow.stale, subflow.stale_count) = (false, 0);
@@ -196,6 +220,9 @@ impl Connection {
         }
         self.hear(now, packet, at);
         self.take(now, packet, at);
+        if self.mptcp {
+            self.heed_data_fin(packet, at);
+        }
     }
 
     /// What the packet acknowledges on its subflow.
@@ -218,13 +245,16 @@ impl Connection {
 
     /// What the packet carries.
     fn take(&mut self, now: Instant, packet: &Packet, at: usize) {
-        let (subflow, incoming) = (&mut self.subflows[at], &mut self.incoming);
+        let (subflow, incoming, mptcp) = (&mut self.subflows[at], &mut self.incoming, self.mptcp);
+        if packet.kind == Kind::WindowProbe {
+            subflow.receiver.request();
+        }
         let mut filled = false;
         let arrived = subflow.receiver.receive(now, packet, |payload| {
             if payload.bytes > 0 {
                 filled |= incoming.take(payload.data, payload.bytes.into());
             }
-            if payload.fin {
+            if payload.fin && !mptcp {
                 incoming.ends_at(payload.data);
             }
         });
@@ -251,6 +281,10 @@ impl Connection {
         if self.retransmit_at.is_some_and(|due| due <= now) {
             self.reinject_oldest(now);
         }
+        if !self.announcements.is_empty() {
+            self.repeat_announcements(now);
+        }
+        self.probe_window(now, out);
     }
 
     fn tick_subflow(&mut self, now: Instant, at: usize, out: &mut Outbox) {
@@ -265,18 +299,22 @@ impl Connection {
     /// When to call [`Connection::tick`] next.
     pub fn wake_at(&self) -> Option<Instant> {
         let subflows = self.subflows.iter().map(|subflow| subflow.wake_at());
-        subflows.fold(self.retransmit_at, earlier)
+        let announcements = self.announcements.iter().map(|known| Some(known.wake_at()));
+        let timers = earlier(self.retransmit_at, self.persist.wake_at());
+        subflows.chain(announcements).fold(timers, earlier)
     }
 
     /// Assigns data, sends what is due, and removes what is gone. It follows every call that changes the
     /// connection.
     pub fn flush(&mut self, now: Instant, out: &mut Outbox) {
         self.push(now, out);
+        self.send_data_fin(now);
         self.finish_subflows();
         let stamp = self.stamp(now);
         for subflow in &mut self.subflows {
             subflow.transmit(now, &stamp, out);
         }
+        self.set_persist_timer(now);
         self.sweep(now, out);
     }
 
@@ -312,30 +350,6 @@ impl Connection {
             out.report(Event::Closed { conn: self.id });
         } else {
             self.set_retransmission_timer(now);
-        }
-    }
-
-    /// Whether both ends have finished.
-    fn ends(&self) -> bool {
-        self.outgoing.is_done() && self.incoming.is_over()
-    }
-
-    /// Once the peer has all data, or at once without MPTCP, FIN follows on every subflow.
-    fn finish_subflows(&mut self) {
-        let Some(end) = self.outgoing.end() else {
-            return;
-        };
-        let ready = if self.mptcp {
-            self.outgoing.is_done()
-        } else {
-            self.outgoing.unassigned() == 0
-        };
-        if ready {
-            let open = self
-                .subflows
-                .iter_mut()
-                .filter(|subflow| subflow.state == State::Open);
-            open.for_each(|subflow| subflow.finish(end));
         }
     }
 

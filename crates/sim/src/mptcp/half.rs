@@ -13,7 +13,7 @@ const LEAST: Duration = Duration::from_millis(200);
 pub(super) struct Half {
     config: Arc<Config>,
     /// RTT of the handshake. Zero if it was not measured.
-    handshake: Duration,
+    handshake_ns: u64,
     sender: Option<Box<Sender>>,
 }
 
@@ -21,14 +21,18 @@ impl Half {
     pub(super) const fn new(config: Arc<Config>) -> Self {
         Self {
             config,
-            handshake: Duration::ZERO,
+            handshake_ns: 0,
             sender: None,
         }
     }
 
     /// The handshake has measured the path.
     pub(super) const fn measure(&mut self, rtt: Duration) {
-        self.handshake = rtt;
+        self.handshake_ns = rtt.as_nanos() as u64;
+    }
+
+    const fn handshake(&self) -> Duration {
+        Duration::from_nanos(self.handshake_ns)
     }
 
     /// The sender, if it exists.
@@ -40,8 +44,8 @@ impl Half {
     pub(super) fn made(&mut self) -> &mut Sender {
         self.sender.get_or_insert_with(|| {
             let mut sender = Sender::checked(self.config.clone());
-            if !self.handshake.is_zero() {
-                sender.measure_handshake(self.handshake);
+            if self.handshake_ns > 0 {
+                sender.measure_handshake(Duration::from_nanos(self.handshake_ns));
             }
             Box::new(sender)
         })
@@ -53,16 +57,16 @@ impl Half {
 
     pub(super) fn srtt(&self) -> Duration {
         let srtt = self.get().and_then(|sender| sender.round_trip().srtt());
-        srtt.unwrap_or(self.handshake)
+        srtt.unwrap_or(self.handshake())
     }
 
     pub(super) fn min_rtt(&self) -> Duration {
         let min_rtt = self.get().and_then(Sender::min_rtt);
-        min_rtt.unwrap_or(self.handshake)
+        min_rtt.unwrap_or(self.handshake())
     }
 
     pub(super) fn rto(&self) -> Duration {
-        self.get().map_or(self.handshake + LEAST, Sender::rto)
+        self.get().map_or(self.handshake() + LEAST, Sender::rto)
     }
 
     pub(super) fn cwnd(&self) -> u32 {

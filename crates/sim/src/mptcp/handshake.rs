@@ -27,7 +27,7 @@ impl Connection {
         subflow.initial = port == 0;
         subflow.backup[0] = backup;
         subflow.ecn = self.shared.config.ecn;
-        self.subflows.push(Box::new(subflow));
+        self.add(subflow);
         self.send_syn(now, self.subflows.len() - 1, out);
     }
 
@@ -121,7 +121,7 @@ impl Connection {
         subflow.backup[1] = matches!(packet.signal, Signal::Join { backup: true, .. });
         subflow.receiver.begin(packet);
         self.outgoing.acknowledge(packet.data_ack, packet.window);
-        self.subflows.push(Box::new(subflow));
+        self.add(subflow);
         self.send_syn_ack(now, self.subflows.len() - 1, out);
     }
 

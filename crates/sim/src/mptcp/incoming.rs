@@ -34,6 +34,8 @@ pub(super) struct Incoming {
     held: u64,
     /// Where the peer's data ends, once it says so.
     end: Option<u64>,
+    /// Whether everything up to there had arrived when [`Incoming::take_end`] was last called.
+    was_over: bool,
     most: u64,
     window: u64,
     cap: Option<Ahead>,
@@ -55,6 +57,7 @@ impl Incoming {
             ranges: VecDeque::new(),
             held: 0,
             end: None,
+            was_over: false,
             most,
             window,
             cap: None,
@@ -75,6 +78,18 @@ impl Incoming {
     /// Whether all data of the peer has arrived, and there will be no more.
     pub(super) fn is_over(&self) -> bool {
         self.end.is_some_and(|end| self.next >= end)
+    }
+
+    /// Whether the end has been reached since the last call.
+    pub(super) fn take_end(&mut self) -> bool {
+        let is_new = !self.was_over && self.is_over();
+        self.was_over |= is_new;
+        is_new
+    }
+
+    /// Data ACK. DATA_FIN takes the number behind the last byte.
+    pub(super) fn data_ack(&self, mptcp: bool) -> u64 {
+        self.next + u64::from(mptcp && self.is_over())
     }
 
     pub(super) fn ends_at(&mut self, end: u64) {

@@ -16,19 +16,17 @@
 //!
 //! # Where we differ, and why
 //! 1. Data has no content: segments carry numbers and lengths.
-//! 2. There is no DATA_FIN: once the peer has acknowledged all data, FIN follows on each subflow, and names
-//!    the byte where the data ends. The end comes up to one RTT later than Linux's.
-//! 3. No zero-window probes: the application reads at once, so a closed window opens with the next ACK.
-//! 4. No opportunistic retransmission ([`policy::sched::Rescue`]), and no path manager of its own: whoever
-//!    drives the host decides on joins.
-//! 5. A subflow never falls back alone, and there are no checksums: no middlebox changes segments here.
+//! 2. No path manager of its own: whoever drives the host decides on joins.
+//! 3. A subflow never falls back alone, and there are no checksums: no middlebox changes segments here.
 //!
 //! # Checked by
 //! `tests` of its files, `tests/hosts.rs`: delivery once and in order under loss, dying subflows, joins and
-//! removals. `tests/hosts_study.rs`, `examples/hosts.rs`: throughput
-//! against loss, shares of bottlenecks, stalls.
+//! removals. `tests/hosts_protocol.rs`: DATA_FIN, probes, announcements, fallback.
+//! `tests/hosts_study.rs`, `examples/hosts.rs`: throughput against loss, shares of bottlenecks, stalls.
 
 mod act;
+mod announce;
+mod close;
 mod config;
 mod connection;
 mod half;
@@ -36,6 +34,7 @@ mod handshake;
 mod incoming;
 mod outbox;
 mod outgoing;
+mod persist;
 mod push;
 mod stamp;
 mod subflow;

@@ -115,6 +115,16 @@ impl Outbox {
         self.report(event);
     }
 
+    /// All packets, in their order.
+    pub(crate) fn packets(&mut self) -> impl Iterator<Item = &mut (LinkId, Packet)> {
+        self.packets.iter_mut()
+    }
+
+    /// Removes all packets.
+    pub(crate) fn clear_packets(&mut self) {
+        self.packets.clear();
+    }
+
     /// Whether packets wait.
     pub fn has_packets(&self) -> bool {
         !self.packets.is_empty()

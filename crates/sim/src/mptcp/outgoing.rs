@@ -18,9 +18,19 @@ pub(super) struct Outgoing {
     next: u64,
     written: u64,
     is_finished: bool,
+    data_fin: DataFin,
     window_end: u64,
     /// Bytes to be assigned again, before new ones.
     again: Option<(u64, u64)>,
+}
+
+/// Progress of DATA_FIN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum DataFin {
+    #[default]
+    Unsent,
+    Sent,
+    Acknowledged,
 }
 
 impl Outgoing {
@@ -39,9 +49,30 @@ impl Outgoing {
         self.is_finished.then_some(self.written)
     }
 
-    /// Whether the application has finished, and the peer has everything.
-    pub(super) fn is_done(&self) -> bool {
-        self.is_finished && self.first == self.written
+    /// Whether the application has finished, and the peer has everything and, with MPTCP, knows that it does.
+    pub(super) fn is_done(&self, mptcp: bool) -> bool {
+        let knows = !mptcp || self.data_fin == DataFin::Acknowledged;
+        self.is_finished && self.first == self.written && knows
+    }
+
+    /// Ends the data with DATA_FIN, once the application has finished and all data is assigned. Returns
+    /// whether that happens now.
+    pub(super) fn end_data(&mut self) -> bool {
+        let ends = self.is_finished && self.data_fin == DataFin::Unsent && self.unassigned() == 0;
+        if ends {
+            self.data_fin = DataFin::Sent;
+        }
+        ends
+    }
+
+    /// Where the data ends, while DATA_FIN is sent and not acknowledged.
+    pub(super) fn data_fin(&self) -> Option<u64> {
+        (self.data_fin == DataFin::Sent).then_some(self.written)
+    }
+
+    /// Whether data or DATA_FIN was sent that is not acknowledged.
+    pub(super) fn is_outstanding(&self) -> bool {
+        self.unacknowledged() > 0 || self.data_fin == DataFin::Sent
     }
 
     pub(super) const fn first(&self) -> u64 {
@@ -85,12 +116,18 @@ impl Outgoing {
 
     /// The peer expects this byte next, and has this window. Returns whether that is progress.
     pub(super) fn acknowledge(&mut self, data_ack: u64, window: u64) -> bool {
-        if data_ack > self.next {
+        let ends = data_ack == self.written + 1 && self.data_fin != DataFin::Unsent;
+        if data_ack > self.next && !ends {
             return false;
         }
         self.window_end = self.window_end.max(data_ack + window);
+        let is_news = ends && self.data_fin == DataFin::Sent;
+        if is_news {
+            self.data_fin = DataFin::Acknowledged;
+        }
+        let data_ack = data_ack.min(self.next);
         if data_ack <= self.first {
-            return false;
+            return is_news;
         }
         self.first = data_ack;
         if let Some((from, until)) = self.again {
@@ -128,6 +165,11 @@ mod tests {
         assert_eq!(outgoing.unassigned(), 0);
         outgoing.finish();
         assert!(!outgoing.acknowledge(101, 0), "never assigned");
-        assert!(outgoing.acknowledge(100, 0) && outgoing.is_done());
+        assert!(outgoing.acknowledge(100, 0) && outgoing.is_done(false));
+        assert!(!outgoing.is_done(true) && outgoing.end_data() && !outgoing.end_data());
+        assert_eq!(outgoing.data_fin(), Some(100));
+        assert!(outgoing.acknowledge(101, 0) && outgoing.is_done(true));
+        assert!(!outgoing.is_outstanding() && outgoing.data_fin().is_none());
+        assert!(!outgoing.acknowledge(101, 0), "nothing new");
     }
 }

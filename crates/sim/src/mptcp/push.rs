@@ -37,6 +37,7 @@ impl Connection {
         let mut views = std::mem::take(&mut out.views);
         self.fill(&mut views);
         while self.choose(now, &mut views) {}
+        self.unblock(now, &mut views);
         out.views = views;
         if self.retransmit_at.is_none() {
             self.set_retransmission_timer(now);
@@ -92,10 +93,43 @@ impl Connection {
         true
     }
 
+    /// If configured, and if the peer's window is full: reinjects the oldest segment on a faster subflow, and
+    /// penalises the one that holds it.
+    fn unblock(&mut self, now: Instant, views: &mut [View]) {
+        let Some(rescue) = &mut self.rescue else {
+            return;
+        };
+        let window_left = Bytes::new(self.outgoing.window_left());
+        if self.outgoing.unassigned() == 0 || views.iter().all(|view| window_left >= view.mss) {
+            return;
+        }
+        let oldest = self.outgoing.first();
+        for (subflow, view) in self.subflows.iter().zip(&mut *views) {
+            view.holds_oldest = subflow.holds(oldest);
+        }
+        let connection = sched::Connection {
+            subflows: views,
+            window_left,
+            unassigned: Bytes::new(self.outgoing.unassigned()),
+        };
+        let rescued = rescue.unblock(now, &connection);
+        if let Some(at) = rescued.again_on {
+            let bytes = u64::from(self.subflows[at].mss).min(self.outgoing.unacknowledged());
+            self.subflows[at].assign(oldest, bytes);
+        }
+        if let Some(at) = rescued.penalise {
+            self.subflows[at].sender.made().penalise();
+        }
+    }
+
     /// Starts or stops the connection's retransmission timer: the longest time-out of its subflows.
     pub(super) fn set_retransmission_timer(&mut self, now: Instant) {
-        if !self.mptcp || self.outgoing.unacknowledged() == 0 {
+        if !self.mptcp || !self.outgoing.is_outstanding() {
             self.retransmit_at = None;
+            return;
+        }
+        if self.outgoing.unacknowledged() == 0 {
+            self.retransmit_at = Some(now + self.data_fin_timeout());
             return;
         }
         let running = self.subflows.iter().filter(|subflow| subflow.stale_count == 0);
@@ -106,6 +140,10 @@ impl Connection {
 
     /// The connection's retransmission timer has expired.
     pub(super) fn reinject_oldest(&mut self, now: Instant) {
+        if self.outgoing.unacknowledged() == 0 {
+            self.repeat_data_fin();
+            return self.set_retransmission_timer(now);
+        }
         let mut views = Vec::with_capacity(self.subflows.len());
         self.find_stale();
         self.fill(&mut views);

@@ -11,6 +11,8 @@ pub(super) struct Stamp {
     pub(super) mptcp: bool,
     /// Next byte of data that this end expects.
     pub(super) data_ack: u64,
+    /// Where this end's data ends, while the peer has not acknowledged its DATA_FIN.
+    pub(super) data_fin: Option<u64>,
     /// Its receive window, from there.
     pub(super) window: u64,
     /// Whether data has been written that no subflow has yet.

@@ -195,6 +195,14 @@ impl Subflow {
         }
     }
 
+    /// Whether this byte is assigned to it and has not arrived.
+    pub(super) fn holds(&self, byte: u64) -> bool {
+        let sent = |payload: Payload| (payload.data..payload.data + u64::from(payload.bytes)).contains(&byte);
+        let unsent = |chunk: &Chunk| (chunk.data..chunk.data + chunk.bytes).contains(&byte);
+        let sender = self.sender.get();
+        sender.is_some_and(|sender| sender.scoreboard().waiting().any(sent)) || self.queue.iter().any(unsent)
+    }
+
     /// Assigns data.
     pub(super) fn assign(&mut self, data: u64, bytes: u64) {
         self.unsent += bytes;
@@ -241,6 +249,9 @@ impl Subflow {
         (chunk.data, chunk.bytes) = (data + bytes, chunk.bytes - bytes);
         if chunk.bytes == 0 {
             self.queue.pop_front();
+            if count == 1 {
+                self.queue = VecDeque::new();
+            }
         }
         self.unsent -= bytes;
         Some(Payload {
@@ -285,7 +296,11 @@ impl Subflow {
     }
 
     fn send_data(&mut self, now: Instant, stamp: &Stamp, out: &mut Outbox) {
-        if self.sender.get().is_none() && self.queue.is_empty() && self.fin.is_none() {
+        let may_send = match self.sender.get() {
+            Some(sender) => sender.has_room(),
+            None => !self.queue.is_empty() || self.fin.is_some(),
+        };
+        if !may_send {
             return;
         }
         if !self.queue.is_empty() {
@@ -321,6 +336,7 @@ impl Subflow {
                 bytes: payload.bytes,
                 number: segment.number,
                 data: payload.data,
+                data_fin: stamp.data_fin == Some(payload.data + u64::from(payload.bytes)),
                 ..packet
             },
         );
@@ -337,6 +353,8 @@ impl Subflow {
             ece: self.receiver.echoes_congestion(),
             ack: self.receiver.next(),
             sacks,
+            data: stamp.data_fin.unwrap_or(0),
+            data_fin: stamp.data_fin.is_some(),
             ..self.blank(stamp, Kind::Ack)
         }
     }
@@ -386,6 +404,15 @@ impl Subflow {
         }
         let packet = self.acknowledgement(stamp);
         out.send(self.path.link, Packet { signal, ..packet });
+    }
+
+    /// Sends a zero-window probe.
+    pub(super) fn send_window_probe(&mut self, stamp: &Stamp, out: &mut Outbox) {
+        let packet = Packet {
+            kind: Kind::WindowProbe,
+            ..self.acknowledgement(stamp)
+        };
+        out.send(self.path.link, packet);
     }
 
     pub(super) fn send_reset(&mut self, stamp: &Stamp, out: &mut Outbox) {

@@ -58,6 +58,8 @@ pub enum Kind {
     SynAck,
     /// ACK, with payload or without.
     Ack,
+    /// ACK whose own number is acknowledged already: it asks for the receive window (RFC 9293 §3.8.6.1).
+    WindowProbe,
     /// RST.
     Reset,
     /// No TCP at all: an ICMP echo request. Its number is [`Packet::number`].
@@ -113,6 +115,8 @@ pub enum Signal {
         address: u8,
         /// Its family.
         family: Family,
+        /// Whether this is the answer to an announcement.
+        echo: bool,
     },
     /// RM_ADDR.
     RemoveAddress {
@@ -132,9 +136,12 @@ impl Signal {
             (Self::Join { .. }, Kind::SynAck) => 16,
             (Self::Join { .. }, _) => 24,
             (Self::Priority { .. } | Self::RemoveAddress { .. }, _) => 4,
-            (Self::AddAddress { family, .. }, _) => match family {
-                Family::V4 => 16,
-                Family::V6 => 28,
+            (Self::AddAddress { family, echo, .. }, _) => match (family, echo) {
+                (Family::V4, false) => 16,
+                (Family::V6, false) => 28,
+                // An echo has no HMAC.
+                (Family::V4, true) => 8,
+                (Family::V6, true) => 20,
             },
         }
     }
@@ -211,6 +218,8 @@ pub struct Packet {
     pub cwr: bool,
     /// FIN, behind the payload.
     pub fin: bool,
+    /// DATA_FIN: the sender's data ends with the payload. Without payload: it ends before `data`.
+    pub data_fin: bool,
     /// Whether the subflow is one of an MPTCP connection.
     pub mptcp: bool,
     /// Length of the payload.
@@ -248,6 +257,7 @@ impl Packet {
         ece: false,
         cwr: false,
         fin: false,
+        data_fin: false,
         mptcp: false,
         bytes: 0,
         number: 0,
@@ -273,7 +283,7 @@ impl Packet {
                     TIMESTAMPS
                 }
             }
-            Kind::Ack => TIMESTAMPS + self.mptcp_bytes() + self.sacks.bytes(),
+            Kind::Ack | Kind::WindowProbe => TIMESTAMPS + self.mptcp_bytes() + self.sacks.bytes(),
             Kind::Probe | Kind::Reply => return ip + ECHO,
             Kind::Datagram => return ip + UDP + u32::from(self.bytes),
         };
@@ -286,6 +296,7 @@ impl Packet {
         match (self.mptcp, self.bytes) {
             (false, _) => 0,
             _ if handshake => signal,
+            (true, 0) if self.data_fin => MAPPING + signal,
             (true, 0) => DATA_ACK + signal,
             (true, _) => MAPPING,
         }
@@ -326,6 +337,12 @@ mod tests {
     fn lengths_are_those_of_linux() {
         assert_eq!(ACK.length(), 52);
         assert_eq!(Packet { mptcp: true, ..ACK }.length(), 64);
+        let ends = Packet {
+            mptcp: true,
+            data_fin: true,
+            ..ACK
+        };
+        assert_eq!(ends.length(), 80);
         let syn = |kind, signal| Packet { kind, signal, ..ACK }.length();
         assert_eq!(syn(Kind::Syn, Signal::None), 60);
         assert_eq!(syn(Kind::Syn, Signal::Capable), 64);

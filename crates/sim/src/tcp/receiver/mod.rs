@@ -52,7 +52,7 @@ pub struct Receiver {
     duplicate: bool,
     counts: Received,
     /// RTT as measured on the peer's data. Zero until the first sample.
-    rtt: Duration,
+    rtt_ns: u64,
 }
 
 impl Default for Receiver {
@@ -71,7 +71,7 @@ impl Receiver {
             echoes_congestion: false,
             duplicate: false,
             counts: Received::default(),
-            rtt: Duration::ZERO,
+            rtt_ns: 0,
         }
     }
 
@@ -87,7 +87,7 @@ impl Receiver {
 
     /// RTT as measured on the peer's data (`tcpi_rcv_rtt`). Zero until the first sample.
     pub const fn round_trip(&self) -> Duration {
-        self.rtt
+        Duration::from_nanos(self.rtt_ns)
     }
 
     /// What the next packet to the peer echoes.
@@ -172,11 +172,11 @@ impl Receiver {
     /// ACK, so the sample includes the queue (`tcp_rcv_rtt_measure_ts`).
     fn measure(&mut self, now: Instant, packet: &Packet) {
         if packet.echo > Instant::ZERO {
-            let rtt = now - packet.echo;
-            self.rtt = if self.rtt.is_zero() {
-                rtt
+            let rtt_ns = now.as_nanos() - packet.echo.as_nanos();
+            self.rtt_ns = if self.rtt_ns == 0 {
+                rtt_ns
             } else {
-                (self.rtt * 7 + rtt) / 8
+                (self.rtt_ns * 7 + rtt_ns) / 8
             };
         }
     }

@@ -91,15 +91,18 @@ impl Scoreboard {
         steps.min(srtt)
     }
 
+    /// Whether everything has arrived that was sent before the newest arrival: then nothing can be late.
+    pub fn is_orderly(&self) -> bool {
+        let before = |newest: Segment| !newest.retransmission && newest.number < self.first;
+        self.arrived == 0 && self.rack.newest.is_none_or(before)
+    }
+
     /// RACK: marks segments as lost that were sent before one that has arrived, more than an RTT plus the
     /// window ago. Returns their number, and when to check the others again.
     pub fn mark_late(&mut self, now: Instant, window: Duration) -> (u32, Option<Instant>) {
-        let Some(newest) = self.rack.newest else {
+        let Some(newest) = self.rack.newest.filter(|_| !self.is_orderly()) else {
             return (0, None);
         };
-        if self.arrived == 0 && !newest.retransmission && newest.number < self.first {
-            return (0, None);
-        }
         let allowed = self.rack.rtt.saturating_add(window);
         let (mut marked, mut again) = (0, None);
         for (number, slot) in (self.first..).zip(&mut self.slots) {

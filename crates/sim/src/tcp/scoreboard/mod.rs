@@ -90,9 +90,6 @@ impl Slot {
     }
 }
 
-/// Slots that an empty scoreboard keeps for the next ones.
-const KEPT: usize = 8;
-
 /// The segments from the first that has not arrived to the last that was sent.
 #[derive(Debug, Clone, Default)]
 pub struct Scoreboard {
@@ -231,9 +228,9 @@ impl Scoreboard {
         self.release();
     }
 
-    /// Frees the memory of a burst once everything has arrived.
+    /// Frees the memory of a burst once everything has arrived: an idle connection takes little.
     fn release(&mut self) {
-        if self.slots.is_empty() && self.slots.capacity() > KEPT {
+        if self.slots.is_empty() {
             self.slots = VecDeque::new();
         }
     }

@@ -54,6 +54,7 @@ impl Sender {
         }
         let marked = match self.config.detection {
             Detection::ThreeDuplicates => self.board.mark_behind(),
+            Detection::Linux if self.board.is_orderly() => 0,
             Detection::Linux => {
                 let repairs = !matches!(self.phase, Phase::Open);
                 let srtt = self.round_trip.srtt().unwrap_or_default();

@@ -41,9 +41,12 @@ impl Sender {
     /// Begins to send: a sender that has been idle for longer than a time-out starts again with the initial
     /// window.
     pub fn begin_burst(&mut self, now: Instant) {
+        if self.board.first() != self.board.end() || !self.config.restarts_after_idle {
+            return;
+        }
         let rto = self.rto();
         let idle = now - self.usage.sent;
-        if self.board.first() != self.board.end() || idle < rto || !self.config.restarts_after_idle {
+        if idle < rto {
             return;
         }
         let periods = (idle.as_nanos() / rto.as_nanos().max(1)).min(31) as u32;

@@ -35,6 +35,13 @@ impl Sender {
         call(&flows[..=count])
     }
 
+    /// Halves the window of a slow path that blocks its connection, and ends its slow start there
+    /// ([`policy::sched::Rescue`]).
+    pub fn penalise(&mut self) {
+        self.cwnd = (self.cwnd / 2).max(1);
+        self.ssthresh = self.cwnd.max(2);
+    }
+
     /// Window after a loss.
     pub(super) fn after_loss(&mut self, siblings: &[Flow]) -> u32 {
         match self.config.control {

@@ -17,9 +17,9 @@ use policy::flow::{FlowId, PeerId};
 use policy::slot::{self, Rules};
 use policy::steer::{Form, Model};
 use policy::{
-    Action, Checked, Config, ConnEvent, ConnId, ConnSample, Division, Engine, FlowEvent, HostEvent, HostId,
-    Input, JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec, Policy, RadioEvent, RadioId, Role,
-    SubflowEvent, SubflowId, SubflowSample, Tariff, Trust, Wish,
+    Action, Checked, Config, ConnEvent, ConnId, ConnSample, Division, Engine, Family, FlowEvent, HostEvent,
+    HostId, Input, JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec, Policy, RadioEvent, RadioId, RemoteId,
+    Role, SubflowEvent, SubflowId, SubflowSample, Tariff, Trust, Wish,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use units::wifi::ht::{Band, Guard, Width};
@@ -276,7 +276,7 @@ impl Reader<'_> {
     }
 
     fn link_event(&mut self) -> LinkEvent {
-        match self.below(22) {
+        match self.below(23) {
             0..=2 => LinkEvent::Appeared(self.spec()),
             3 => LinkEvent::Gone,
             4..=6 => LinkEvent::Carrier(self.byte() > 20),
@@ -301,11 +301,16 @@ impl Reader<'_> {
                 2 => LinkEvent::Checked(Checked::Portal),
                 _ => LinkEvent::Checked(Checked::Failed),
             },
+            20 => LinkEvent::Address(self.family(), self.flag()),
             _ => LinkEvent::ProbeAnswered {
                 probe: self.number() as u32,
                 rtt: self.duration(),
             },
         }
+    }
+
+    fn family(&mut self) -> Family {
+        Family::ALL[usize::from(self.flag())]
     }
 
     fn host(&mut self) -> HostId {
@@ -341,7 +346,7 @@ impl Reader<'_> {
     }
 
     fn conn_event(&mut self) -> ConnEvent {
-        match self.below(8) {
+        match self.below(10) {
             0..=2 => ConnEvent::Opened,
             3 => ConnEvent::Closed,
             4..=6 => ConnEvent::Sample(ConnSample {
@@ -350,6 +355,8 @@ impl Reader<'_> {
                 backlog: Bytes::new(self.number()),
                 held: Bytes::new(self.number()),
             }),
+            7 => ConnEvent::Remote(RemoteId(self.below(4)), self.family()),
+            8 => ConnEvent::RemoteGone(RemoteId(self.below(4))),
             _ => ConnEvent::JoinFailed {
                 link: self.link(),
                 reason: [JoinFailure::Refused, JoinFailure::Timeout, JoinFailure::Local]

@@ -7,7 +7,7 @@ use crate::daemon::flows::book::{Standing, Subflow};
 use crate::diag::Diag;
 use crate::mptcp_pm::Token;
 use crate::testing::output;
-use policy::{Action, Input, JoinFailure, LinkEvent, LinkId, SubflowEvent};
+use policy::{Action, Input, JoinFailure, LinkEvent, LinkId, RemoteId, SubflowEvent};
 use std::time::{Duration, Instant};
 use units::{Bytes, Ratio};
 
@@ -174,6 +174,7 @@ fn another_subflow_over_the_same_link_takes_over_from_the_first() {
         let again = Action::Join {
             conn,
             link: LinkId(0),
+            remote: RemoteId::FIRST,
             backup: false,
         };
         daemon.act(again).unwrap();
@@ -201,6 +202,7 @@ fn a_refused_join_is_reported_as_such_and_never_as_a_subflow() {
             .act(Action::Join {
                 conn,
                 link: LinkId(2),
+                remote: RemoteId::FIRST,
                 backup: false,
             })
             .unwrap();
@@ -224,6 +226,7 @@ fn a_join_without_a_reply_times_out_and_leaves_no_socket() {
             .act(Action::Join {
                 conn,
                 link: LinkId(1),
+                remote: RemoteId::FIRST,
                 backup: false,
             })
             .unwrap();
@@ -240,7 +243,14 @@ fn a_join_over_a_link_that_is_gone_fails_at_once_and_is_no_refusal() {
     with_download(|_, daemon, _| {
         let conn = daemon.conn();
         let (link, backup) = (LinkId(9), false);
-        daemon.act(Action::Join { conn, link, backup }).unwrap();
+        daemon
+            .act(Action::Join {
+                conn,
+                link,
+                remote: RemoteId::FIRST,
+                backup,
+            })
+            .unwrap();
         assert_eq!(daemon.join_failure(), JoinFailure::Untimely);
     });
 }

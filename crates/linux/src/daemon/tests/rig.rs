@@ -16,7 +16,7 @@ use crate::testing::Patience;
 use policy::{
     Action, Config, ConnEvent, ConnId, Input, JoinFailure, LinkId, LinkKind, LinkSpec, Policy, Role,
 };
-use policy::{Reason, SubflowEvent, SubflowId, Tariff, Verb};
+use policy::{Reason, RemoteId, SubflowEvent, SubflowId, Tariff, Verb};
 use std::ffi::OsStr;
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -288,6 +288,7 @@ impl Manual {
         self.act(Action::Join {
             conn,
             link: LinkId(link.into()),
+            remote: RemoteId::FIRST,
             backup: false,
         })
         .unwrap();

@@ -64,6 +64,7 @@ impl Bench {
                 })
                 .collect(),
             server: addressing.server,
+            announced: None,
             client_cc: "reno".into(),
             server_cc: "reno".into(),
             server_subflows: want.server_subflows,

@@ -370,6 +370,12 @@ fn datagrams(flow: &scenario::Flow) -> Result<(usize, Way, Pace, Bytes), CastErr
 }
 
 fn check(plan: &Plan) -> Result<(), CastError> {
+    if let Some(link) = plan.links.iter().find(|link| link.families.has_v6()) {
+        return Err(CastError::LinkFamilies(link.name.clone()));
+    }
+    if plan.uses_v6() {
+        return Err(CastError::ServerFamilies);
+    }
     if !plan.faults.is_empty() {
         return Err(CastError::Faults);
     }

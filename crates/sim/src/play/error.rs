@@ -27,6 +27,16 @@ pub enum CastError {
         /// The access point.
         link: String,
     },
+    /// Virtual time has IPv4 only.
+    #[error(
+        "`{0}` has IPv6 addresses, which virtual time does not support; remove its `families`, or use --world lab"
+    )]
+    LinkFamilies(String),
+    /// The same, at the server.
+    #[error(
+        "the server has IPv6 addresses, which virtual time does not support; remove `server_families`, or use --world lab"
+    )]
+    ServerFamilies,
     /// Virtual time has no faults.
     #[error("virtual time does not support faults; remove [[faults]], or use --world lab")]
     Faults,
@@ -100,10 +110,16 @@ impl CastError {
             }
             Self::Propagation(link)
             | Self::Shadows(link)
+            | Self::LinkFamilies(link)
             | Self::Standards { link, .. }
             | Self::Backhaul { link, .. } => Some(Thing::Link(link)),
             Self::Faults => Some(Thing::Faults),
-            Self::Policy(_) | Self::Wlan(_) | Self::Queue(_) | Self::Air(_) | Self::Wires(_) => None,
+            Self::ServerFamilies
+            | Self::Policy(_)
+            | Self::Wlan(_)
+            | Self::Queue(_)
+            | Self::Air(_)
+            | Self::Wires(_) => None,
         }
     }
 }

@@ -114,14 +114,11 @@ pub(crate) fn fit(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) {
     let Some(conn) = state.conns.get(&id).filter(|conn| conn.begun) else {
         return;
     };
-    let (sure, doubtful): (Vec<Want>, Vec<Want>) =
-        wants.iter().partition(|want| !is_doubtful(state, conn, want));
-    let kept = within_places(conn, &sure);
-    let missing = |wants: &[Want]| -> Vec<Want> {
-        let missing = wants.iter().filter(|want| is_missing(now, state, conn, want));
-        missing.copied().collect()
-    };
-    let (missing, tried) = (missing(&kept), missing(&doubtful));
+    let is_missing = |want: &&Want| is_missing(now, state, conn, want);
+    let kept = within_places(state, conn, wants);
+    let missing: Vec<Want> = kept.iter().filter(is_missing).copied().collect();
+    let doubtful = wants.iter().filter(|want| is_doubtful(state, conn, want));
+    let tried: Vec<Want> = doubtful.filter(is_missing).copied().collect();
     if missing.is_empty() && tried.is_empty() {
         return;
     }
@@ -163,8 +160,9 @@ fn is_stranded(state: &State, conn: &Conn) -> bool {
     subflows.all(|subflow| is_lost(state.paths.get(&subflow.link), subflow))
 }
 
-/// The best wants that fit: the first subflow has a place of its own, and the peer gives the others.
-fn within_places(conn: &Conn, wants: &[Want]) -> Vec<Want> {
+/// The best wants that fit: the first subflow has a place of its own, and the peer gives the others. Doubtful
+/// joins have none.
+fn within_places(state: &State, conn: &Conn, wants: &[Want]) -> Vec<Want> {
     let initial = conn
         .subflows
         .iter()
@@ -177,7 +175,8 @@ fn within_places(conn: &Conn, wants: &[Want]) -> Vec<Want> {
         left -= usize::from(fits && !free);
         fits
     };
-    wants.iter().copied().filter(|want| fits(want)).collect()
+    let sure = wants.iter().filter(|want| !is_doubtful(state, conn, want));
+    sure.copied().filter(|want| fits(want)).collect()
 }
 
 /// Promotes wanted subflows first, and then demotes the others: one is in use at all times.

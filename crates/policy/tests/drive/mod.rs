@@ -18,8 +18,8 @@ use policy::flow::{FlowId, PeerId};
 use policy::slot::{self, Rules};
 use policy::steer::{Form, Model};
 use policy::{
-    Action, Checked, Config, ConnEvent, ConnId, Division, Engine, Family, FlowEvent, HostEvent, HostId, Input,
-    LinkEvent, LinkId, LinkKind, LinkSpec, Policy, RadioEvent, RadioId, Role, SubflowEvent, SubflowId,
+    Action, Checked, Config, ConnEvent, ConnId, Division, Engine, Family, FlowEvent, HostEvent, HostId,
+    Input, LinkEvent, LinkId, LinkKind, LinkSpec, Policy, RadioEvent, RadioId, Role, SubflowEvent, SubflowId,
     SubflowSample, Tariff, Trust, Wish,
 };
 use std::collections::{BTreeMap, BTreeSet};

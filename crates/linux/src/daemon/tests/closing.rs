@@ -202,15 +202,8 @@ fn a_join_from_an_address_that_has_just_gone_is_no_refusal() {
         let _both = Both::start(&net);
         let conn = daemon.conn();
         output("ip addr del 10.0.1.1/24 dev w1");
-        let (link, backup) = (LinkId(1), false);
-        daemon
-            .act(Action::Join {
-                conn,
-                link,
-                remote: RemoteId::FIRST,
-                backup,
-            })
-            .unwrap();
+        let link = LinkId(1);
+        daemon.request(conn, link);
         assert_eq!(daemon.join_failure(), JoinFailure::Untimely);
         assert_eq!(daemon.failures(), [""; 0]);
         output("ip addr add 10.0.1.1/24 dev w1");
@@ -236,15 +229,8 @@ fn a_join_before_the_server_has_acknowledged_data_is_no_refusal() {
             daemon.world.conns.flows.conns().next().is_some()
         });
         let conn = daemon.daemon.world.conns.flows.conns().next().unwrap().id;
-        let (link, backup) = (LinkId(1), false);
-        daemon
-            .act(Action::Join {
-                conn,
-                link,
-                remote: RemoteId::FIRST,
-                backup,
-            })
-            .unwrap();
+        let link = LinkId(1);
+        daemon.request(conn, link);
         assert_eq!(daemon.join_failure(), JoinFailure::Untimely);
         assert_eq!(daemon.failures(), [""; 0]);
     });

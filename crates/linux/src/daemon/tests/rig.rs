@@ -285,14 +285,19 @@ impl Manual {
 
     pub(super) fn join(&mut self, link: u8) -> SubflowId {
         let conn = self.conn();
-        self.act(Action::Join {
+        self.request(conn, LinkId(link.into()));
+        self.subflow(link)
+    }
+
+    /// Requests a join at the peer's first address.
+    pub(super) fn request(&mut self, conn: ConnId, link: LinkId) {
+        let join = Action::Join {
             conn,
-            link: LinkId(link.into()),
+            link,
             remote: RemoteId::FIRST,
             backup: false,
-        })
-        .unwrap();
-        self.subflow(link)
+        };
+        self.act(join).unwrap();
     }
 
     /// Waits for the next failed join and returns the reason.

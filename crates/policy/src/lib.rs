@@ -59,7 +59,7 @@ pub use io::reason;
 pub use io::{
     Action, Ahead, Checked, ConnEvent, ConnId, ConnSample, Division, Family, FlowEvent, HostEvent, HostId,
     Input, JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec, Note, Outlook, RadioEvent, RadioId, Reason,
-    Role, SubflowEvent, SubflowId, SubflowSample, Tariff, Trust, Uplink, Verb, Wish,
+    RemoteId, Role, SubflowEvent, SubflowId, SubflowSample, Tariff, Trust, Uplink, Verb, Wish,
 };
 pub use queue::mark;
 pub use strategy::{energy_schedule, omniscient};

@@ -7,7 +7,7 @@
 //! that sentences can be reworded while decisions stay the same.
 
 use policy::slot::{Occupant, Slot};
-use policy::{Action, Family, Input, LinkEvent, LinkId, Note, Outlook};
+use policy::{Action, Family, Input, LinkEvent, LinkId, Note, Outlook, RemoteId};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
@@ -153,9 +153,7 @@ fn write_act(line: &mut String, action: &Action) -> fmt::Result {
             )
         }
         Action::Endpoint(link, used) => write!(line, "endpoint link {} {used}", link.0),
-        Action::Join { conn, link, backup } => {
-            write!(line, "join conn {} link {} backup {backup}", conn.0, link.0)
-        }
+        Action::Join { .. } => write_join(line, action),
         Action::SetBackup { subflow, backup } => write!(line, "set-backup subflow {} {backup}", subflow.0),
         Action::Destroy(subflow) => write!(line, "destroy subflow {}", subflow.0),
         Action::Withdraw(subflow) => write!(line, "withdraw subflow {}", subflow.0),
@@ -197,6 +195,24 @@ fn write_act(line: &mut String, action: &Action) -> fmt::Result {
         | Action::Mark(..)
         | Action::MarkSent(..)
         | Action::Outlook(..) => write_bound(line, action),
+    }
+}
+
+/// A join to an announced address also has that address.
+fn write_join(line: &mut String, action: &Action) -> fmt::Result {
+    let &Action::Join {
+        conn,
+        link,
+        remote,
+        backup,
+    } = action
+    else {
+        return Ok(());
+    };
+    write!(line, "join conn {} link {} backup {backup}", conn.0, link.0)?;
+    match remote {
+        RemoteId::FIRST => Ok(()),
+        RemoteId(remote) => write!(line, " remote {remote}"),
     }
 }
 

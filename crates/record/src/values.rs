@@ -12,8 +12,8 @@ use policy::slot;
 use policy::steer::{Form, Model};
 use policy::{
     Checked, Config, ConnEvent, ConnId, ConnSample, Division, Family, FlowEvent, HostEvent, HostId, Input,
-    JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec, Policy, RadioEvent, RadioId, Role, SubflowEvent,
-    SubflowId, SubflowSample, Tariff, Trust, Uplink, Wish,
+    JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec, Policy, RadioEvent, RadioId, RemoteId, Role,
+    SubflowEvent, SubflowId, SubflowSample, Tariff, Trust, Uplink, Wish,
 };
 use units::wifi::Standard;
 use units::wifi::ht::{Band, Guard, Width};
@@ -23,6 +23,7 @@ numbers! {
     LinkId: u16 = LinkId, |id: LinkId| id.0;
     ConnId: u32 = ConnId, |id: ConnId| id.0;
     SubflowId: u32 = SubflowId, |id: SubflowId| id.0;
+    RemoteId: u8 = RemoteId, |id: RemoteId| id.0;
     HostId: u32 = HostId, |id: HostId| id.0;
     RadioId: u16 = RadioId, |id: RadioId| id.0;
     FlowId: u64 = FlowId, |id: FlowId| id.0;
@@ -69,9 +70,10 @@ enums! {
         6 Received { packets }, 7 ProbeAnswered { probe, rtt }, 8 ProbeFailed { probe }, 9 Host(host, event),
         10 Traffic { sent, received }, 11 Checkable, 12 Checked(found), 13 Frame(frame), 14 Phy(phy),
         15 Survey(sight), 16 Away, 17 Trust(trust), 18 Tariff(tariff), 19 Period { used }, 20 Carried(bytes),
-        21 Draws(radio), 22 Foreseen(bytes),
+        21 Draws(radio), 22 Foreseen(bytes), 23 Address(family, has),
     }
-    ConnEvent { 0 Opened, 1 Closed, 2 Sample(sample), 3 JoinFailed { link, reason } }
+    ConnEvent { 0 Opened, 1 Closed, 2 Sample(sample), 3 JoinFailed { link, reason }, 4 Remote(remote, family),
+        5 RemoteGone(remote) }
     SubflowEvent { 0 Established { conn, link, initial, backup }, 1 Closed, 2 Sample(sample) }
     RadioEvent {
         0 Appeared(division), 1 Gone, 2 Serves { link, weight }, 3 AdHoc { link, stays }, 4 Leaves(link),

@@ -48,7 +48,7 @@ fn general_keys() {
         (
             "duration_s = 30",
             "duration_s = 30\ncolour = \"red\"",
-            "bad.toml:3:1: unknown key `colour` in the scenario; known here: duration_s, place, medium, air, bottlenecks, aps, cells, cables, noises, walkers, \
+            "bad.toml:3:1: unknown key `colour` in the scenario; known here: duration_s, place, medium, air, bottlenecks, server_families, aps, cells, cables, noises, walkers, \
              flows, name, sentence, seed, cc, server, server_subflows, faults, report, expect",
         ),
         (
@@ -66,6 +66,11 @@ fn general_keys() {
             "duration_s = 30",
             "duration_s = 30\nserver_subflows = 9",
             "bad.toml:3:19: `server_subflows` is 9; give a whole number from 0 to 8",
+        ),
+        (
+            "duration_s = 30",
+            "duration_s = 30\nserver_families = \"both\"",
+            "bad.toml:3:19: `server_families` is \"both\"; give \"ipv4\", \"ipv6\", \"ipv4-first\" or \"ipv6-first\"",
         ),
         (
             "duration_s = 30",
@@ -355,6 +360,17 @@ fn links() {
             "rtt_ms = 30",
             "rtt_ms = 30\nrole = \"spare\"",
             "bad.toml:20:8: `role` is \"spare\"; give \"primary\", \"secondary\", \"backup\" or \"never\"",
+        ),
+        (
+            "rtt_ms = 30",
+            "rtt_ms = 30\nfamilies = \"ipv5\"",
+            "bad.toml:20:12: `families` is \"ipv5\"; give \"ipv4\", \"ipv6\" or \"both\"",
+        ),
+        (
+            "rtt_ms = 30",
+            "rtt_ms = 30\nfamilies = \"ipv6\"",
+            "bad.toml:17:9: the link and the server have no version of IP in common; give the link `families`, or the \
+             scenario `server_families`, that fit",
         ),
         (
             "rtt_ms = 30",

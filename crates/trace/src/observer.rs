@@ -73,9 +73,9 @@ impl Observer {
     /// The event for an action that was carried out, if it has one.
     pub fn done(&mut self, action: &Action) -> Option<What> {
         match action {
-            Action::Join { conn, link, backup } => {
-                Some(self.subflow(*conn, *link, SubflowEvent::Requested, *backup))
-            }
+            Action::Join {
+                conn, link, backup, ..
+            } => Some(self.subflow(*conn, *link, SubflowEvent::Requested, *backup)),
             Action::SetBackup { subflow, backup } => {
                 let known = self.subflows.get_mut(subflow)?;
                 known.backup = *backup;

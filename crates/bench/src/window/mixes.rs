@@ -1,6 +1,6 @@
 //! `window-mixes`: links drawn at random, so that nothing is tuned to the links of the other benchmarks.
 
-use scenario::{Aqm, Cable, Link, LinkKind, Plan, Queue, QueueLimit, Wire};
+use scenario::{Aqm, Cable, Families, Link, LinkKind, Plan, Queue, QueueLimit, Wire};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use trace::{BenchRow, Role};
@@ -108,6 +108,7 @@ fn drawn(index: u64, rng: &mut Rng) -> Link {
         name: format!("link{index}"),
         role: Role::Primary,
         subnet: None,
+        families: Families::V4,
         kind: LinkKind::Cable(Cable {
             up: wire,
             down: wire,

@@ -8,6 +8,7 @@
 
 use crate::frame::Nat;
 use linux::rtnl::Prefix;
+use scenario::Families;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Addresses for the server, in order of preference. It gets the first that no link's network contains.
@@ -17,7 +18,7 @@ const SERVERS: [Ipv4Addr; 3] = [
     Ipv4Addr::new(203, 0, 113, 1),
 ];
 
-/// The server's IPv6 address.
+/// The server's IPv6 address. It is outside every link's network.
 pub const SERVER_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xff, 0, 0, 0, 0, 0, 1);
 
 /// The addresses of all links and the server.
@@ -36,10 +37,12 @@ pub struct LinkAddresses {
     network: Ipv4Addr,
     len: u8,
     translated: bool,
+    families: Families,
 }
 
 impl Addressing {
     /// Assigns addresses to links that ask for these networks; `None`: the link gets its own network.
+    /// All of them have IPv4 addresses.
     pub fn new(asked: &[Option<(Ipv4Addr, u8)>]) -> Self {
         let mut taken: Vec<(Ipv4Addr, u8)> = asked.iter().flatten().copied().collect();
         let mut links = Vec::with_capacity(asked.len());
@@ -54,6 +57,7 @@ impl Addressing {
                 network,
                 len,
                 translated: false,
+                families: Families::V4,
             });
         }
         mark_overlaps(&mut links);
@@ -63,22 +67,73 @@ impl Addressing {
             links,
         }
     }
+
+    /// The same with addresses of these families, one for each link.
+    pub fn of_families(mut self, families: impl IntoIterator<Item = Families>) -> Self {
+        for (link, families) in self.links.iter_mut().zip(families) {
+            link.families = families;
+        }
+        self
+    }
 }
 
 impl LinkAddresses {
-    /// The client's address on the link, and the length of its network's prefix. `lease` counts the addresses
-    /// that the link has given out: 0 is the first one.
+    /// The client's addresses on the link, IPv4 first.
+    pub fn all(&self, lease: u32) -> impl Iterator<Item = Prefix> {
+        let v4 = self.families.has_v4().then(|| self.client(lease));
+        let v6 = self.families.has_v6().then(|| self.client_v6(lease));
+        v4.into_iter().chain(v6)
+    }
+
+    /// The client's IPv6 address. Links translate no IPv6 addresses.
+    fn client_v6(&self, lease: u32) -> Prefix {
+        let [high, low] = [lease >> 16, lease].map(|bits| bits as u16);
+        prefix_v6(self.in_network_v6([high, low, 2]))
+    }
+
+    /// The router of its IPv6 network, if it has one.
+    pub fn router_v6(&self) -> Option<Ipv6Addr> {
+        let router = self.in_network_v6([0, 0, 1]);
+        self.families.has_v6().then_some(router)
+    }
+
+    /// The next hop of its first address.
+    pub fn gateway(&self) -> IpAddr {
+        match self.router_v6() {
+            Some(router) if !self.families.has_v4() => router.into(),
+            _ => self.router().into(),
+        }
+    }
+
+    const fn in_network_v6(&self, [high, middle, low]: [u16; 3]) -> Ipv6Addr {
+        Ipv6Addr::new(0xfd01, self.index, 0, 0, 0, high, middle, low)
+    }
+
+    /// Whether the server knows the link by this address.
+    pub fn is_seen_as(&self, address: IpAddr) -> bool {
+        self.all_behind().any(|prefix| prefix.contains(address))
+    }
+
+    /// The prefixes that the server reaches over this link.
+    pub fn all_behind(&self) -> impl Iterator<Item = Prefix> {
+        let v4 = self.families.has_v4().then(|| self.behind());
+        let v6 = self.families.has_v6().then(|| self.client_v6(0).network());
+        v4.into_iter().chain(v6)
+    }
+
+    /// The client's IPv4 address on the link, and the length of its network's prefix. `lease` counts the
+    /// addresses that the link has given out: 0 is the first one.
     pub fn client(&self, lease: u32) -> Prefix {
         let addr = Ipv4Addr::from_bits(self.network.to_bits() + self.host(lease));
         prefix(addr, self.len)
     }
 
-    /// The router of its network.
+    /// The router of its IPv4 network.
     pub fn router(&self) -> Ipv4Addr {
         Ipv4Addr::from_bits(self.network.to_bits() + 1)
     }
 
-    /// The client's address as the server sees it.
+    /// The client's IPv4 address as the server sees it.
     pub fn seen(&self, lease: u32) -> Ipv4Addr {
         match (self.translated, self.client(lease).addr()) {
             (false, IpAddr::V4(addr)) => addr,
@@ -97,7 +152,7 @@ impl LinkAddresses {
         })
     }
 
-    /// The prefix that the server reaches over this link.
+    /// The IPv4 prefix that the server reaches over this link.
     pub fn behind(&self) -> Prefix {
         if self.translated {
             prefix(self.public_network(), 24)
@@ -121,6 +176,10 @@ impl LinkAddresses {
 
 fn prefix(addr: Ipv4Addr, len: u8) -> Prefix {
     Prefix::new(addr.into(), len).expect("an IPv4 prefix is at most 32 bits long")
+}
+
+fn prefix_v6(addr: Ipv6Addr) -> Prefix {
+    Prefix::new(addr.into(), 64).expect("an IPv6 prefix is at most 128 bits long")
 }
 
 /// The first free 10.x.y.0/24.
@@ -183,6 +242,29 @@ mod tests {
             assert_ne!(link.seen(0), link.seen(1));
             assert_eq!(link.client(0).network(), link.client(1).network());
         }
+    }
+
+    #[test]
+    fn a_link_has_the_families_that_its_scenario_gives_it() {
+        let families = [Families::V4, Families::V6, Families::Both];
+        let addressing = Addressing::new(&[None, None, HOME]).of_families(families);
+        let [v4, v6, both] = &addressing.links[..] else {
+            panic!()
+        };
+        let all = |link: &LinkAddresses| Vec::from_iter(link.all(1).map(|prefix| prefix.to_string()));
+        assert_eq!(all(v4), ["10.1.1.102/24"]);
+        assert_eq!(all(v6), ["fd01:1::1:2/64"]);
+        assert_eq!(all(both), ["192.168.1.204/24", "fd01:2::1:2/64"]);
+        assert_eq!(
+            (v4.router_v6(), v6.router_v6()),
+            (None, Some("fd01:1::1".parse().unwrap()))
+        );
+        assert!(both.is_seen_as("192.168.1.2".parse().unwrap()));
+        assert!(both.is_seen_as("fd01:2::2".parse().unwrap()));
+        assert!(!both.is_seen_as("fd01:1::2".parse().unwrap()));
+        assert!(!v6.is_seen_as(v6.client(0).addr()), "it has no IPv4 address");
+        let server = SERVER_V6.into();
+        assert!(!addressing.links.iter().any(|link| link.is_seen_as(server)));
     }
 
     #[test]

@@ -51,6 +51,9 @@ pub enum BuildError {
     /// No MPTCP.
     #[error(transparent)]
     PathManager(#[from] mptcp_pm::OpenError),
+    /// The address that the server announces.
+    #[error(transparent)]
+    Announced(#[from] mptcp_pm::AddEndpointError),
     /// The server's limit.
     #[error(transparent)]
     Limits(#[from] mptcp_pm::LimitsError),

@@ -13,7 +13,7 @@ pub use plugs::{OpenError, PlugError, Plugs};
 use crate::frame::Nat;
 use crate::tun::Tun;
 use error::in_netns;
-use linux::mptcp_pm::{self, Limits};
+use linux::mptcp_pm::{self, Endpoint, EndpointFlags, Limits};
 use linux::netns::Netns;
 use linux::rtnl::{Address, AddressFlags, IfName, Prefix, Route, Rtnl, Table};
 use linux::sysctl::{self, Key, SysctlError};
@@ -28,10 +28,12 @@ const MTU: u32 = 1_500;
 pub struct HostsConfig {
     /// Names and addresses of the links.
     pub links: Vec<HostLink>,
-    /// The server's address.
+    /// The server's IPv4 address. Its IPv6 address is [`SERVER_V6`].
     pub server: Ipv4Addr,
     /// Names and addresses of the links of each other host.
     pub others: Vec<Vec<HostLink>>,
+    /// The address that the server announces besides the one at which connections begin.
+    pub announced: Option<IpAddr>,
     /// Default congestion controller of the sockets of the client, and of the other hosts.
     pub client_cc: String,
     /// Default congestion controller of the server's sockets.
@@ -161,6 +163,10 @@ fn build_server(config: &HostsConfig) -> Result<Vec<Tun>, BuildError> {
         };
         mptcp_pm::Commands::open()?.set_limits(limits)?;
     }
+    if let Some(announced) = config.announced {
+        let endpoint = Endpoint::new(announced, EndpointFlags::SIGNAL);
+        mptcp_pm::Commands::open()?.add_endpoint(&endpoint)?;
+    }
     let mut rtnl = Rtnl::open()?;
     for addr in [IpAddr::V4(config.server), SERVER_V6.into()] {
         let mut address = Address::new(LOOPBACK, Prefix::host(addr));
@@ -169,10 +175,15 @@ fn build_server(config: &HostsConfig) -> Result<Vec<Tun>, BuildError> {
     }
     let made = config.all_links().map(|link| {
         let (tun, ifindex) = device(&mut rtnl, Tun::create(&link.interface)?)?;
-        let mut route = Route::new(Table::MAIN, link.addresses.behind().network());
-        route.oif = Some(ifindex);
-        route.src = Some(config.server.into());
-        rtnl.add_route(&route)?;
+        for behind in link.addresses.all_behind() {
+            let mut route = Route::new(Table::MAIN, behind.network());
+            route.oif = Some(ifindex);
+            route.src = Some(match behind.addr() {
+                IpAddr::V4(_) => config.server.into(),
+                IpAddr::V6(_) => SERVER_V6.into(),
+            });
+            rtnl.add_route(&route)?;
+        }
         Ok(tun)
     });
     made.collect()
@@ -261,6 +272,7 @@ mod tests {
                 .collect(),
             others: Vec::new(),
             server: addressing.server,
+            announced: Some(SERVER_V6.into()),
             client_cc: "reno".to_owned(),
             server_cc: "reno".to_owned(),
             server_subflows: 5,
@@ -272,6 +284,13 @@ mod tests {
             .run(|| mptcp_pm::Commands::open().unwrap().limits().unwrap())
             .unwrap();
         assert_eq!(limits.subflows, 5);
+        let endpoints = || mptcp_pm::Commands::open().unwrap().endpoints().unwrap();
+        let announced = hosts.server.run(endpoints).unwrap();
+        assert_eq!(announced.len(), 1);
+        assert_eq!(
+            (announced[0].addr, announced[0].flags),
+            (SERVER_V6.into(), EndpointFlags::SIGNAL)
+        );
         let cc = || sysctl::read(&Key::new("net.ipv4.tcp_congestion_control")).unwrap();
         assert_eq!(
             (hosts.client.run(cc).unwrap(), hosts.server.run(cc).unwrap()),
@@ -290,6 +309,7 @@ mod tests {
             links: Vec::new(),
             others: Vec::new(),
             server: Addressing::new(&[]).server,
+            announced: None,
             client_cc: "reno".to_owned(),
             server_cc: "reno".to_owned(),
             server_subflows: STOCK_SUBFLOWS,

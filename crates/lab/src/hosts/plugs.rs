@@ -4,10 +4,16 @@ use super::{Hosts, LinkAddresses, OtherNetns, Port};
 use crate::tun::Tun;
 use linux::netlink;
 use linux::netns::{EnterError, Netns};
-use linux::rtnl::{AddAddressError, Address, DelAddressError, Rtnl};
+use linux::rtnl::{
+    AddAddressError, AddRouteError, Address, AddressFlags, DelAddressError, DelRouteError, Prefix, Route,
+    Rtnl, Table,
+};
 use std::io;
 use std::net::IpAddr;
 use thiserror::Error;
+
+/// The kernel's metric of a default route that a router advertises (`IP6_RT_PRIO_ADDRCONF`).
+const ADVERTISED_METRIC: u32 = 1_024;
 
 /// Why a link could not be plugged in or out.
 #[derive(Debug, Error)]
@@ -26,6 +32,12 @@ pub enum PlugError {
     /// An address could not be removed.
     #[error(transparent)]
     Take(#[from] DelAddressError),
+    /// A default route could not be added.
+    #[error(transparent)]
+    Lead(#[from] AddRouteError),
+    /// A default route could not be removed.
+    #[error(transparent)]
+    Unlead(#[from] DelRouteError),
 }
 
 /// Why the links of a host cannot be plugged at all.
@@ -49,7 +61,20 @@ struct Plug {
     addresses: LinkAddresses,
     /// How many addresses it has had earlier.
     lease: u32,
-    now: Option<Address>,
+    now: Vec<Address>,
+}
+
+impl Plug {
+    /// The default route that a router advertises for IPv6. Each link's has a metric of its own. Otherwise
+    /// the kernel would make one route with several next hops.
+    fn route_v6(&self) -> Option<Route> {
+        let router = self.addresses.router_v6()?;
+        let mut route = Route::new(Table::MAIN, Prefix::ANY_V6);
+        route.gateway = Some(router.into());
+        route.oif = Some(self.ifindex);
+        route.metric = ADVERTISED_METRIC + self.ifindex;
+        Some(route)
+    }
 }
 
 /// All links of one host.
@@ -93,7 +118,7 @@ impl Plugs {
                     ifindex: *ifindex,
                     addresses: *addresses,
                     lease: 0,
-                    now: None,
+                    now: Vec::new(),
                 })
             });
         let links = plugs.collect::<Result<_, OpenError>>()?;
@@ -109,20 +134,31 @@ impl Plugs {
         })
     }
 
-    /// Gives a link its address, if it has none.
+    /// Gives a link its addresses, one of each family, if it has none.
     pub fn give_address(&mut self, link: usize) -> Result<(), PlugError> {
         let plug = &mut self.links[link];
-        if plug.now.is_none() {
-            let address = Address::new(plug.ifindex, plug.addresses.client(plug.lease));
+        if !plug.now.is_empty() {
+            return Ok(());
+        }
+        for prefix in plug.addresses.all(plug.lease) {
+            let mut address = Address::new(plug.ifindex, prefix);
+            address.flags = AddressFlags::NO_DAD;
             self.rtnl.add_address(&address)?;
-            plug.now = Some(address);
+            plug.now.push(address);
+        }
+        if let Some(route) = plug.route_v6() {
+            self.rtnl.add_route(&route)?;
         }
         Ok(())
     }
 
-    /// Removes a link's address, if it has one.
+    /// Removes a link's addresses, if it has any.
     pub fn take_address(&mut self, link: usize) -> Result<(), PlugError> {
-        if let Some(address) = self.links[link].now.take() {
+        let plug = &mut self.links[link];
+        if let Some(route) = plug.route_v6().filter(|_| !plug.now.is_empty()) {
+            self.rtnl.del_route(&route)?;
+        }
+        for address in plug.now.drain(..) {
             self.rtnl.del_address(&address)?;
         }
         Ok(())
@@ -135,22 +171,20 @@ impl Plugs {
         plug.addresses.nat(plug.lease)
     }
 
-    /// The address that a link has.
+    /// The first address that a link has: its IPv4 address, if it has one.
     pub fn address(&self, link: usize) -> Option<IpAddr> {
-        self.links[link].now.map(|address| address.addr())
+        self.links[link].now.first().map(Address::addr)
     }
 
     /// The link that the server knows by this address, now or before.
     pub fn link_of(&self, seen: IpAddr) -> Option<usize> {
-        self.links
-            .iter()
-            .position(|plug| plug.addresses.behind().contains(seen))
+        self.links.iter().position(|plug| plug.addresses.is_seen_as(seen))
     }
 
     /// The link on which the client has, or had, this address; the first of several.
     pub fn link_with(&self, address: IpAddr) -> Option<usize> {
-        let given =
-            |plug: &Plug| (0..=plug.lease).any(|lease| plug.addresses.client(lease).addr() == address);
+        let has = |plug: &Plug, lease| plug.addresses.all(lease).any(|prefix| prefix.addr() == address);
+        let given = |plug: &Plug| (0..=plug.lease).any(|lease| has(plug, lease));
         self.links.iter().position(given)
     }
 }

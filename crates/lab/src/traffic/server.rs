@@ -182,6 +182,9 @@ fn listen(address: SocketAddr, cc: &str) -> Result<socket2::Socket, ServeError> 
     let socket = Transport::Mptcp.socket(address, cc)?;
     let refused = |error| ServeError::Listen(address, error);
     socket.set_reuse_address(true).map_err(refused)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(false).map_err(refused)?;
+    }
     socket.bind(&address.into()).map_err(refused)?;
     socket.listen(BACKLOG).map_err(refused)?;
     // A receive timeout does not limit accept() on an MPTCP listener, so it is polled.

@@ -204,8 +204,8 @@ impl Watched {
         )?;
         Ok(subflow(
             &TcpInfo::parse(&info),
-            self.socket.local_addr()?,
-            self.socket.peer_addr()?,
+            canonical(self.socket.local_addr()?),
+            canonical(self.socket.peer_addr()?),
         ))
     }
 }
@@ -271,10 +271,15 @@ fn address(storage: &[u8]) -> Option<SocketAddr> {
     let port = u16::from_be_bytes([storage[2], storage[3]]);
     let ip = match libc::c_int::from(family) {
         libc::AF_INET => IpAddr::V4(Ipv4Addr::from(*storage[4..].first_chunk::<4>()?)),
-        libc::AF_INET6 => IpAddr::V6(Ipv6Addr::from(*storage[8..].first_chunk::<16>()?)).to_canonical(),
+        libc::AF_INET6 => IpAddr::V6(Ipv6Addr::from(*storage[8..].first_chunk::<16>()?)),
         _ => return None,
     };
-    Some(SocketAddr::new(ip, port))
+    Some(canonical(SocketAddr::new(ip, port)))
+}
+
+/// Converts an IPv4-mapped IPv6 address, which an IPv6 socket has, to IPv4.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
 fn getsockopt(fd: RawFd, level: libc::c_int, name: libc::c_int, into: &mut [u8]) -> io::Result<()> {

@@ -11,6 +11,7 @@ use super::recorder::{End, Recorder};
 use super::stage::Stage;
 use super::{FlowDetail, Play, PlayError, Played};
 use crate::emulator::{self, Command, Commands, Emulator, Report, Setup};
+use crate::hosts::SERVER_V6;
 use crate::shell::{ProgramsEnded, Running};
 use crate::stop::Stop;
 use crate::traffic::{ConnectionSample, Outcome, Watchlist};
@@ -124,6 +125,7 @@ impl<'r> Conductor<'r> {
             controllers: &self.stage.controllers,
             hosts: &self.stage.hosts,
             walkers: &self.stage.walkers,
+            addressing: &self.stage.addressing,
             server,
             clock: self.stage.clock,
             stop: &self.over.0,
@@ -162,7 +164,10 @@ impl<'r> Conductor<'r> {
     }
 
     fn server(&self) -> IpAddr {
-        self.stage.addressing.server.into()
+        match self.what.plan.server_families.begins_in_v6() {
+            true => SERVER_V6.into(),
+            false => self.stage.addressing.server.into(),
+        }
     }
 
     /// Runs until the end.

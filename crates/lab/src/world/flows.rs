@@ -8,10 +8,11 @@ use super::others;
 use super::paths::FlowName;
 use super::walkers::Walkers;
 use crate::clock::Clock;
-use crate::hosts::Hosts;
+use crate::hosts::{Addressing, Hosts, SERVER_V6};
 use crate::stop::Stop;
 use crate::traffic::{self, End, Server, Task, Via, Watchlist};
 use scenario::{AccessPoint, LinkKind, Pace, Plan, Transport, Way, Work};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
@@ -32,6 +33,7 @@ pub(super) struct Common<'c> {
     pub(super) controllers: &'c Controllers,
     pub(super) hosts: &'c Hosts,
     pub(super) walkers: &'c Walkers,
+    pub(super) addressing: &'c Addressing,
     pub(super) server: Arc<Server>,
     pub(super) clock: Clock,
     pub(super) stop: &'c Stop,
@@ -119,7 +121,7 @@ impl Common<'_> {
             name: flow.name.clone(),
             work: paced(flow, self.plan),
             via,
-            server: self.server.address(),
+            server: self.destination(link_of(flow, self.plan, self.policy)),
             cc: self.controllers.of_flow(self.plan, flow).to_owned(),
             seed: content_seed(self.seed, &flow.name),
             clock: self.clock,
@@ -135,6 +137,21 @@ impl Common<'_> {
     fn interface(&self, by: usize, link: usize) -> (String, Arc<AtomicBool>) {
         let apart = self.walkers.interface(by, link);
         apart.unwrap_or_else(|| (self.interfaces[link].clone(), self.glue.usable(link)))
+    }
+
+    /// The server's address for connections, or for plain TCP over this link. In a scenario with IPv6,
+    /// programs open IPv6 sockets for both families, so that a connection can have both.
+    fn destination(&self, link: Option<usize>) -> SocketAddr {
+        let families = self.plan.server_families;
+        let over = link.and_then(|link| families.over(self.plan.links[link].families));
+        let v6 = over.unwrap_or(families.begins_in_v6());
+        let v4 = self.addressing.server;
+        let address: IpAddr = match v6 {
+            true => SERVER_V6.into(),
+            false if self.plan.uses_v6() => v4.to_ipv6_mapped().into(),
+            false => v4.into(),
+        };
+        (address, self.server.address().port()).into()
     }
 }
 

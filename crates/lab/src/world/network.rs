@@ -3,7 +3,7 @@
 use super::{NoController, StockSender, others, walkers};
 use links::air;
 use links::{Medium, NetworkConfig};
-use scenario::{AccessPoint, ErrorModel, Plan, Rules, Thing, Thresholds, models};
+use scenario::{AccessPoint, ErrorModel, Plan, Rules, Server, Thing, Thresholds, Transport, models};
 use std::collections::BTreeSet;
 use thiserror::Error;
 
@@ -46,6 +46,16 @@ pub enum PlanError {
         "`{0}` saves power, and in the lab only the client's radio can sleep; remove `power_save` from `{0}`"
     )]
     Sleeps(String),
+    /// Datagrams have one server address.
+    #[error(
+        "flow `{0}` is UDP, which the lab sends over IPv4 only; remove it, or all `families` and `server_families`"
+    )]
+    Datagrams(String),
+    /// The server listens for signal reports at its IPv4 address.
+    #[error(
+        "`server = \"slowhand\"` hears signal reports over IPv4 only; remove it, or all `families` and `server_families`"
+    )]
+    Reports,
     /// The models refused it.
     #[error(transparent)]
     Model(#[from] links::ConfigError),
@@ -61,7 +71,8 @@ impl PlanError {
             Self::SleepsTwice { walker, .. } => Some(Thing::Walker(walker)),
             Self::Coarse => Some(Thing::Medium),
             Self::Sender(sender) => Some(Thing::Flow(&sender.flow)),
-            Self::Controller(_) | Self::Model(_) => None,
+            Self::Datagrams(flow) => Some(Thing::Flow(flow)),
+            Self::Reports | Self::Controller(_) | Self::Model(_) => None,
         }
     }
 }
@@ -72,6 +83,7 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
         return Err(PlanError::Coarse);
     }
     refuse_two_beacons(plan)?;
+    refuse_v6(plan)?;
     Ok(NetworkConfig {
         medium: medium(plan),
         background: others::background(plan)?,
@@ -92,6 +104,21 @@ fn refuse_two_beacons(plan: &Plan) -> Result<(), PlanError> {
             walker: client.name.clone(),
             channel: second.channel,
         }),
+    }
+}
+
+/// Refuses what has no IPv6 here.
+fn refuse_v6(plan: &Plan) -> Result<(), PlanError> {
+    if !plan.uses_v6() {
+        return Ok(());
+    }
+    if plan.server == Server::Slowhand {
+        return Err(PlanError::Reports);
+    }
+    let mut flows = plan.flows.iter();
+    match flows.find(|flow| matches!(flow.transport, Transport::Udp { .. })) {
+        Some(flow) => Err(PlanError::Datagrams(flow.name.clone())),
+        None => Ok(()),
     }
 }
 
@@ -181,6 +208,16 @@ mod tests {
             message.starts_with("x.toml:3:10: ") && message.contains("--world sim"),
             "{message}"
         );
+        let families = "server_families = \"ipv4-first\"";
+        let reports = format!("{families}\nserver = \"slowhand\"");
+        let message = refused(plan(&reports, "", DOWN));
+        assert!(
+            message.contains("hears signal reports over IPv4 only"),
+            "{message}"
+        );
+        let udp = "direction = \"down\"\ntransport = \"udp\"\nover = \"hall\"";
+        let message = refused(plan(families, "", udp));
+        assert!(message.contains("flow `radio` is UDP"), "{message}");
         let mut sleeper = plan("", "", DOWN);
         sleeper.walkers[0].power_save = true;
         assert!(network_config(&sleeper, 1).unwrap().power_save);

@@ -10,7 +10,9 @@ use super::walkers::{self, Ground, Walkers};
 use super::{Advised, Play, PlayError, network_config};
 use crate::clock::Clock;
 use crate::emulator::LinkSample;
-use crate::hosts::{Addressing, BuildError, HostLink, Hosts, HostsConfig, Plugs, Port, interface_name};
+use crate::hosts::{
+    Addressing, BuildError, HostLink, Hosts, HostsConfig, Plugs, Port, SERVER_V6, interface_name,
+};
 use crate::monitor::{Feed, Monitor};
 use crate::traffic::Server;
 use links::{LinkConfig, LinkId, LinkState, Network, NetworkConfig};
@@ -20,7 +22,8 @@ use linux::daemon::{DeclaredLink, InletSender, inlet};
 use policy::Tariff;
 use policy::estimate::bandwidth::Sight;
 use record::Recording;
-use scenario::Plan;
+use scenario::{Plan, ServerFamilies};
+use std::net::Ipv6Addr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use trace::Observer;
@@ -232,7 +235,11 @@ fn server(
         return Ok(None);
     }
     let plan = what.plan;
-    let address = (addressing.server, PORT).into();
+    // One socket for both families: a connection can have subflows of both only if its socket is IPv6.
+    let address = match plan.uses_v6() {
+        true => (Ipv6Addr::UNSPECIFIED, PORT).into(),
+        false => (addressing.server, PORT).into(),
+    };
     let server = Server::start(&hosts.server, address, controllers.at_server(plan), clock)?;
     for (flow, seed) in plan.flows.iter().zip(content_seeds(plan, what.seed)) {
         if !is_upload(flow) {
@@ -276,8 +283,13 @@ fn addressing(plan: &Plan) -> Addressing {
         .links
         .iter()
         .map(|link| link.subnet.map(|subnet| (subnet.network, subnet.prefix)));
-    let others = walkers::residents(plan).flat_map(|resident| resident.links);
-    Addressing::new(&asked.chain(others.map(|_| None)).collect::<Vec<_>>())
+    let others: Vec<usize> = walkers::residents(plan)
+        .flat_map(|resident| resident.links)
+        .collect();
+    let families = plan.links.iter().map(|link| link.families);
+    let of_others = others.iter().map(|&link| plan.links[link].families);
+    Addressing::new(&asked.chain(others.iter().map(|_| None)).collect::<Vec<_>>())
+        .of_families(families.chain(of_others))
 }
 
 fn interfaces(plan: &Plan) -> Vec<String> {
@@ -304,6 +316,11 @@ fn hosts_config(
             .map(|resident| all.by_ref().take(resident.links.len()).collect())
             .collect(),
         server: addressing.server,
+        announced: match plan.server_families {
+            ServerFamilies::V4 | ServerFamilies::V6 => None,
+            ServerFamilies::V4First => Some(SERVER_V6.into()),
+            ServerFamilies::V6First => Some(addressing.server.into()),
+        },
         client_cc: controllers.at_client(plan).to_owned(),
         server_cc: controllers.at_server(plan).to_owned(),
         server_subflows: plan.server_subflows,
@@ -324,7 +341,7 @@ fn declared(plan: &Plan, addressing: &Addressing, interfaces: &[String]) -> Vec<
         id: policy::LinkId(index as u16),
         interface: interface.clone(),
         spec: spec(link),
-        gateway: Some(addresses.router().into()),
+        gateway: Some(addresses.gateway()),
         tariff: Tariff::Flat,
     };
     links.map(declare).collect()

@@ -65,6 +65,7 @@ impl Bench {
                 .collect(),
             others: Vec::new(),
             server: addressing.server,
+            announced: None,
             client_cc: "reno".into(),
             server_cc: "reno".into(),
             server_subflows: want.server_subflows,

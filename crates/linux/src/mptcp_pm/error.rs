@@ -371,6 +371,16 @@ pub enum CreateSubflowError {
         /// The peer's.
         remote: SocketAddr,
     },
+    /// The program's socket is IPv4, or IPv6 only, and the addresses are of the other family.
+    #[error(
+        "the socket of connection {token} has no subflows of the family of {remote}; join another address"
+    )]
+    SocketFamily {
+        /// The connection.
+        token: Token,
+        /// The peer's address.
+        remote: SocketAddr,
+    },
     /// The address is not on this host or not on the link.
     #[error("{addr} cannot be bound; is it still on its link?")]
     AddressGone {
@@ -417,6 +427,7 @@ impl CreateSubflowError {
                 libc::EADDRNOTAVAIL | libc::ENODEV => Self::AddressGone { addr },
                 libc::ENETUNREACH | libc::EHOSTUNREACH => Self::NoRoute { addr, remote },
                 libc::EINVAL if addr.is_ipv4() != remote.is_ipv4() => Self::FamilyMismatch { addr, remote },
+                libc::EINVAL if refusal.says("families mismatch") => Self::SocketFamily { token, remote },
                 // 6.18 returns "connect error: -22" for it, kernels before 6.15 "did not match address and
                 // id".
                 libc::EINVAL if refusal.says("connect error") || refusal.says("did not match") => {

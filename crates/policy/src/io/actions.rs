@@ -1,6 +1,6 @@
 //! Actions: what a world must carry out.
 
-use super::ids::{ConnId, FlowId, HostId, LinkId, RadioId, SubflowId};
+use super::ids::{ConnId, FlowId, HostId, LinkId, RadioId, RemoteId, SubflowId};
 use super::links::Family;
 use super::notes::Note;
 use super::radios::Slot;
@@ -25,6 +25,8 @@ pub enum Action {
         conn: ConnId,
         /// The link.
         link: LinkId,
+        /// The peer's address. Its family is that of this host's address on the link.
+        remote: RemoteId,
         /// Whether to join as backup.
         backup: bool,
     },

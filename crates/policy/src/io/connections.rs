@@ -1,6 +1,7 @@
 //! Connection events and counters.
 
-use super::ids::LinkId;
+use super::ids::{LinkId, RemoteId};
+use super::links::Family;
 use units::Bytes;
 
 /// What can happen to a connection.
@@ -12,7 +13,13 @@ pub enum ConnEvent {
     Closed,
     /// Its current counters.
     Sample(ConnSample),
-    /// A requested subflow over this link could not be established, or the peer refused it.
+    /// The peer accepts joins at this address, and this host's socket can have subflows to it. A repeat
+    /// replaces the family. A connection of which the world reports no address is joined at its first one.
+    Remote(RemoteId, Family),
+    /// The peer no longer accepts joins at this address.
+    RemoteGone(RemoteId),
+    /// A requested subflow over this link could not be established, or the peer refused it. It is the last
+    /// one that was requested over this link: a world drops an earlier one.
     JoinFailed {
         /// The link.
         link: LinkId,

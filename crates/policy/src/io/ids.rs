@@ -8,6 +8,15 @@ pub struct LinkId(pub u16);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnId(pub u32);
 
+/// An address of a connection's peer: the identifier that the peer gave it (RFC 8684 §3.4.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RemoteId(pub u8);
+
+impl RemoteId {
+    /// The address to which the first subflow goes.
+    pub const FIRST: Self = Self(0);
+}
+
 /// A subflow, numbered by the world. Never reused within one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubflowId(pub u32);

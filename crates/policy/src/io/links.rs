@@ -57,6 +57,9 @@ pub enum LinkEvent {
     Carrier(bool),
     /// Whether it has an address and a gateway. A repeat means that the address changed.
     Usable(bool),
+    /// Whether it has an address and a gateway in this family. Comes before `Usable(true)`, and alone when
+    /// the link loses one of two families. `Usable(false)` ends both.
+    Address(Family, bool),
     /// How the user's default routes of this family rank it. The default is [`Uplink::Declared`].
     Uplink(Family, Uplink),
     /// A beacon was heard. The client need not be associated.

@@ -31,7 +31,7 @@ pub(crate) mod subflows;
 pub use actions::{Action, Ahead, Outlook};
 pub use connections::{ConnEvent, ConnSample, JoinFailure};
 pub use flows::{FlowEvent, Wish};
-pub use ids::{ConnId, FlowId, HostId, LinkId, PeerId, RadioId, SubflowId};
+pub use ids::{ConnId, FlowId, HostId, LinkId, PeerId, RadioId, RemoteId, SubflowId};
 pub use inputs::Input;
 pub use links::{Checked, Family, HostEvent, LinkEvent, LinkKind, LinkSpec, Role, Tariff, Trust, Uplink};
 pub use notes::{Note, Verb};

@@ -7,8 +7,9 @@ use crate::estimate::losses::Losses;
 use crate::estimate::segments::Segments;
 use crate::estimate::trickle::Trickle;
 use crate::io::reason::Queue;
-use crate::io::{ConnSample, JoinFailure, LinkId, SubflowId, SubflowSample};
+use crate::io::{ConnSample, JoinFailure, LinkId, RemoteId, SubflowId, SubflowSample};
 use crate::known::path::Path;
+use crate::known::remotes::{Remotes, Target};
 use crate::known::renewals::Renewals;
 use crate::known::traffic::Traffic;
 use crate::slow::Slow;
@@ -34,7 +35,9 @@ pub(crate) struct Conn {
     pub(crate) joining: Vec<Joining>,
     /// Subflows lately withdrawn with RM_ADDR.
     pub(crate) withdrawn: Vec<Withdrawn>,
-    /// Links over which the last join failed.
+    /// The peer's addresses.
+    pub(crate) remotes: Remotes,
+    /// Joins that failed since the last one over their link succeeded.
     pub(crate) failed: Vec<Failed>,
     /// When the peer was last notified that one of its places is free, or freed one itself.
     freed: Option<Instant>,
@@ -57,13 +60,15 @@ pub(crate) struct Conn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Joining {
     pub(crate) link: LinkId,
+    pub(crate) remote: RemoteId,
     pub(crate) since: Instant,
 }
 
-/// A link over which the last join failed.
+/// A link and an address of the peer between which the last join failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Failed {
     pub(crate) link: LinkId,
+    pub(crate) remote: RemoteId,
     at: Instant,
     /// No join is tried for this long. Longer where the peer refused it and no place can be free.
     pause: Duration,
@@ -129,6 +134,7 @@ impl Conn {
             subflows: Vec::new(),
             joining: Vec::new(),
             withdrawn: Vec::new(),
+            remotes: Remotes::default(),
             failed: Vec::new(),
             freed: None,
             peer_subflows,
@@ -169,9 +175,32 @@ impl Conn {
         self.joining.len() + self.subflows.iter().filter(|subflow| !subflow.initial).count()
     }
 
-    /// Whether a join over this link may be tried now. If the peer refused it, it is not retried until a
-    /// place may be free, unless the connection has nothing else left.
-    pub(crate) fn may_join(&self, now: Instant, link: LinkId, stranded: bool) -> bool {
+    /// The address of the peer for the next join over this link.
+    pub(crate) fn target(&self, link: LinkId, path: &Path) -> Target {
+        let failed_at = |remote| self.failure(link, remote).map(|failed| failed.at);
+        self.remotes.target(link, path.families, failed_at)
+    }
+
+    /// Whether a join to this address may end no other subflow. That holds if this host has no address of its
+    /// family. It also holds if the peer announced it, has accepted no join there yet, and the last one over
+    /// this link failed.
+    pub(crate) fn is_doubtful(&self, link: LinkId, target: Target) -> bool {
+        let failed = self.failure(link, target.remote).is_some();
+        !target.has_way || (failed && !self.remotes.is_proven(target.remote))
+    }
+
+    fn failure(&self, link: LinkId, remote: RemoteId) -> Option<&Failed> {
+        let mut failed = self.failed.iter();
+        failed.find(|failed| (failed.link, failed.remote) == (link, remote))
+    }
+
+    /// Whether a join over this link may be tried now. An address that has not failed may be tried at once.
+    /// If the peer refused a join, it is not retried until a place may be free, unless the connection has
+    /// nothing else left.
+    pub(crate) fn may_join(&self, now: Instant, link: LinkId, remote: RemoteId, stranded: bool) -> bool {
+        if self.failure(link, remote).is_none() {
+            return true;
+        }
         let hopeful = stranded || self.freed.is_some_and(|freed| now - freed < FREED_FOR);
         let waits = |failed: &Failed| match failed.reason {
             JoinFailure::Refused if !hopeful => failed.pause.max(RARELY),
@@ -181,23 +210,29 @@ impl Conn {
         failed.all(|failed| now - failed.at >= waits(failed))
     }
 
-    /// Records that a join over this link failed. Returns whether that is worth reporting.
+    /// Records that the last join over this link failed. Returns whether that is worth reporting.
     ///
-    /// The pause before the next attempt doubles with each refusal, and with each untimely join, unless the
-    /// last failure was long ago. Two failures are not reported: a refusal while our RM_ADDR may still be on
-    /// its way, and the kernel's first one, whose reason may still be unknown.
+    /// The pause before the next attempt doubles with each refusal, with each untimely join, and with each
+    /// join to an announced address that has accepted none, unless the last failure was long ago. Two
+    /// failures are not reported: a refusal while our RM_ADDR may still be on its way, and the kernel's first
+    /// one, whose reason may still be unknown.
     pub(crate) fn join_failed(&mut self, now: Instant, link: LinkId, reason: JoinFailure) -> bool {
-        let mut before = self.failed.iter().filter(|failed| failed.link == link);
-        let again = before.find(|failed| failed.reason == reason && now - failed.at < RARELY);
+        let remote = self.last_tried(link);
+        self.joining.retain(|join| join.link != link);
+        let before = self.failure(link, remote);
+        let again = before.filter(|failed| failed.reason == reason && now - failed.at < RARELY);
         let times = again.map_or(0, |failed| failed.times);
         let doublings = match reason {
             JoinFailure::Refused | JoinFailure::Untimely => times.min(MOST_DOUBLINGS),
+            _ if !self.remotes.is_proven(remote) => times.min(MOST_DOUBLINGS),
             JoinFailure::Timeout | JoinFailure::Local | JoinFailure::NoAddress | JoinFailure::Elsewhere => 0,
         };
-        let pause = first_pause(reason) * (1 << doublings);
-        self.failed.retain(|failed| failed.link != link);
+        let pause = (first_pause(reason) * (1 << doublings)).min(RARELY / 2);
+        self.failed
+            .retain(|failed| (failed.link, failed.remote) != (link, remote));
         self.failed.push(Failed {
             link,
+            remote,
             at: now,
             pause,
             reason,
@@ -210,6 +245,25 @@ impl Conn {
             JoinFailure::Timeout | JoinFailure::NoAddress | JoinFailure::Elsewhere => true,
             JoinFailure::Untimely => false,
         }
+    }
+
+    /// The address of the last join over this link.
+    fn last_tried(&self, link: LinkId) -> RemoteId {
+        let joining = self.joining.iter().find(|join| join.link == link);
+        let failed = self.failed.iter().filter(|failed| failed.link == link);
+        joining
+            .map(|join| join.remote)
+            .or_else(|| failed.max_by_key(|failed| failed.at).map(|failed| failed.remote))
+            .unwrap_or(RemoteId::FIRST)
+    }
+
+    /// The peer has accepted a subflow over this link.
+    pub(crate) fn joined(&mut self, link: LinkId) {
+        if let Some(join) = self.joining.iter().find(|join| join.link == link) {
+            self.remotes.accepted(link, join.remote);
+        }
+        self.joining.retain(|join| join.link != link);
+        self.failed.retain(|failed| failed.link != link);
     }
 
     /// The peer has a place again, or will have one once RM_ADDR arrives: refused joins may be retried at

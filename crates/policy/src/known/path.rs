@@ -21,6 +21,8 @@ pub(crate) struct Path {
     pub(crate) carrier: bool,
     /// Since when it has an address; `None` without one.
     pub(crate) usable_since: Option<Instant>,
+    /// In which families it has an address: IPv4, IPv6. None as long as the world has not said.
+    pub(crate) families: [bool; 2],
     /// How the user's routes rank it, in IPv4 and IPv6.
     pub(crate) uplinks: [Uplink; 2],
     /// When the engine last requested the association. `None` if it does not want one.
@@ -116,6 +118,7 @@ impl Path {
             spec,
             carrier: false,
             usable_since: None,
+            families: [false; 2],
             uplinks: [Uplink::default(); 2],
             asked: None,
             beacons: Beacons::default(),

@@ -21,7 +21,9 @@
 //!    Empty subflows are closed later, when that costs no burst ([`farewell`]).
 //! 4. From RFC 8684 §3.3.8, which leaves roles to both ends: MP_PRIO is sent only over a path without a
 //!    doubt, since it travels on the subflow that it is about. REMOVE_ADDR is sent first.
-//! 5. The last path is never closed, however dead: a connection without a subflow ends after a minute
+//! 5. From RFC 8684 §3.4.1, in which any announced address is joined: a subflow is closed to make room for a
+//!    join, but not for one to an announced address that has failed ([`crate::known::remotes`]).
+//! 6. The last path is never closed, however dead: a connection without a subflow ends after a minute
 //!    (`net.mptcp.close_timeout`). Only a forbidden link is left at once ([`crate::choose::cost`]).
 //!
 //! # Checked by
@@ -112,17 +114,16 @@ pub(crate) fn fit(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) {
     let Some(conn) = state.conns.get(&id).filter(|conn| conn.begun) else {
         return;
     };
-    let kept = within_places(conn, wants);
-    let missing: Vec<Want> = kept
-        .iter()
-        .copied()
-        .filter(|want| is_missing(now, state, conn, want))
-        .collect();
-    if missing.is_empty() {
+    let is_missing = |want: &&Want| is_missing(now, state, conn, want);
+    let kept = within_places(state, conn, wants);
+    let missing: Vec<Want> = kept.iter().filter(is_missing).copied().collect();
+    let doubtful = wants.iter().filter(|want| is_doubtful(state, conn, want));
+    let tried: Vec<Want> = doubtful.filter(is_missing).copied().collect();
+    if missing.is_empty() && tried.is_empty() {
         return;
     }
     make_room(now, state, id, &kept, missing.len());
-    for want in missing {
+    for want in missing.into_iter().chain(tried) {
         let free = state
             .conns
             .get(&id)
@@ -133,17 +134,24 @@ pub(crate) fn fit(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) {
     }
 }
 
+/// Whether a join over this link gets only a place that nobody else wants.
+fn is_doubtful(state: &State, conn: &Conn, want: &Want) -> bool {
+    let path = state.paths.get(&want.link).filter(|_| !conn.has(want.link));
+    path.is_some_and(|path| conn.is_doubtful(want.link, conn.target(want.link, path)))
+}
+
 fn is_missing(now: Instant, state: &State, conn: &Conn, want: &Want) -> bool {
-    let joinable = state
-        .paths
-        .get(&want.link)
-        .is_some_and(|path| path.is_alive() && !is_faded(path));
+    let Some(path) = state.paths.get(&want.link) else {
+        return false;
+    };
+    let joinable = path.is_alive() && !is_faded(path);
     // A lost subflow that cannot be closed yet, because it is the last, does not prevent its replacement.
     let has = conn.joining.iter().any(|join| join.link == want.link)
         || conn
             .over(want.link)
             .any(|subflow| !is_lost(state.paths.get(&want.link), subflow));
-    joinable && !has && conn.may_join(now, want.link, is_stranded(state, conn))
+    let remote = conn.target(want.link, path).remote;
+    joinable && !has && conn.may_join(now, want.link, remote, is_stranded(state, conn))
 }
 
 /// Whether no subflow is left that could carry anything. A doubt alone does not count.
@@ -152,8 +160,9 @@ fn is_stranded(state: &State, conn: &Conn) -> bool {
     subflows.all(|subflow| is_lost(state.paths.get(&subflow.link), subflow))
 }
 
-/// The best wants that fit: the first subflow has a place of its own, and the peer gives the others.
-fn within_places(conn: &Conn, wants: &[Want]) -> Vec<Want> {
+/// The best wants that fit: the first subflow has a place of its own, and the peer gives the others. Doubtful
+/// joins have none.
+fn within_places(state: &State, conn: &Conn, wants: &[Want]) -> Vec<Want> {
     let initial = conn
         .subflows
         .iter()
@@ -166,7 +175,8 @@ fn within_places(conn: &Conn, wants: &[Want]) -> Vec<Want> {
         left -= usize::from(fits && !free);
         fits
     };
-    wants.iter().copied().filter(|want| fits(want)).collect()
+    let sure = wants.iter().filter(|want| !is_doubtful(state, conn, want));
+    sure.copied().filter(|want| fits(want)).collect()
 }
 
 /// Promotes wanted subflows first, and then demotes the others: one is in use at all times.

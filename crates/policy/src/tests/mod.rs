@@ -2,6 +2,7 @@
 
 mod baselines;
 mod bounds;
+mod families;
 mod links;
 mod liveness;
 mod looks;

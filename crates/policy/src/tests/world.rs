@@ -502,10 +502,11 @@ impl World {
                 let rtt = self.links[&link].answers_after;
                 self.answers.push((self.now + rtt, link, probe, rtt));
             }
-            Action::Join { conn, link, backup } => {
-                self.joins
-                    .push((self.now + self.links[&link].rtt, conn, link, backup))
-            }
+            Action::Join {
+                conn, link, backup, ..
+            } => self
+                .joins
+                .push((self.now + self.links[&link].rtt, conn, link, backup)),
             Action::SetBackup { subflow, backup } => {
                 if let Some(sub) = self.subs.get_mut(&subflow) {
                     sub.backup = backup;

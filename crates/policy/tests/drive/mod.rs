@@ -2,6 +2,7 @@
 //! the engine must withstand every one of them. Two engines with the same inputs must request the same. The
 //! property test beside this file and the fuzzer use it, and both count allocated memory.
 
+mod conns;
 mod flowing;
 mod kinds;
 
@@ -17,9 +18,9 @@ use policy::flow::{FlowId, PeerId};
 use policy::slot::{self, Rules};
 use policy::steer::{Form, Model};
 use policy::{
-    Action, Checked, Config, ConnEvent, ConnId, ConnSample, Division, Engine, FlowEvent, HostEvent, HostId,
-    Input, JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec, Policy, RadioEvent, RadioId, Role,
-    SubflowEvent, SubflowId, SubflowSample, Tariff, Trust, Wish,
+    Action, Checked, Config, ConnEvent, ConnId, Division, Engine, Family, FlowEvent, HostEvent, HostId,
+    Input, LinkEvent, LinkId, LinkKind, LinkSpec, Policy, RadioEvent, RadioId, Role, SubflowEvent, SubflowId,
+    SubflowSample, Tariff, Trust, Wish,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use units::wifi::ht::{Band, Guard, Width};
@@ -276,7 +277,7 @@ impl Reader<'_> {
     }
 
     fn link_event(&mut self) -> LinkEvent {
-        match self.below(22) {
+        match self.below(23) {
             0..=2 => LinkEvent::Appeared(self.spec()),
             3 => LinkEvent::Gone,
             4..=6 => LinkEvent::Carrier(self.byte() > 20),
@@ -301,11 +302,16 @@ impl Reader<'_> {
                 2 => LinkEvent::Checked(Checked::Portal),
                 _ => LinkEvent::Checked(Checked::Failed),
             },
+            20 => LinkEvent::Address(self.family(), self.flag()),
             _ => LinkEvent::ProbeAnswered {
                 probe: self.number() as u32,
                 rtt: self.duration(),
             },
         }
+    }
+
+    fn family(&mut self) -> Family {
+        Family::ALL[usize::from(self.flag())]
     }
 
     fn host(&mut self) -> HostId {
@@ -337,24 +343,6 @@ impl Reader<'_> {
                 Role::Never,
             ][usize::from(self.below(5))],
             channel: self.flag().then(|| u16::from(self.below(3))),
-        }
-    }
-
-    fn conn_event(&mut self) -> ConnEvent {
-        match self.below(8) {
-            0..=2 => ConnEvent::Opened,
-            3 => ConnEvent::Closed,
-            4..=6 => ConnEvent::Sample(ConnSample {
-                bytes_received: Bytes::new(self.number()),
-                bytes_acked: Bytes::new(self.number()),
-                backlog: Bytes::new(self.number()),
-                held: Bytes::new(self.number()),
-            }),
-            _ => ConnEvent::JoinFailed {
-                link: self.link(),
-                reason: [JoinFailure::Refused, JoinFailure::Timeout, JoinFailure::Local]
-                    [usize::from(self.below(3))],
-            },
         }
     }
 

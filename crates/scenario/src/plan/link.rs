@@ -1,6 +1,6 @@
 //! Links: what each kind is made of.
 
-use super::AccessPoint;
+use super::{AccessPoint, Families};
 use crate::mahimahi::RateTrace;
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -17,6 +17,8 @@ pub struct Link {
     /// The private network that gives the client its address. Two links may have the same one. `None`: the
     /// world picks an unused one.
     pub subnet: Option<Subnet>,
+    /// The versions of IP in which it gives the client an address.
+    pub families: Families,
     /// What it is made of.
     pub kind: LinkKind,
 }

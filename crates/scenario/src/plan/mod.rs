@@ -2,6 +2,7 @@
 
 mod air;
 mod expect;
+mod families;
 mod fault;
 mod link;
 mod place;
@@ -11,6 +12,7 @@ mod wifi;
 
 pub use air::{Rules, Thresholds};
 pub use expect::{Condition, Expectation, Times};
+pub use families::{Families, ServerFamilies};
 pub use fault::{Change, Fault, Repeat, Target, Window};
 pub use link::{
     Aqm, Bottleneck, Cable, Cell, Hole, Holes, LaneRate, Link, LinkKind, Queue, QueueLimit, RadioStates,
@@ -46,6 +48,8 @@ pub struct Plan {
     pub server: Server,
     /// How many additional subflows the server takes (`ip mptcp limits`).
     pub server_subflows: u8,
+    /// The versions of IP in which clients reach it.
+    pub server_families: ServerFamilies,
     /// How finely the air is modelled.
     pub medium: Medium,
     /// What holds for everybody on the air.
@@ -103,6 +107,11 @@ impl Server {
 }
 
 impl Plan {
+    /// Whether anything in it uses IPv6.
+    pub fn uses_v6(&self) -> bool {
+        self.server_families.all().has_v6() || self.links.iter().any(|link| link.families.has_v6())
+    }
+
     /// The index of the link with that name.
     pub fn link_index(&self, name: &str) -> Option<usize> {
         self.links.iter().position(|link| link.name == name)

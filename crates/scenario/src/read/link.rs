@@ -3,7 +3,7 @@
 use super::air::Hearing;
 use super::propagation::Spread;
 use super::{Files, cell, names, wifi, wire};
-use crate::plan::{Bottleneck, Link, LinkKind, Medium, Subnet};
+use crate::plan::{Bottleneck, Families, Link, LinkKind, Medium, ServerFamilies, Subnet};
 use crate::section::Section;
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -17,6 +17,7 @@ pub(super) struct Around<'a> {
     pub propagation: Spread,
     pub medium: Medium,
     pub hearing: Hearing,
+    pub server: ServerFamilies,
     pub files: Files<'a>,
 }
 
@@ -104,6 +105,7 @@ fn one<'n>(
         name: names::checked(section, section.at, "link", name).to_owned(),
         role: section.choice("role", &roles()).unwrap_or(Role::Primary),
         subnet: subnet(section),
+        families: families(section, around.server),
         kind: read(section, around),
     };
     section.finish();
@@ -112,6 +114,25 @@ fn one<'n>(
 
 fn roles() -> Vec<(&'static str, Role)> {
     Role::ALL.iter().map(|role| (role.as_str(), *role)).collect()
+}
+
+const FAMILIES: [(&str, Families); 3] = [
+    ("ipv4", Families::V4),
+    ("ipv6", Families::V6),
+    ("both", Families::Both),
+];
+
+/// Notes it if a link cannot reach the server.
+fn families(section: &Section<'_>, server: ServerFamilies) -> Families {
+    let families = section.choice("families", &FAMILIES).unwrap_or_default();
+    if server.over(families).is_none() {
+        section.log.note(
+            section.at,
+            "the link and the server have no version of IP in common",
+            "give the link `families`, or the scenario `server_families`, that fit",
+        );
+    }
+    families
 }
 
 fn subnet(section: &Section<'_>) -> Option<Subnet> {

@@ -16,7 +16,7 @@ mod walk;
 mod wifi;
 mod wire;
 
-use crate::plan::{Medium, Plan, Server};
+use crate::plan::{Medium, Plan, Server, ServerFamilies};
 use crate::quantity::Quantity;
 use crate::section::Section;
 use crate::spot::{Spots, Thing};
@@ -47,6 +47,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
     let medium = root.choice("medium", &MEDIA).unwrap_or_default();
     let (rules, hearing) = air::read(root, medium);
     let bottlenecks = wire::bottlenecks(root);
+    let server_families = root.choice("server_families", &FAMILIES).unwrap_or_default();
     let links = link::all(
         root,
         &link::Around {
@@ -54,6 +55,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
             propagation,
             medium,
             hearing,
+            server: server_families,
             files,
         },
     );
@@ -86,6 +88,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
         server_subflows: root
             .count("server_subflows", 0..=MOST_SUBFLOWS)
             .unwrap_or(STOCK_SUBFLOWS) as u8,
+        server_families,
         faults: fault::all(root, &links, duration),
         policies: policies(root, &links),
         expectations: expect::all(root, &links, &flows),
@@ -132,6 +135,13 @@ fn spots(root: &Section<'_>) -> Spots {
 const SERVERS: [(&str, Server); 2] = [
     (Server::Stock.as_str(), Server::Stock),
     (Server::Slowhand.as_str(), Server::Slowhand),
+];
+
+const FAMILIES: [(&str, ServerFamilies); 4] = [
+    ("ipv4", ServerFamilies::V4),
+    ("ipv6", ServerFamilies::V6),
+    ("ipv4-first", ServerFamilies::V4First),
+    ("ipv6-first", ServerFamilies::V6First),
 ];
 
 const MEDIA: [(&str, Medium); 3] = [

@@ -369,7 +369,19 @@ fn datagrams(flow: &scenario::Flow) -> Result<(usize, Way, Pace, Bytes), CastErr
     }
 }
 
+/// Checks that no host has an IPv6 address.
+pub(super) fn check_families(plan: &Plan) -> Result<(), CastError> {
+    if let Some(link) = plan.links.iter().find(|link| link.families.has_v6()) {
+        return Err(CastError::LinkFamilies(link.name.clone()));
+    }
+    if plan.uses_v6() {
+        return Err(CastError::ServerFamilies);
+    }
+    Ok(())
+}
+
 fn check(plan: &Plan) -> Result<(), CastError> {
+    check_families(plan)?;
     if !plan.faults.is_empty() {
         return Err(CastError::Faults);
     }

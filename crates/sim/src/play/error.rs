@@ -54,6 +54,16 @@ pub enum CastError {
         /// The access point.
         link: String,
     },
+    /// Virtual time has IPv4 only.
+    #[error(
+        "`{0}` has IPv6 addresses, which virtual time does not support; remove its `families`, or use --world lab"
+    )]
+    LinkFamilies(String),
+    /// The same, at the server.
+    #[error(
+        "the server has IPv6 addresses, which virtual time does not support; remove `server_families`, or use --world lab"
+    )]
+    ServerFamilies,
     /// There are no faults for datagrams.
     #[error("virtual time has no faults for datagrams; remove [[faults]], or use --world lab")]
     Faults,
@@ -130,10 +140,12 @@ impl CastError {
             | Self::SleepsTwice { walker, .. } => Some(Thing::Walker(walker)),
             Self::Propagation(link)
             | Self::Shadows(link)
+            | Self::LinkFamilies(link)
             | Self::Standards { link, .. }
             | Self::Backhaul { link, .. } => Some(Thing::Link(link)),
             Self::Faults => Some(Thing::Faults),
             Self::Unable { .. }
+            | Self::ServerFamilies
             | Self::Policy(_)
             | Self::Wlan(_)
             | Self::Queue(_)

@@ -1,7 +1,7 @@
 use super::*;
 use host::log::Form;
 use policy::reason::Choice;
-use policy::{LinkKind, LinkSpec, Role};
+use policy::{LinkKind, LinkSpec, RemoteId, Role};
 use std::cell::Cell;
 use std::io::{Read as _, pipe};
 use tracing::subscriber::with_default;
@@ -105,6 +105,7 @@ fn a_failed_action_is_a_warning_with_the_reason() {
     let join = Action::Join {
         conn: CONN,
         link: LinkId(9),
+        remote: RemoteId::FIRST,
         backup: true,
     };
     assert_eq!(

@@ -6,7 +6,9 @@ use crate::daemon::act::farewell::Farewells;
 use crate::daemon::flows::address_ids::AddressIds;
 use crate::daemon::flows::book::Flows;
 use crate::daemon::flows::joins::Joins;
+use crate::daemon::flows::names::canonical;
 use crate::daemon::flows::priorities::Priorities;
+use crate::daemon::links::managed::Managed;
 use crate::daemon::queues::bounds::Bounds;
 use policy::ConnId;
 use std::net::SocketAddr;
@@ -48,9 +50,17 @@ impl Conns {
         times.into_iter().flatten().min()
     }
 
-    /// The address to which probes of a connection go.
-    pub(crate) fn peer_of(&self, conn: ConnId) -> Result<SocketAddr, ActError> {
+    /// The address to which probes of a connection over a link go: the one of its subflow there, or one for
+    /// joins that the link can reach.
+    pub(crate) fn peer_over(&self, conn: ConnId, link: &Managed) -> Result<SocketAddr, ActError> {
+        let subflows = self.flows.subflows_of(conn);
+        let mut living = subflows.filter(|subflow| subflow.link == link.id && subflow.living());
+        if let Some(subflow) = living.next() {
+            return Ok(canonical(subflow.ends.remote));
+        }
         let conn = self.flows.conn(conn).ok_or(ActError::NoConnection)?;
-        Ok(conn.joinable.unwrap_or(conn.remote))
+        let mut remotes = conn.remotes.addresses();
+        let reachable = remotes.find(|remote| link.way(remote.is_ipv6()).is_some());
+        Ok(reachable.unwrap_or(conn.remote))
     }
 }

@@ -23,8 +23,8 @@ pub(crate) enum ActError {
     /// The subflow went away between the decision and its execution.
     #[error("the subflow is gone")]
     NoSubflow,
-    /// The peer accepts joins only at another address, and has not announced it.
-    #[error("the server wants no joins at its first address and has announced no other")]
+    /// The peer accepts no joins at this address, or has announced no address at all.
+    #[error("the server accepts no joins at this address, and has announced no other")]
     NotJoinable,
     /// The address is in use again.
     #[error("its address has been joined again since; withdrawing it now would end the new subflow")]

@@ -3,6 +3,7 @@
 use crate::daemon::act::conns::Conns;
 use crate::daemon::act::error::ActError;
 use crate::daemon::api::left_alone::LeftAlone;
+use crate::daemon::flows::book::Standing;
 use crate::daemon::flows::joins::Join;
 use crate::daemon::flows::names::token_of;
 use crate::daemon::host::Host;
@@ -10,23 +11,32 @@ use crate::daemon::host::outlet::Outlet;
 use crate::daemon::links::book::Links;
 use crate::daemon::links::managed::Managed;
 use crate::mptcp_pm::{AddressId, CreateSubflowError, DestroySubflowError, NewSubflow, Subflow};
-use policy::{ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowEvent};
+use policy::{ConnEvent, ConnId, Input, JoinFailure, LinkId, RemoteId, SubflowEvent};
 use units::Instant;
+
+/// A join that the engine asks for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    pub(crate) conn: ConnId,
+    pub(crate) link: LinkId,
+    pub(crate) remote: RemoteId,
+    pub(crate) backup: bool,
+}
 
 impl Conns {
     pub(crate) fn join(
         &mut self,
         now: Instant,
-        conn: ConnId,
-        link: LinkId,
-        backup: bool,
+        wanted: Wanted,
         host: &mut Host,
         links: &Links,
     ) -> Result<(), ActError> {
+        let Wanted { conn, link, .. } = wanted;
         if is_about_to_hear_of(&host.outlet, conn, link) {
             return Ok(());
         }
-        let joined = self.try_join(now, conn, link, backup, host, links);
+        self.drop_earlier(conn, link, host);
+        let joined = self.try_join(now, wanted, host, links);
         match &joined {
             Ok(()) => {}
             Err(ActError::Create(CreateSubflowError::NotUserspace { .. })) => {
@@ -36,6 +46,9 @@ impl Conns {
             }
             Err(ActError::Create(CreateSubflowError::ConnectionGone { .. })) => self.closed(conn, host),
             Err(error) => {
+                if matches!(error, ActError::Create(CreateSubflowError::SocketFamily { .. })) {
+                    self.of_one_family(conn, &mut host.outlet);
+                }
                 let reason = why_not_joined(error, link, links);
                 host.outlet
                     .tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason }));
@@ -48,21 +61,42 @@ impl Conns {
         joined
     }
 
+    /// Ends joins over this link that have no result yet: the engine has given them up.
+    fn drop_earlier(&mut self, conn: ConnId, link: LinkId, host: &mut Host) {
+        while let Some(join) = self.joins.take_over(conn, link) {
+            self.abandon(&join, host);
+        }
+        let subflows = self.flows.subflows_of(conn);
+        let unproven = subflows
+            .filter(|subflow| subflow.link == link && matches!(subflow.standing, Standing::Unproven { .. }));
+        for id in Vec::from_iter(unproven.map(|subflow| subflow.id)) {
+            self.destroy_quietly(id, host);
+        }
+        let is_of_it = |input: &Input| matches!(*input, Input::Conn(id, ConnEvent::JoinFailed { link: over, .. }) if (id, over) == (conn, link));
+        host.outlet.facts.retain(|input| !is_of_it(input));
+    }
+
+    /// The kernel has refused a join because the program's socket has subflows of one family only.
+    fn of_one_family(&mut self, id: ConnId, outlet: &mut Outlet) {
+        let conn = self.flows.conn_mut(id);
+        let useless = conn.map(|conn| conn.remotes.mixes_no_families());
+        for remote in useless.unwrap_or_default() {
+            outlet.tell(Input::Conn(id, ConnEvent::RemoteGone(remote)));
+        }
+    }
+
     fn try_join(
         &mut self,
         now: Instant,
-        conn: ConnId,
-        link: LinkId,
-        backup: bool,
+        wanted: Wanted,
         host: &mut Host,
         links: &Links,
     ) -> Result<(), ActError> {
-        let remote = self
-            .flows
-            .conn(conn)
-            .ok_or(ActError::NoConnection)?
-            .joinable
-            .ok_or(ActError::NotJoinable)?;
+        let Wanted {
+            conn, link, backup, ..
+        } = wanted;
+        let known = &self.flows.conn(conn).ok_or(ActError::NoConnection)?.remotes;
+        let remote = known.address(wanted.remote).ok_or(ActError::NotJoinable)?;
         let managed = links.get(link).ok_or(ActError::NoWay)?;
         let way = managed.way(remote.is_ipv6()).ok_or(ActError::NoWay)?;
         let (local, ifindex) = (way.address.addr(), managed.ifindex);
@@ -87,6 +121,7 @@ impl Conns {
                 conn,
                 link,
                 local,
+                remote,
                 address_id: id.0,
                 backup,
             },
@@ -140,9 +175,7 @@ impl Conns {
     /// Ends the SYN_SENT half of a join that got no reply. Otherwise the kernel would retransmit the SYN for
     /// two minutes.
     pub(crate) fn abandon(&mut self, join: &Join, host: &mut Host) {
-        let Some(remote) = self.flows.conn(join.conn).and_then(|conn| conn.joinable) else {
-            return;
-        };
+        let remote = join.remote;
         let local_ports = match host.sockets.connecting(join.local, remote) {
             Ok(ports) => ports,
             Err(error) => {
@@ -172,7 +205,9 @@ pub(crate) fn why_not_joined(error: &ActError, link: LinkId, links: &Links) -> J
         | ActError::NoConnection
         | ActError::NotJoinable
         | ActError::Create(
-            CreateSubflowError::NotEstablished { .. } | CreateSubflowError::AddressGone { .. },
+            CreateSubflowError::NotEstablished { .. }
+            | CreateSubflowError::AddressGone { .. }
+            | CreateSubflowError::SocketFamily { .. },
         ) => JoinFailure::Untimely,
         ActError::Elsewhere => JoinFailure::Elsewhere,
         _ => JoinFailure::Local,

@@ -22,7 +22,11 @@ impl Conns {
         if let Some(conn) = self.flows.conn_mut(id) {
             conn.phase = Phase::Open;
             conn.motion = Motion::new(now);
-            host.outlet.tell(Input::Conn(id, ConnEvent::Opened));
+            let remotes = conn.remotes.families();
+            let remotes = remotes.map(|(remote, family)| ConnEvent::Remote(remote, family));
+            for event in std::iter::once(ConnEvent::Opened).chain(remotes) {
+                host.outlet.tell(Input::Conn(id, event));
+            }
         }
     }
 
@@ -227,7 +231,8 @@ impl Conns {
     }
 }
 
-/// Returns why a subflow closed before it was proven.
+/// Returns why a subflow closed before it was proven. If no route leads to the peer here, the kernel refuses
+/// the join itself. So an unreachable network was reported by a router on the way.
 pub(crate) const fn reason(change: &SubflowChange) -> JoinFailure {
     let Some(errno) = change.error else {
         return if change.reset.is_some() {
@@ -238,7 +243,7 @@ pub(crate) const fn reason(change: &SubflowChange) -> JoinFailure {
     };
     match errno as i32 {
         libc::ECONNREFUSED | libc::ECONNRESET | libc::EPIPE => JoinFailure::Refused,
-        libc::ENETUNREACH | libc::ENETDOWN | libc::EADDRNOTAVAIL | libc::ENODEV => JoinFailure::Local,
+        libc::ENETDOWN | libc::EADDRNOTAVAIL | libc::ENODEV => JoinFailure::Local,
         _ => JoinFailure::Timeout,
     }
 }

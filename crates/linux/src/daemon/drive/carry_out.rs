@@ -6,6 +6,7 @@
 
 use crate::bpf::Hook;
 use crate::daemon::act::error::ActError;
+use crate::daemon::act::join::Wanted;
 use crate::daemon::api::setup::Association;
 use crate::daemon::ask::probes::ProbeError;
 use crate::daemon::drive::world::World;
@@ -31,9 +32,19 @@ impl World {
                 let (links, ids) = (&self.links, &mut self.conns.ids);
                 Ok(self.endpoints.set(&mut self.host, links, ids, (link, wanted))?)
             }
-            Action::Join { conn, link, backup } => {
-                let (host, links) = (&mut self.host, &self.links);
-                self.conns.join(now, conn, link, backup, host, links)
+            Action::Join {
+                conn,
+                link,
+                remote,
+                backup,
+            } => {
+                let wanted = Wanted {
+                    conn,
+                    link,
+                    remote,
+                    backup,
+                };
+                self.conns.join(now, wanted, &mut self.host, &self.links)
             }
             Action::SetBackup { subflow, backup } => {
                 self.conns.set_backup(now, subflow, backup, &mut self.host)
@@ -100,10 +111,9 @@ impl World {
     }
 
     fn probe(&mut self, now: Instant, link: LinkId, conn: ConnId, probe: u32) -> Result<(), ActError> {
-        let peer = self.conns.peer_of(conn)?;
-        let managed = self.links.get(link);
-        let way = managed.and_then(|link| link.way(peer.is_ipv6()));
-        let way = way.ok_or(ActError::NoWay)?;
+        let managed = self.links.get(link).ok_or(ActError::NoWay)?;
+        let peer = self.conns.peer_over(conn, managed)?;
+        let way = managed.way(peer.is_ipv6()).ok_or(ActError::NoWay)?;
         let sent = self.probes.ask(now, (link, &way), peer, Some(probe));
         Ok(sent.map_err(ProbeError::from)?)
     }

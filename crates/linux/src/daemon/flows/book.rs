@@ -16,6 +16,8 @@
 
 use crate::daemon::api::left_alone::LeftAlone;
 use crate::daemon::flows::motion::Motion;
+use crate::daemon::flows::names::canonical;
+use crate::daemon::flows::remotes::Remotes;
 use crate::diag::Ends;
 use crate::info::Held;
 use policy::{ConnId, ConnSample, LinkId, SubflowId, SubflowSample};
@@ -44,9 +46,9 @@ pub(crate) struct Conn {
     pub(crate) id: ConnId,
     /// The peer's address and port.
     pub(crate) remote: SocketAddr,
-    /// The address for joins. `None` if the peer accepts none at its first address and has announced no
+    /// The addresses for joins. None if the peer accepts no join at its first address and has announced no
     /// other.
-    pub(crate) joinable: Option<SocketAddr>,
+    pub(crate) remotes: Remotes,
     pub(crate) phase: Phase,
     /// When data last moved.
     pub(crate) motion: Motion,
@@ -204,12 +206,13 @@ impl Flows {
             .min()
     }
 
-    /// Returns a connection. Creates it if it is not known.
+    /// Returns a connection. Creates it if it is not known, with its first subflow's remote address as the
+    /// kernel reports it.
     pub(crate) fn open(&mut self, id: ConnId, remote: SocketAddr) -> &mut Conn {
         self.conns.entry(id).or_insert_with(|| Conn {
             id,
-            remote,
-            joinable: Some(remote),
+            remote: canonical(remote),
+            remotes: Remotes::new(remote),
             phase: Phase::Fresh,
             motion: Motion::new(Instant::ZERO),
             sample: ConnSample::default(),

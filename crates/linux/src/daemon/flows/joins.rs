@@ -1,7 +1,9 @@
 //! Requested joins for which the kernel has sent no event yet.
 
+use crate::daemon::flows::names::canonical;
+use crate::diag::Ends;
 use policy::{ConnId, LinkId};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use units::Instant;
 
@@ -15,6 +17,7 @@ pub(crate) struct Join {
     pub(crate) conn: ConnId,
     pub(crate) link: LinkId,
     pub(crate) local: IpAddr,
+    pub(crate) remote: SocketAddr,
     pub(crate) address_id: u8,
     pub(crate) backup: bool,
 }
@@ -30,12 +33,19 @@ impl Joins {
         self.waiting.push((join, now + PATIENCE));
     }
 
-    /// Removes the oldest join of this connection from this address, when the kernel reports such a subflow.
-    pub(crate) fn take(&mut self, conn: ConnId, local: IpAddr) -> Option<Join> {
-        let at = self
-            .waiting
-            .iter()
-            .position(|(join, _)| (join.conn, join.local) == (conn, local))?;
+    /// Removes the oldest join of this connection between these addresses, when the kernel reports such a
+    /// subflow.
+    pub(crate) fn take(&mut self, conn: ConnId, ends: &Ends) -> Option<Join> {
+        let (local, remote) = (ends.local.ip().to_canonical(), canonical(ends.remote));
+        let is_it = |join: &Join| (join.conn, join.local, join.remote) == (conn, local, remote);
+        let at = self.waiting.iter().position(|(join, _)| is_it(join))?;
+        Some(self.waiting.remove(at).0)
+    }
+
+    /// Removes a join of this connection over this link.
+    pub(crate) fn take_over(&mut self, conn: ConnId, link: LinkId) -> Option<Join> {
+        let is_it = |join: &Join| (join.conn, join.link) == (conn, link);
+        let at = self.waiting.iter().position(|(join, _)| is_it(join))?;
         Some(self.waiting.remove(at).0)
     }
 
@@ -71,8 +81,17 @@ mod tests {
             conn: ConnId(conn),
             link: LinkId(1),
             local: [10, 0, 0, local].into(),
+            remote: ([10, 0, 0, 9], 80).into(),
             address_id: 1,
             backup: false,
+        }
+    }
+
+    fn ends(join: &Join) -> Ends {
+        Ends {
+            local: (join.local, 1_000).into(),
+            remote: join.remote,
+            ifindex: None,
         }
     }
 
@@ -86,12 +105,18 @@ mod tests {
         for join in [oldest, join(1, 1), join(2, 1)] {
             joins.add(Instant::ZERO, join);
         }
-        assert_eq!(joins.take(ConnId(1), oldest.local), Some(oldest));
+        let elsewhere = Ends {
+            remote: "[fd00::9]:80".parse().unwrap(),
+            ..ends(&oldest)
+        };
+        assert_eq!(joins.take(ConnId(1), &elsewhere), None);
+        assert_eq!(joins.take(ConnId(1), &ends(&oldest)), Some(oldest));
         assert!(joins.has_id(ConnId(1), 1) && !joins.has_id(ConnId(1), 9));
-        assert_eq!(joins.take(ConnId(3), oldest.local), None);
+        assert_eq!(joins.take(ConnId(3), &ends(&oldest)), None);
         joins.forget(ConnId(1));
         assert!(!joins.has_id(ConnId(1), 1));
-        assert_eq!(joins.take(ConnId(2), oldest.local), Some(join(2, 1)));
+        assert_eq!(joins.take_over(ConnId(2), LinkId(2)), None);
+        assert_eq!(joins.take_over(ConnId(2), LinkId(1)), Some(join(2, 1)));
     }
 
     #[test]

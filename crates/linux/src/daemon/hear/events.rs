@@ -10,9 +10,10 @@ use crate::daemon::act::life::reason;
 use crate::daemon::api::left_alone::LeftAlone;
 use crate::daemon::flows::book::{NewSubflow, Phase, Standing};
 use crate::daemon::flows::names::{canonical, conn_of, ends as ends_of};
+use crate::daemon::flows::remotes::family_of;
 use crate::daemon::hear::Hearing;
-use crate::mptcp_pm::{Announced, Connection, Event, SubflowChange};
-use std::net::SocketAddr;
+use crate::mptcp_pm::{AddressId, Announced, Connection, Event, SubflowChange, Token};
+use policy::{ConnEvent, Input, RemoteId};
 use std::time::Duration;
 use units::Instant;
 
@@ -27,13 +28,11 @@ impl Hearing<'_> {
             Event::Established(connection) => self.established(now, connection),
             Event::Closed(token) => self.conns.closed(conn_of(*token), self.host),
             Event::Announced(announced) => self.announced(announced),
+            Event::Removed(token, id) => self.withdrawn(*token, *id),
             Event::SubflowEstablished(change) => self.subflow_established(now, change),
             Event::SubflowClosed(change) => self.subflow_closed(change),
             // The next sample shows a changed priority.
-            Event::SubflowPriority(_)
-            | Event::Removed(..)
-            | Event::ListenerCreated(_)
-            | Event::ListenerClosed(_) => {}
+            Event::SubflowPriority(_) | Event::ListenerCreated(_) | Event::ListenerClosed(_) => {}
         }
     }
 
@@ -41,11 +40,11 @@ impl Hearing<'_> {
         if connection.server_side {
             return;
         }
-        let remote = (!connection.deny_join_id0).then(|| canonical(connection.initial.remote));
-        self.conns
-            .flows
-            .open(conn_of(connection.token), canonical(connection.initial.remote))
-            .joinable = remote;
+        let id = conn_of(connection.token);
+        let conn = self.conns.flows.open(id, connection.initial.remote);
+        if connection.deny_join_id0 {
+            conn.remotes.removed(RemoteId::FIRST);
+        }
     }
 
     fn established(&mut self, now: Instant, connection: &Connection) {
@@ -92,18 +91,27 @@ impl Hearing<'_> {
         );
     }
 
-    /// A server that accepts no joins at its first address announces where it accepts them.
     fn announced(&mut self, announced: &Announced) {
+        let id = RemoteId(announced.remote_id.0);
         let Some(conn) = self.conns.flows.conn_mut(conn_of(announced.token)) else {
             return;
         };
-        if conn.joinable.is_none() {
-            let port = if announced.remote.port() == 0 {
-                conn.remote.port()
-            } else {
-                announced.remote.port()
-            };
-            conn.joinable = Some(SocketAddr::new(announced.remote.ip().to_canonical(), port));
+        if conn.remotes.announced(id, announced.remote) && conn.phase == Phase::Open {
+            let family = family_of(announced.remote.ip().to_canonical());
+            let event = ConnEvent::Remote(id, family);
+            self.host.outlet.tell(Input::Conn(conn.id, event));
+        }
+    }
+
+    /// The kernel ends the subflows to such an address by itself.
+    fn withdrawn(&mut self, token: Token, id: AddressId) {
+        let id = RemoteId(id.0);
+        let Some(conn) = self.conns.flows.conn_mut(conn_of(token)) else {
+            return;
+        };
+        if conn.remotes.removed(id) && conn.phase == Phase::Open {
+            let event = ConnEvent::RemoteGone(id);
+            self.host.outlet.tell(Input::Conn(conn.id, event));
         }
     }
 
@@ -118,7 +126,7 @@ impl Hearing<'_> {
         {
             return;
         }
-        let join = self.conns.joins.take(conn, ends.local.ip().to_canonical());
+        let join = self.conns.joins.take(conn, &ends);
         let Some(link) = join.map(|join| join.link).or_else(|| self.links.owner_of(&ends)) else {
             return;
         };
@@ -145,7 +153,7 @@ impl Hearing<'_> {
         match self.conns.flows.find(&ends) {
             Some(id) => self.conns.subflow_gone(id, Some(change), self.host, self.links),
             None => {
-                if let Some(join) = self.conns.joins.take(conn, ends.local.ip().to_canonical()) {
+                if let Some(join) = self.conns.joins.take(conn, &ends) {
                     self.conns
                         .join_failed(conn, join.link, reason(change), self.host, self.links);
                 }

@@ -13,9 +13,10 @@
 use crate::daemon::api::left_alone::LeftAlone;
 use crate::daemon::flows::book::{NewSubflow, Phase, Standing};
 use crate::daemon::flows::names::{canonical, conn_of};
+use crate::daemon::flows::remotes::family_of;
 use crate::daemon::hear::Hearing;
 use crate::daemon::host::sockets::{Found, Listing};
-use policy::{ConnId, SubflowId};
+use policy::{ConnEvent, ConnId, Input, RemoteId, SubflowId};
 use std::collections::BTreeSet;
 use units::Instant;
 
@@ -41,7 +42,9 @@ impl Hearing<'_> {
             .collect();
         gone.into_iter().for_each(|id| self.conns.closed(id, self.host));
         self.end_missing(&found);
-        let ready: Vec<&Found> = found.iter().filter(|found| found.ours && found.ready).collect();
+        let mut ready: Vec<&Found> = found.iter().filter(|found| found.ours && found.ready).collect();
+        // The first subflow has the connection's first address.
+        ready.sort_by_key(|found| !found.initial);
         for found in &ready {
             self.found(found);
         }
@@ -76,7 +79,15 @@ impl Hearing<'_> {
         if self.conns.flows.find(&found.ends).is_some() {
             return;
         }
-        let phase = self.conns.flows.open(id, canonical(found.ends.remote)).phase;
+        let conn = self.conns.flows.open(id, found.ends.remote);
+        // The kernel does not list announced addresses, but a subflow to one shows it.
+        let remote = RemoteId(found.remote_id);
+        if conn.remotes.announced(remote, found.ends.remote) && conn.phase == Phase::Open {
+            let family = family_of(found.ends.remote.ip().to_canonical());
+            let event = ConnEvent::Remote(remote, family);
+            self.host.outlet.tell(Input::Conn(id, event));
+        }
+        let phase = conn.phase;
         let Some(link) = self
             .links
             .owner_of(&found.ends)

@@ -18,6 +18,8 @@ pub(crate) struct Found {
     pub(crate) token: Token,
     pub(crate) ends: Ends,
     pub(crate) address_id: u8,
+    /// The identifier of the peer's address.
+    pub(crate) remote_id: u8,
     /// The first subflow of its connection.
     pub(crate) initial: bool,
     /// Opened by this host.
@@ -38,6 +40,7 @@ impl Found {
                 ifindex: socket.ifindex,
             },
             address_id: subflow.local_id.0,
+            remote_id: subflow.remote_id.0,
             initial: !subflow.flags.joined(),
             ours: subflow.flags.0 & OPENED_HERE != 0,
             ready: subflow.flags.fully_established(),

@@ -177,10 +177,12 @@ impl Managed {
         self.outs[usize::from(v6)] = Out::default();
         let leg = std::mem::replace(&mut self.legs[usize::from(v6)], Leg::None);
         if let Leg::Ready { way, .. } = leg {
-            steps.push(match self.usable() {
-                true => Step::Lost(self.id, way.address.addr()),
-                false => Step::Tell(self.id, LinkEvent::Usable(false)),
-            });
+            if self.usable() {
+                steps.push(Step::Lost(self.id, way.address.addr()));
+                steps.push(Step::Tell(self.id, LinkEvent::Address(family(v6), false)));
+            } else {
+                steps.push(Step::Tell(self.id, LinkEvent::Usable(false)));
+            }
         }
     }
 
@@ -254,22 +256,26 @@ impl Managed {
         });
         let told = &mut self.told[usize::from(v6)];
         if self.appeared && std::mem::replace(told, rank) != rank {
-            let family = if v6 { Family::V6 } else { Family::V4 };
-            steps.push(Step::Tell(self.id, LinkEvent::Uplink(family, rank)));
+            steps.push(Step::Tell(self.id, LinkEvent::Uplink(family(v6), rank)));
         }
     }
 
     /// Its routes are in place.
     pub(crate) fn routed(&mut self, steps: &mut Vec<Step>) {
         let mut has_another = false;
-        for leg in &mut self.legs {
+        for (leg, family) in self.legs.iter_mut().zip(Family::ALL) {
             if let Leg::Wanted(way) = *leg {
                 *leg = Leg::Ready { way, until: None };
                 has_another = true;
+                steps.push(Step::Tell(self.id, LinkEvent::Address(family, true)));
             }
         }
         if has_another {
             steps.push(Step::Tell(self.id, LinkEvent::Usable(true)));
         }
     }
+}
+
+const fn family(v6: bool) -> Family {
+    if v6 { Family::V6 } else { Family::V4 }
 }

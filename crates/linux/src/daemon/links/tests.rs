@@ -161,6 +161,15 @@ fn tell(event: LinkEvent) -> Step {
     Step::Tell(WIFI, event)
 }
 
+/// The steps with which a link gets a way out in IPv4.
+fn online() -> [Step; 3] {
+    [
+        Step::Apply,
+        tell(LinkEvent::Address(Family::V4, true)),
+        tell(LinkEvent::Usable(true)),
+    ]
+}
+
 fn ranked(family: Family, uplink: Uplink) -> Step {
     tell(LinkEvent::Uplink(family, uplink))
 }
@@ -192,6 +201,7 @@ fn a_link_appears_gets_a_carrier_an_address_and_a_route() {
         [
             ranked(Family::V4, Uplink::Metric(100)),
             Step::Apply,
+            tell(LinkEvent::Address(Family::V4, true)),
             tell(LinkEvent::Usable(true))
         ]
     );
@@ -288,7 +298,7 @@ fn replacing_the_address_is_a_loss_and_a_return() {
     scene.event(&Event::AddressGone(address("192.168.1.7/24")));
     assert_eq!(scene.acts(), [tell(LinkEvent::Usable(false)), Step::Apply]);
     scene.event(&Event::Address(address("192.168.1.9/24")));
-    assert_eq!(scene.acts(), [Step::Apply, tell(LinkEvent::Usable(true))]);
+    assert_eq!(scene.acts(), online());
 }
 
 #[test]
@@ -300,9 +310,16 @@ fn one_family_may_change_while_the_other_stays() {
     scene.steps();
     scene.event(&Event::AddressGone(address("192.168.1.7/24")));
     let lost = "192.168.1.7".parse().unwrap();
-    assert_eq!(scene.acts(), [Step::Lost(WIFI, lost), Step::Apply]);
+    assert_eq!(
+        scene.acts(),
+        [
+            Step::Lost(WIFI, lost),
+            tell(LinkEvent::Address(Family::V4, false)),
+            Step::Apply
+        ]
+    );
     scene.event(&Event::Address(address("192.168.1.9/24")));
-    assert_eq!(scene.acts(), [Step::Apply, tell(LinkEvent::Usable(true))]);
+    assert_eq!(scene.acts(), online());
     assert_eq!(
         scene.sources(),
         ["192.168.1.9 eth0 192.168.1.1", "2001:db8::7 eth0 fe80::1"]
@@ -367,6 +384,7 @@ fn a_lost_carrier_takes_the_routes_with_it() {
             Step::Apply,
             tell(LinkEvent::Carrier(true)),
             Step::Apply,
+            tell(LinkEvent::Address(Family::V4, true)),
             tell(LinkEvent::Usable(true))
         ]
     );
@@ -399,7 +417,7 @@ fn a_plan_that_fails_is_tried_again() {
     assert!(!scene.links.get(WIFI).unwrap().usable());
     scene.steps();
     scene.wait(1_000);
-    assert_eq!(scene.steps(), [Step::Apply, tell(LinkEvent::Usable(true))]);
+    assert_eq!(scene.steps(), online());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::daemon::flows::book::{Standing, Subflow};
 use crate::diag::Diag;
 use crate::mptcp_pm::Token;
 use crate::testing::output;
-use policy::{Action, Input, JoinFailure, LinkEvent, LinkId, SubflowEvent};
+use policy::{Action, Input, JoinFailure, LinkEvent, LinkId, RemoteId, SubflowEvent};
 use std::time::{Duration, Instant};
 use units::{Bytes, Ratio};
 
@@ -174,6 +174,7 @@ fn another_subflow_over_the_same_link_takes_over_from_the_first() {
         let again = Action::Join {
             conn,
             link: LinkId(0),
+            remote: RemoteId::FIRST,
             backup: false,
         };
         daemon.act(again).unwrap();
@@ -197,13 +198,7 @@ fn a_refused_join_is_reported_as_such_and_never_as_a_subflow() {
         net.in_server(|| output("ip mptcp limits set subflows 1"));
         daemon.join(1);
         let conn = daemon.conn();
-        daemon
-            .act(Action::Join {
-                conn,
-                link: LinkId(2),
-                backup: false,
-            })
-            .unwrap();
+        daemon.request(conn, LinkId(2));
         assert_eq!(daemon.join_failure(), JoinFailure::Refused);
         let over_it = |input: &Input| {
             matches!(
@@ -220,13 +215,7 @@ fn a_join_without_a_reply_times_out_and_leaves_no_socket() {
     with_download(|net, daemon, _| {
         let conn = daemon.conn();
         net.kill(1);
-        daemon
-            .act(Action::Join {
-                conn,
-                link: LinkId(1),
-                backup: false,
-            })
-            .unwrap();
+        daemon.request(conn, LinkId(1));
         assert_eq!(daemon.join_failure(), JoinFailure::Timeout);
         assert!(!output("ss -tnH state syn-sent").contains("10.255.0.1"));
         net.revive(1);
@@ -239,8 +228,8 @@ fn a_join_without_a_reply_times_out_and_leaves_no_socket() {
 fn a_join_over_a_link_that_is_gone_fails_at_once_and_is_no_refusal() {
     with_download(|_, daemon, _| {
         let conn = daemon.conn();
-        let (link, backup) = (LinkId(9), false);
-        daemon.act(Action::Join { conn, link, backup }).unwrap();
+        let link = LinkId(9);
+        daemon.request(conn, link);
         assert_eq!(daemon.join_failure(), JoinFailure::Untimely);
     });
 }

@@ -9,7 +9,7 @@ use crate::daemon::act::join::why_not_joined;
 use crate::daemon::api::report::FallbackCause;
 use crate::daemon::flows::book::Phase;
 use crate::testing::{Patience, output};
-use policy::{Action, ConnEvent, ConnId, Input, JoinFailure, LinkId, Policy};
+use policy::{Action, ConnEvent, ConnId, Input, JoinFailure, LinkId, Policy, RemoteId};
 use socket2::Socket;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -89,7 +89,12 @@ fn nothing_is_done_to_it(net: &Net, daemon: &mut Manual, conn: ConnId) {
     let link = LinkId(2);
     let backup = true;
     for action in [
-        Action::Join { conn, link, backup },
+        Action::Join {
+            conn,
+            link,
+            remote: RemoteId::FIRST,
+            backup,
+        },
         Action::SetBackup {
             subflow: second,
             backup,
@@ -197,8 +202,8 @@ fn a_join_from_an_address_that_has_just_gone_is_no_refusal() {
         let _both = Both::start(&net);
         let conn = daemon.conn();
         output("ip addr del 10.0.1.1/24 dev w1");
-        let (link, backup) = (LinkId(1), false);
-        daemon.act(Action::Join { conn, link, backup }).unwrap();
+        let link = LinkId(1);
+        daemon.request(conn, link);
         assert_eq!(daemon.join_failure(), JoinFailure::Untimely);
         assert_eq!(daemon.failures(), [""; 0]);
         output("ip addr add 10.0.1.1/24 dev w1");
@@ -224,8 +229,8 @@ fn a_join_before_the_server_has_acknowledged_data_is_no_refusal() {
             daemon.world.conns.flows.conns().next().is_some()
         });
         let conn = daemon.daemon.world.conns.flows.conns().next().unwrap().id;
-        let (link, backup) = (LinkId(1), false);
-        daemon.act(Action::Join { conn, link, backup }).unwrap();
+        let link = LinkId(1);
+        daemon.request(conn, link);
         assert_eq!(daemon.join_failure(), JoinFailure::Untimely);
         assert_eq!(daemon.failures(), [""; 0]);
     });

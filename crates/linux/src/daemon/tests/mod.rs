@@ -5,6 +5,7 @@ mod closing;
 mod controllers;
 mod cost;
 mod fallback;
+mod families;
 mod felt;
 mod flow;
 mod idle;

@@ -16,7 +16,7 @@ use crate::testing::Patience;
 use policy::{
     Action, Config, ConnEvent, ConnId, Input, JoinFailure, LinkId, LinkKind, LinkSpec, Policy, Role,
 };
-use policy::{Reason, SubflowEvent, SubflowId, Tariff, Verb};
+use policy::{Reason, RemoteId, SubflowEvent, SubflowId, Tariff, Verb};
 use std::ffi::OsStr;
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -285,13 +285,19 @@ impl Manual {
 
     pub(super) fn join(&mut self, link: u8) -> SubflowId {
         let conn = self.conn();
-        self.act(Action::Join {
-            conn,
-            link: LinkId(link.into()),
-            backup: false,
-        })
-        .unwrap();
+        self.request(conn, LinkId(link.into()));
         self.subflow(link)
+    }
+
+    /// Requests a join at the peer's first address.
+    pub(super) fn request(&mut self, conn: ConnId, link: LinkId) {
+        let join = Action::Join {
+            conn,
+            link,
+            remote: RemoteId::FIRST,
+            backup: false,
+        };
+        self.act(join).unwrap();
     }
 
     /// Waits for the next failed join and returns the reason.

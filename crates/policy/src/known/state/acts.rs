@@ -40,9 +40,16 @@ impl State {
     }
 
     pub(crate) fn join(&mut self, now: Instant, conn: ConnId, link: LinkId, backup: bool) {
-        if let Some(state) = self.conns.get_mut(&conn) {
-            state.joining.push(Joining { link, since: now });
-            self.actions.push_back(Action::Join { conn, link, backup });
+        if let (Some(state), Some(path)) = (self.conns.get_mut(&conn), self.paths.get(&link)) {
+            let remote = state.target(link, path).remote;
+            let since = now;
+            state.joining.push(Joining { link, remote, since });
+            self.actions.push_back(Action::Join {
+                conn,
+                link,
+                remote,
+                backup,
+            });
         }
     }
 

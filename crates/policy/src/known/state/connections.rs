@@ -8,7 +8,8 @@ use crate::estimate::losses::Losses;
 use crate::estimate::segments::Segments;
 use crate::estimate::trickle::Trickle;
 use crate::io::{
-    ConnEvent, ConnId, JoinFailure, LinkId, Reason, SubflowEvent, SubflowId, SubflowSample, Verb,
+    ConnEvent, ConnId, Family, JoinFailure, LinkId, Reason, RemoteId, SubflowEvent, SubflowId, SubflowSample,
+    Verb,
 };
 use crate::known::change::Change;
 use crate::known::conn::{Conn, Subflow};
@@ -33,8 +34,22 @@ impl State {
                 }
                 Change::Counters
             }
+            ConnEvent::Remote(remote, family) => self.about_remote(conn, remote, Some(family)),
+            ConnEvent::RemoteGone(remote) => self.about_remote(conn, remote, None),
             ConnEvent::JoinFailed { link, reason } => self.join_failed(now, conn, link, reason),
         }
+    }
+
+    /// The peer accepts joins at an address of this family, or at none.
+    fn about_remote(&mut self, conn: ConnId, remote: RemoteId, family: Option<Family>) -> Change {
+        if let Some(conn) = self.conns.get_mut(&conn) {
+            conn.failed.retain(|failed| failed.remote != remote);
+            match family {
+                Some(family) => conn.remotes.learn(remote, family),
+                None => conn.remotes.forget(remote),
+            }
+        }
+        Change::Shape
     }
 
     /// Drops a connection, its subflows, and decisions about links for it alone.
@@ -52,7 +67,6 @@ impl State {
         let Some(state) = self.conns.get_mut(&conn) else {
             return Change::Counters;
         };
-        state.joining.retain(|join| join.link != link);
         let is_reported = state.join_failed(now, link, reason);
         let is_second = state.renewals.is_over(link);
         if reason != JoinFailure::Timeout {
@@ -106,8 +120,7 @@ impl State {
             return Change::Counters;
         };
         conn.begun = true;
-        conn.joining.retain(|join| join.link != subflow.link);
-        conn.failed.retain(|failed| failed.link != subflow.link);
+        conn.joined(subflow.link);
         conn.withdrawn.retain(|withdrawn| withdrawn.link != subflow.link);
         self.owners.insert(subflow.id, id);
         let link = subflow.link;

@@ -34,11 +34,16 @@ impl State {
                     path.usable_since = usable.then_some(now);
                     path.health = Health::Alive;
                 }
-                // The peer may accept another address where it refused the last one.
-                for conn in self.conns.values_mut().filter(|_| usable) {
-                    conn.failed.retain(|failed| failed.link != link);
+                match usable {
+                    true => self.may_join_anew(link),
+                    false => path.families = [false; 2],
                 }
                 self.leads_elsewhere(link);
+                Change::Shape
+            }
+            LinkEvent::Address(family, has) => {
+                path.families[family as usize] = has;
+                self.may_join_anew(link);
                 Change::Shape
             }
             LinkEvent::Uplink(family, uplink) => {
@@ -87,6 +92,13 @@ impl State {
             }
             LinkEvent::Appeared(_) | LinkEvent::Gone => Change::Counters,
             told => path.told(now, told),
+        }
+    }
+
+    /// The link has another address: the peer may accept that one where it refused the last one.
+    fn may_join_anew(&mut self, link: LinkId) {
+        for conn in self.conns.values_mut() {
+            conn.failed.retain(|failed| failed.link != link);
         }
     }
 

@@ -49,7 +49,9 @@ impl World<'_> {
                 let steps = self.endpoints.set(link, wanted, &conns);
                 self.manage(&steps);
             }
-            Action::Join { conn, link, backup } => self.join(conn, link, backup),
+            Action::Join {
+                conn, link, backup, ..
+            } => self.join(conn, link, backup),
             Action::SetBackup { subflow, backup } => self.set_backup(subflow, backup)?,
             Action::Destroy(subflow) => {
                 let known = self.book.living(subflow).ok_or(ActError::NoSubflow)?;

@@ -5,6 +5,7 @@
 //!    slowhand does nothing else here: it would only listen to signals for `cla`, which is refused.
 
 use crate::mptcp::Config;
+use crate::play::cast::check_families;
 use crate::play::error::CastError;
 use crate::tcp::Control;
 use links::{Medium, NetworkConfig};
@@ -20,6 +21,7 @@ pub(in crate::play) fn check(plan: &Plan) -> Result<(), CastError> {
     if plan.medium == scenario::Medium::Wfq {
         return Err(CastError::OneWay);
     }
+    check_families(plan)?;
     plan.flows
         .iter()
         .try_for_each(|flow| control(plan, flow).map(drop))?;

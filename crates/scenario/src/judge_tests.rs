@@ -34,6 +34,7 @@ fn run(policy: PolicyName, moved: [u64; 2]) -> Run {
     };
     Run {
         policy,
+        case: trace::Case::default(),
         cc: None,
         server: "stock".to_owned(),
         seed: 1,

@@ -177,6 +177,7 @@ fn run(policy: &str, bytes: u64, stall_ms: f64) -> Run {
     };
     Run {
         policy: policy.parse::<PolicyName>().unwrap(),
+        case: trace::Case::default(),
         cc: Some("reno".to_owned()),
         server: "stock".to_owned(),
         seed: 1,

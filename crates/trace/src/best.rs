@@ -76,6 +76,7 @@ fn computed(like: &Run, series: Vec<u64>, intact: bool) -> Run {
     let duration = SERIES_BIN * series.len() as u32;
     Run {
         policy: PolicyName::TcpBest,
+        case: like.case.clone(),
         cc: like.cc.clone(),
         server: like.server.clone(),
         seed: like.seed,

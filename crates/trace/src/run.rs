@@ -2,6 +2,8 @@
 
 use crate::{PlaySchema, PolicyName, World};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
 
 /// The output of `slowhand play`: one run per policy (and seed).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -10,7 +12,7 @@ pub struct PlayDocument {
     pub schema: PlaySchema,
     /// The scenario's name.
     pub scenario: String,
-    /// Where it ran.
+    /// Where it ran; `both` if each run says it for itself.
     pub world: World,
     /// The seed (the first one, when several were run).
     pub seed: u64,
@@ -27,11 +29,61 @@ impl PlayDocument {
     }
 }
 
+/// What distinguishes a run from others of its document, besides its policy and seed.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Case {
+    /// Where it ran, in a document of both worlds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub world: Option<World>,
+    /// Keys of the scenario that were given several values, each with the value of this run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, SetValue>,
+}
+
+/// Value of a key of a scenario, by its type.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SetValue {
+    /// A whole number.
+    Integer(i64),
+    /// Another number.
+    Real(f64),
+    /// True or false.
+    Flag(bool),
+    /// Text, or what has no type of its own, as it was written.
+    Text(String),
+}
+
+impl SetValue {
+    /// The number, if it is one.
+    pub const fn number(&self) -> Option<f64> {
+        match *self {
+            Self::Integer(whole) => Some(whole as f64),
+            Self::Real(number) => Some(number),
+            Self::Flag(_) | Self::Text(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for SetValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(whole) => write!(f, "{whole}"),
+            Self::Real(number) => write!(f, "{number}"),
+            Self::Flag(flag) => write!(f, "{flag}"),
+            Self::Text(text) => write!(f, "{text}"),
+        }
+    }
+}
+
 /// One run of one policy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// The policy.
     pub policy: PolicyName,
+    /// What else distinguishes it.
+    #[serde(flatten)]
+    pub case: Case,
     /// The sender's congestion controller; `null` where TCP sends nothing, as in virtual time. (Older results
     /// of virtual time name the scenario's controller.)
     #[serde(default)]

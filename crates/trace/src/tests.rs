@@ -146,6 +146,7 @@ fn a_flow_is_measured_where_it_is_read() {
 fn run(policy: &str, duration_s: f64, series: Vec<u64>) -> Run {
     Run {
         policy: policy.parse().unwrap(),
+        case: crate::Case::default(),
         cc: Some("reno".into()),
         server: "stock".into(),
         seed: 7,

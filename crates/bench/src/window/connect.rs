@@ -72,6 +72,7 @@ mod tests {
         };
         Run {
             policy: PolicyName::Slowhand,
+            case: trace::Case::default(),
             cc: Some("reno".to_owned()),
             server: "stock".to_owned(),
             seed: 1,

@@ -98,6 +98,7 @@ fn a_finished_run_is_marked_done() {
 fn single() -> trace::Run {
     trace::Run {
         policy: trace::PolicyName::Tcp("lte".into()),
+        case: trace::Case::default(),
         cc: Some("reno".into()),
         server: "stock".into(),
         seed: 1,

@@ -411,6 +411,7 @@ fn finish(mut writer: Writer, policy: &PolicyName) -> (RunRecord, Run) {
     let flow: Flow = writer.flow.result(end, true, (0..6).map(path).collect());
     let run = Run {
         policy: policy.clone(),
+        case: trace::Case::default(),
         cc: Some("reno".into()),
         server: "stock".into(),
         seed: SEED,

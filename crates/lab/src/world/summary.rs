@@ -36,6 +36,7 @@ impl Sources<'_> {
         let duration = self.ended.since(Instant::ZERO);
         Run {
             policy: self.policy.clone(),
+            case: trace::Case::default(),
             cc: self.cc.clone(),
             server: self.plan.server.as_str().to_owned(),
             seed: self.seed,

@@ -364,6 +364,7 @@ impl<'p> Runner<'p> {
         }
         Run {
             policy: self.what.policy.clone(),
+            case: trace::Case::default(),
             cc: None,
             server: plan.server.as_str().to_owned(),
             seed: self.what.seed,

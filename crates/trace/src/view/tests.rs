@@ -22,6 +22,7 @@ fn run(policy: &PolicyName, seed: u64) -> Run {
     };
     Run {
         policy: policy.clone(),
+        case: crate::Case::default(),
         cc: Some("reno".into()),
         server: "stock".into(),
         seed,

@@ -1,0 +1,167 @@
+//! Many runs of one scenario as a user asks for them: side by side, over seeds and values, in both worlds.
+
+mod common;
+
+use std::path::Path;
+
+use common::{Scratch, program, slowhand};
+use serde_json::Value;
+
+const SCENARIO: &str = "scenarios/shared-air.toml";
+
+/// Files below a directory, with their content.
+fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found: Vec<(String, Vec<u8>)> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            (name, std::fs::read(path).unwrap())
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn the_number_of_jobs_changes_no_byte() {
+    let scratch = Scratch::new("sweep-jobs");
+    let sweep = |jobs: &str| {
+        let folder = scratch.path(jobs);
+        let mut command = program();
+        command.args(["play", SCENARIO, "--world", "sim", "--jobs", jobs]);
+        command.args(["--policy", "mptcp", "--policy", "slowhand", "--seeds", "3..6"]);
+        command.args(["--set", "duration_s=1", "--set", "aps.near.rate_mbps=24,54"]);
+        command.arg("--trace").arg(folder.join("trace.jsonl"));
+        command.arg("--table").arg(folder.join("table.jsonl"));
+        command.arg("--svg").arg(folder.join("figures.svg"));
+        let ran = command.output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        files(&folder)
+    };
+    let (one, two) = (sweep("1"), sweep("2"));
+    let names: Vec<&str> = one.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["figures.svg", "table.jsonl", "trace.jsonl"]);
+    // Two rates, two policies, three seeds, three flows.
+    assert_eq!(one[1].1.iter().filter(|byte| **byte == b'\n').count(), 36);
+    assert!(one == two, "the files differ");
+}
+
+#[test]
+fn the_lab_refuses_a_number_of_jobs_with_the_reason() {
+    let ran = slowhand(&["play", SCENARIO, "--jobs", "2"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.err.contains("the lab chooses by its load")
+            && ran.err.contains("late packets would distort them"),
+        "{}",
+        ran.err
+    );
+    let none = slowhand(&["play", SCENARIO, "--world", "sim", "--jobs", "0"]);
+    assert_eq!(none.code, Some(2), "{}", none.err);
+}
+
+#[test]
+fn several_seeds_are_distributions_and_swept_keys_are_axes() {
+    let scratch = Scratch::new("sweep-page");
+    let page = |name: &str, more: &[&str]| {
+        let file = scratch.path(name);
+        let mut command = program();
+        command.args([
+            "play",
+            SCENARIO,
+            "--world",
+            "sim",
+            "--seeds",
+            "1..4",
+            "--set",
+            "duration_s=1",
+        ]);
+        command.args(more).arg("--html").arg(&file);
+        let ran = command.output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        (
+            std::fs::read_to_string(file).unwrap(),
+            String::from_utf8(ran.stdout).unwrap(),
+        )
+    };
+    let (seeds, text) = page("seeds.html", &[]);
+    for title in ["goodput", "longest stall", "first byte"] {
+        assert!(
+            seeds.contains(&format!(">{title} over the seeds</text>")),
+            "{title}"
+        );
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[2].starts_with("policy    flow   runs"), "{text}");
+    assert!(lines[4].starts_with("slowhand  quick     3"), "{text}");
+    let (swept, text) = page("swept.html", &["--set", "aps.near.rate_mbps=24,54"]);
+    assert!(swept.contains(">goodput over aps.near.rate_mbps</text>"));
+    assert!(
+        text.contains("aps.near.rate_mbps  policy    flow   runs"),
+        "{text}"
+    );
+}
+
+#[test]
+fn each_run_of_a_document_names_its_values() {
+    let mut command = program();
+    command.args([
+        "play",
+        SCENARIO,
+        "--world",
+        "sim",
+        "--json",
+        "--set",
+        "duration_s=1",
+    ]);
+    command.args(["--set", "aps.near.rate_mbps=54,auto", "--set", "air.attempts=4,7"]);
+    let ran = command.output().unwrap();
+    let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let set = |run: usize| &document["runs"][run]["set"];
+    assert_eq!(set(0)["aps.near.rate_mbps"], 54);
+    assert_eq!(set(3)["aps.near.rate_mbps"], "auto");
+    assert_eq!(set(3)["air.attempts"], 7);
+    assert_eq!(document["runs"][0].get("world"), None, "all ran in one world");
+}
+
+#[test]
+fn options_of_one_world_are_refused_for_both() {
+    for option in [
+        ["--seeds", "0..2"],
+        ["--jobs", "2"],
+        ["--table", "x.jsonl"],
+        ["--trace", "x.jsonl"],
+        ["--shell", "true"],
+    ] {
+        let ran = slowhand(&[&["play", SCENARIO, "--world", "both"], &option[..]].concat());
+        assert_eq!(ran.code, Some(2), "{option:?}");
+        let said = format!("{} is for one world at a time", option[0]);
+        assert!(ran.err.contains(&said), "{}", ran.err);
+    }
+}
+
+#[test]
+fn one_page_has_the_curves_of_both_worlds() {
+    let scratch = Scratch::new("both-page");
+    let file = scratch.path("both.html");
+    let mut command = program();
+    command.args(["play", SCENARIO, "--world", "both", "--json", "--policy", "mptcp"]);
+    command.args(["--set", "duration_s=3", "--html"]).arg(&file);
+    let ran = command.output().unwrap();
+    let errors = String::from_utf8_lossy(&ran.stderr);
+    if ran.status.code() == Some(2) && errors.contains("root") {
+        println!("skipped: {errors}");
+        return;
+    }
+    let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!(document["world"], "both");
+    let worlds = document["runs"].as_array().unwrap();
+    let worlds: Vec<&Value> = worlds.iter().map(|run| &run["world"]).collect();
+    assert_eq!(worlds, ["sim", "lab"]);
+    let page = std::fs::read_to_string(file).unwrap();
+    let (_, section) = page.split_once("Virtual time beside the lab").unwrap();
+    let (section, _) = section.split_once("</section>").unwrap();
+    assert_eq!(section.matches("<figure>").count(), 2);
+    assert!(section.contains("Mb/s in virtual time</text>") && section.contains("Mb/s in the lab</text>"));
+}

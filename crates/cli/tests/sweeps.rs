@@ -165,3 +165,89 @@ fn one_page_has_the_curves_of_both_worlds() {
     assert_eq!(section.matches("<figure>").count(), 2);
     assert!(section.contains("Mb/s in virtual time</text>") && section.contains("Mb/s in the lab</text>"));
 }
+
+/// Stations scattered over a grid of access points, each with an upload to the nearest.
+const GROUPS: &str = "sentence = \"x\"\nduration_s = 1\n[aps.ap]\ncount = 4\ngrid = { from_m = [0, 0], columns = 2, step_m = [30, 30] }\n\
+    standard = \"a\"\nchannel = 36\nbackhaul = { rate_mbps = 100, rtt_ms = 2 }\n[walkers.client]\nat_m = [15, 15]\n\
+    [walkers.sta]\ncount = 8\nscatter = { from_m = [0, 0], to_m = [30, 30] }\n[flows.up]\nby = \"sta\"\nover = \"ap\"\n\
+    transport = \"udp\"\ndirection = \"up\"\n";
+
+fn goodput(document: &Value) -> f64 {
+    let flows = document["runs"][0]["flows"].as_array().unwrap();
+    flows
+        .iter()
+        .map(|flow| flow["goodput_mbps"].as_f64().unwrap())
+        .sum()
+}
+
+#[test]
+fn groups_play_and_the_seed_places_their_members() {
+    let scratch = Scratch::new("groups");
+    let file = scratch.path("groups.toml");
+    std::fs::write(&file, GROUPS).unwrap();
+    let play = |more: &[&str]| -> Value {
+        let mut command = program();
+        command.arg("play").arg(&file).args(["--world", "sim", "--json"]);
+        let ran = command.args(more).output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        serde_json::from_slice(&ran.stdout).unwrap()
+    };
+    let over = |document: &Value| -> Vec<String> {
+        let flows = document["runs"][0]["flows"].as_array().unwrap();
+        assert!(
+            flows.iter().all(|flow| flow["bytes"].as_u64().unwrap() > 0),
+            "{flows:#?}"
+        );
+        let link = |flow: &Value| flow["paths"][0]["link"].as_str().unwrap().to_owned();
+        flows.iter().map(link).collect()
+    };
+    let (one, two) = (play(&["--seed", "1"]), play(&["--seed", "2"]));
+    assert_eq!(over(&one).len(), 8);
+    assert!(over(&one) != over(&two), "another seed has other places");
+    let size = play(&["--set", "walkers.sta.count=3"]);
+    assert_eq!(over(&size), over(&one)[..3], "fewer members, the same places");
+    let slow = play(&["--seed", "1", "--set", "walkers.sta.rate_mbps=6"]);
+    let auto = play(&["--seed", "1", "--set", "walkers.sta.rate_mbps=auto"]);
+    assert!(
+        goodput(&slow) < 0.5 * goodput(&one),
+        "{} {}",
+        goodput(&slow),
+        goodput(&one)
+    );
+    assert_eq!(
+        goodput(&auto),
+        goodput(&one),
+        "access points choose by the signal, too"
+    );
+}
+
+#[test]
+fn a_rate_that_a_world_would_ignore_is_refused() {
+    let scratch = Scratch::new("own-rate");
+    let file = scratch.path("groups.toml");
+    let file = file.to_str().unwrap();
+    std::fs::write(
+        file,
+        GROUPS.replace("count = 8", "count = 8\nrate_mbps = \"auto\""),
+    )
+    .unwrap();
+    let wide = slowhand(&["play", file, "--world", "sim", "--set", "aps.ap.ht.streams=1"]);
+    assert_eq!(wide.code, Some(2), "{}", wide.err);
+    assert!(
+        wide.err
+            .contains("groups.toml:11:10: `sta-1` has its own `rate_mbps`"),
+        "{}",
+        wide.err
+    );
+    let lab = slowhand(&["play", file]);
+    assert_eq!(lab.code, Some(2), "{}", lab.err);
+    if lab.err.contains("the lab cannot run here") {
+        println!("skipped: {}", lab.err);
+        return;
+    }
+    assert!(
+        lab.err.contains("which only virtual time supports"),
+        "{}",
+        lab.err
+    );
+}

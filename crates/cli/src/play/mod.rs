@@ -265,8 +265,9 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
         .iter()
         .map(|text| setting(text))
         .collect::<Result<_, _>>()?;
-    let mut plan = scenario::load(&args.file, &settings).map_err(Refused::because)?;
-    plan.seed = args.seed.unwrap_or(plan.seed);
+    let plan = scenario::load(&args.file, &settings).map_err(Refused::because)?;
+    let seed = args.seed.unwrap_or(plan.seed);
+    let mut plan = plan.with_seed(seed);
     plan.cc = args.cc.clone().unwrap_or(plan.cc);
     Ok(plan)
 }

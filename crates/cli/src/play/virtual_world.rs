@@ -43,10 +43,7 @@ pub struct Job {
 impl Job {
     /// The scenario with its seed.
     fn seeded(&self) -> Plan {
-        Plan {
-            seed: self.seed,
-            ..Plan::clone(&self.plan)
-        }
+        Plan::clone(&self.plan).with_seed(self.seed)
     }
 
     /// The parts of its recording's name, if it is the job with this index.

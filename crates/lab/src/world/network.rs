@@ -36,6 +36,11 @@ pub enum PlanError {
         "`{0}` moves, and the lab can move the client only; give `{0}` one place, `at_m = [x, y]`, or use `--world sim`"
     )]
     Walks(String),
+    /// Radios of the lab send as their access points do.
+    #[error(
+        "`{0}` has its own `rate_mbps`, which only virtual time supports; remove it, or use `--world sim`"
+    )]
+    OwnRate(String),
     /// The models refused it.
     #[error(transparent)]
     Model(#[from] links::ConfigError),
@@ -45,7 +50,7 @@ impl PlanError {
     /// The part of the plan that it is about; `None`: no single part.
     pub fn about(&self) -> Option<Thing<'_>> {
         match self {
-            Self::Walks(walker) => Some(Thing::Walker(walker)),
+            Self::Walks(walker) | Self::OwnRate(walker) => Some(Thing::Walker(walker)),
             Self::SleepsTwice { walker, .. } => Some(Thing::Walker(walker)),
             Self::Coarse => Some(Thing::Medium),
             Self::Sender(sender) => Some(Thing::Flow(&sender.flow)),
@@ -60,6 +65,9 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
         return Err(PlanError::Coarse);
     }
     refuse_two_beacons(plan)?;
+    if let Some(walker) = plan.walkers.iter().find(|walker| walker.rate.is_some()) {
+        return Err(PlanError::OwnRate(walker.name.clone()));
+    }
     Ok(NetworkConfig {
         medium: medium(plan),
         background: others::background(plan)?,

@@ -5,6 +5,7 @@ mod cell;
 mod datagrams;
 mod expect;
 mod fault;
+mod group;
 mod link;
 mod names;
 mod noise;
@@ -47,7 +48,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
     let medium = root.choice("medium", &MEDIA).unwrap_or_default();
     let (rules, hearing) = air::read(root, medium);
     let bottlenecks = wire::bottlenecks(root);
-    let links = link::all(
+    let read = link::all(
         root,
         &link::Around {
             bottlenecks: &bottlenecks,
@@ -57,7 +58,8 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
             files,
         },
     );
-    place.noises = noise::all(root, &links);
+    let links = &read.links;
+    place.noises = noise::all(root, links);
     let walkers = walk::all(
         root,
         walk::Around {
@@ -71,7 +73,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
     let flows = traffic::all(
         root,
         &traffic::FlowContext {
-            links: &links,
+            links: &read,
             walkers: &walkers,
             run: duration,
         },
@@ -86,20 +88,23 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
         server_subflows: root
             .count("server_subflows", 0..=MOST_SUBFLOWS)
             .unwrap_or(STOCK_SUBFLOWS) as u8,
-        faults: fault::all(root, &links, duration),
-        policies: policies(root, &links),
-        expectations: expect::all(root, &links, &flows),
+        faults: fault::all(root, links, duration),
+        policies: policies(root, links),
+        expectations: expect::all(root, links, &flows.flows),
         spots: spots(root),
         medium,
         rules,
         place,
-        links,
+        scatters: read.scatters.into_iter().chain(walkers.scatters).collect(),
+        nearest: flows.nearest,
+        links: read.links,
         bottlenecks,
-        walkers,
-        flows,
+        walkers: walkers.walkers,
+        flows: flows.flows,
     };
     root.finish();
-    plan
+    let seed = plan.seed;
+    plan.with_seed(seed)
 }
 
 /// Places of things that not every world can use.

@@ -27,6 +27,16 @@ pub enum CastError {
         /// The access point.
         link: String,
     },
+    /// A walker's rate by the signal is chosen only once.
+    #[error(
+        "`{0}` walks, but a radio chooses its rate by the signal only at the start in virtual time; give it a fixed `rate_mbps`, or one place"
+    )]
+    WalksBySignal(String),
+    /// Some rates are not a walker's to choose.
+    #[error(
+        "`{0}` has its own `rate_mbps`, but 802.11n selects its rate by MCS, and the coarse medium has none; remove it, or `ht` and `medium = \"wfq\"`"
+    )]
+    OwnRate(String),
     /// Virtual time has no faults.
     #[error("virtual time does not support faults; remove [[faults]], or use --world lab")]
     Faults,
@@ -95,6 +105,7 @@ impl CastError {
     pub fn about(&self) -> Option<Thing<'_>> {
         match self {
             Self::NotUdp(flow) | Self::OnlyDown(flow) => Some(Thing::Flow(flow)),
+            Self::WalksBySignal(walker) | Self::OwnRate(walker) => Some(Thing::Walker(walker)),
             Self::Walks { walker, .. } | Self::Sleeps(walker) | Self::SleepsTwice { walker, .. } => {
                 Some(Thing::Walker(walker))
             }

@@ -251,3 +251,42 @@ fn a_rate_that_a_world_would_ignore_is_refused() {
         lab.err
     );
 }
+
+#[test]
+fn a_result_counts_datagrams_and_what_each_station_did() {
+    let mut command = program();
+    command.args([
+        "play",
+        SCENARIO,
+        "--world",
+        "sim",
+        "--json",
+        "--set",
+        "duration_s=4",
+    ]);
+    let ran = command.output().unwrap();
+    let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let run = &document["runs"][0];
+    for flow in run["flows"].as_array().unwrap() {
+        assert_eq!(flow["intact"], Value::Null, "datagrams may be lost: {flow}");
+        let [sent, received, lost] =
+            ["sent", "received", "lost"].map(|key| flow["datagrams"][key].as_u64().unwrap());
+        assert!(received > 0, "{flow}");
+        // Up to a queue of them is under way at the end; a probe has one receiver here.
+        assert!(received + lost <= sent && sent <= received + lost + 400, "{flow}");
+    }
+    let stations = run["stations"].as_array().unwrap();
+    let share = |name: &str| {
+        let station = stations.iter().find(|station| station["name"] == name).unwrap();
+        let probability = station["collision_probability"].as_f64().unwrap();
+        assert!((0.0..0.5).contains(&probability), "{station}");
+        station["airtime_share"].as_f64().unwrap()
+    };
+    let (near, far) = (share("near"), share("far"));
+    assert!(far > near && (0.8..=1.0).contains(&(near + far)), "{near} {far}");
+    let ratio = goodput(&document) / run["optimal_mbps"].as_f64().unwrap();
+    assert!(
+        (0.2..1.0).contains(&ratio),
+        "two saturated access points, one of them far: {ratio}"
+    );
+}

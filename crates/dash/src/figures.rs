@@ -29,7 +29,11 @@ impl Row<'_> {
     /// One text per column of [`COLUMNS`].
     pub(crate) fn cells(&self) -> [String; 7] {
         let figures = &self.figures;
-        let intact = if figures.intact { "yes" } else { "NO" };
+        let intact = match figures.intact {
+            Some(true) => "yes",
+            Some(false) => "NO",
+            None => "",
+        };
         [
             megabytes(figures.bytes as f64),
             format!("{:.1} Mb/s", figures.goodput_mbps),
@@ -65,7 +69,7 @@ impl Row<'_> {
     pub(crate) fn alarming(&self, column: usize) -> bool {
         match COLUMNS[column] {
             "longest stall" => self.figures.longest_stall_ms.is_some_and(|ms| ms >= 1_000.0),
-            "intact" => !self.figures.intact,
+            "intact" => self.figures.intact == Some(false),
             _ => false,
         }
     }

@@ -6,7 +6,7 @@
 
 use crate::svg::{Curve, Plot, sheet};
 use std::collections::BTreeMap;
-use trace::{Case, PlayDocument, PolicyName, Run};
+use trace::{Case, Datagrams, PlayDocument, PolicyName, Run};
 
 /// A figure of a run.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +18,7 @@ pub(crate) struct Figure {
 }
 
 /// Figures in the order in which they are shown.
-const FIGURES: [Figure; 3] = [
+const FIGURES: [Figure; 4] = [
     Figure {
         name: "goodput",
         unit: "Mb/s",
@@ -34,7 +34,23 @@ const FIGURES: [Figure; 3] = [
         unit: "ms",
         of: last_first_byte,
     },
+    Figure {
+        name: "lost datagrams",
+        unit: "%",
+        of: lost_percent,
+    },
 ];
+
+/// Of all flows of datagrams together.
+fn lost_percent(run: &Run) -> Option<f64> {
+    let flows = run.flows.iter().filter_map(|flow| flow.datagrams);
+    let sum = flows.reduce(|sum, flow| Datagrams {
+        sent: sum.sent + flow.sent,
+        received: sum.received + flow.received,
+        lost: sum.lost + flow.lost,
+    });
+    sum?.lost_percent()
+}
 
 /// When the last of the flows has its first byte.
 fn last_first_byte(run: &Run) -> Option<f64> {
@@ -298,6 +314,7 @@ impl<'d> Study<'d> {
                 goodput: values(|flow| Some(flow.goodput_mbps)),
                 stall: values(|flow| Some(flow.longest_stall_ms)),
                 first_byte: values(|flow| flow.first_byte_ms),
+                lost: values(|flow| flow.datagrams?.lost_percent()),
             }
         };
         let flows = names.iter().enumerate();
@@ -321,6 +338,7 @@ struct FigureRow {
     goodput: Option<Spread>,
     stall: Option<Spread>,
     first_byte: Option<Spread>,
+    lost: Option<Spread>,
 }
 
 /// A table of texts, the same on the page and in a terminal.
@@ -343,6 +361,7 @@ impl Figures {
             "most",
             "first byte ms",
             "most",
+            "lost %",
         ];
         let header = keys.iter().copied().chain(["policy", "flow"]).chain(figures);
         let cells = |row: FigureRow| {
@@ -356,6 +375,7 @@ impl Figures {
                 shown(row.stall.map(|spread| spread.most), 0),
                 shown(row.first_byte.map(|spread| spread.mean), 1),
                 shown(row.first_byte.map(|spread| spread.most), 1),
+                shown(row.lost.map(|spread| spread.mean), 2),
             ];
             texts.chain(numbers).collect()
         };

@@ -25,6 +25,7 @@ fn run(policy: &str, seed: u64, set: &[(&str, SetValue)], (mbps, first_ms): (u64
         duration_s: 1.0,
         flows: vec![flow],
         links: Vec::new(),
+        stations: Vec::new(),
         energy_j: 0.0,
         optimal_mbps: 0.0,
         goodput_series: Vec::new(),
@@ -172,10 +173,10 @@ fn the_table_has_a_row_for_each_flow_of_each_group() {
         figures.rows,
         [
             [
-                "mptcp", "download", "4", "3.000", "0.000", "6.000", "735", "990", "20.0", "30.0"
+                "mptcp", "download", "4", "3.000", "0.000", "6.000", "735", "990", "20.0", "30.0", "–"
             ],
             [
-                "slowhand", "download", "4", "9.000", "9.000", "9.000", "995", "995", "5.0", "5.0"
+                "slowhand", "download", "4", "9.000", "9.000", "9.000", "995", "995", "5.0", "5.0", "–"
             ]
         ]
     );

@@ -75,6 +75,6 @@ pub use io::{
     Counters, Direction, DropReason, Fault, Heard, Input, LinkId, LinkState, Output, Packet, Position,
 };
 pub use network::Network;
-pub use optimal::{Condition, optimal};
+pub use optimal::{Condition, Shared, Stream, optimal};
 pub use queue::Depth;
 pub use wifi::WifiConfig;

@@ -25,11 +25,12 @@ fn run(policy: PolicyName, moved: [u64; 2]) -> Run {
         name: name.to_owned(),
         bytes,
         goodput_mbps: bytes as f64 * 8e-7,
-        intact: true,
+        intact: Some(true),
         first_byte_ms: (bytes > 0).then_some(1.0),
         longest_stall_ms: 0.0,
         stall_total_ms: 0.0,
         stalls: 0,
+        datagrams: None,
         paths: Vec::new(),
     };
     Run {
@@ -41,6 +42,7 @@ fn run(policy: PolicyName, moved: [u64; 2]) -> Run {
         duration_s: 10.0,
         flows: vec![flow("first", moved[0]), flow("second", moved[1])],
         links: Vec::new(),
+        stations: Vec::new(),
         energy_j: 0.0,
         optimal_mbps: 1.0,
         goodput_series: Vec::new(),

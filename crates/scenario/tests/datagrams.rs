@@ -6,10 +6,25 @@ use sound::{edited, messages};
 
 /// A flow of datagrams instead of the sound file's download.
 fn datagrams(keys: &str) -> Vec<String> {
-    messages(edited(
+    messages(of_probes(keys).replace("intact = true", "moved_mb_min = 1"))
+}
+
+fn of_probes(keys: &str) -> String {
+    edited(
         "[flows.download]\ndirection = \"down\"",
         &format!("[flows.probes]\ntransport = \"udp\"\n{keys}"),
-    ))
+    )
+}
+
+#[test]
+fn datagrams_are_never_expected_to_be_intact() {
+    let flow = "over = \"ap1\"\ndirection = \"up\"";
+    assert_eq!(
+        messages(of_probes(flow)),
+        [
+            "bad.toml:36:10: datagrams may be lost, so their flow is never intact; remove it, or expect `goodput_mbps_min`"
+        ]
+    );
 }
 
 #[test]

@@ -98,12 +98,16 @@ pub struct Run {
     pub flows: Vec<Flow>,
     /// What its links did.
     pub links: Vec<LinkUse>,
+    /// What each station did on the air, in virtual time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stations: Vec<StationUse>,
     /// Energy that the client's radios spent on the data, in joules, by the figures of Huang et al. 2012.
     /// Counts one radio for each WiFi channel and one modem for each cellular link, tails included. 0 if
     /// there is no radio.
     #[serde(default)]
     pub energy_j: f64,
-    /// The most that the models allow, in Mb/s; 0 if unknown.
+    /// The most that the models allow, in Mb/s: TCP's, or that of datagrams if all flows are datagrams. 0 if
+    /// unknown.
     #[serde(default)]
     pub optimal_mbps: f64,
     /// Bytes read by all applications together in each 100 ms since the start.
@@ -145,9 +149,15 @@ impl Run {
         self.flows.iter().map(|flow| flow.stall_total_ms).sum()
     }
 
-    /// Whether every flow arrived as it was sent.
+    /// Whether no flow arrived other than it was sent.
     pub fn intact(&self) -> bool {
-        self.flows.iter().all(|flow| flow.intact)
+        self.flows.iter().all(|flow| flow.intact != Some(false))
+    }
+
+    /// The same; `None` if all flows are datagrams, which may be lost.
+    pub fn arrived_intact(&self) -> Option<bool> {
+        let known = self.flows.iter().any(|flow| flow.intact.is_some());
+        known.then(|| self.intact())
     }
 
     /// Goodput over `optimal_mbps`, where that is known.
@@ -165,8 +175,9 @@ pub struct Flow {
     pub bytes: u64,
     /// Over the flow's own time, in Mb/s.
     pub goodput_mbps: f64,
-    /// The receiver's SHA-256 equals the sender's.
-    pub intact: bool,
+    /// The receiver's SHA-256 equals the sender's. `null` for datagrams, which may be lost, unless one arrived
+    /// altered.
+    pub intact: Option<bool>,
     /// From connect to the first byte read, in milliseconds; absent if none came.
     pub first_byte_ms: Option<f64>,
     /// The longest stall, in milliseconds; 0 without any.
@@ -176,8 +187,45 @@ pub struct Flow {
     /// How many stalls.
     #[serde(default)]
     pub stalls: u64,
+    /// Datagrams, in virtual time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<Datagrams>,
     /// What each link carried of it.
     pub paths: Vec<PathUse>,
+}
+
+/// What became of a flow's datagrams. The rest was still under way when the run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Datagrams {
+    /// Handed to the sender's queue.
+    pub sent: u64,
+    /// Received for the first time. A broadcast counts at each receiver.
+    pub received: u64,
+    /// Given up by a sender, or dropped at a queue.
+    pub lost: u64,
+}
+
+impl Datagrams {
+    /// Share of the datagrams with a known end that were lost, in percent. `None` if there are none.
+    pub fn lost_percent(&self) -> Option<f64> {
+        let known = self.received + self.lost;
+        (known > 0).then(|| self.lost as f64 * 100.0 / known as f64)
+    }
+}
+
+/// What one station did on the air.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StationUse {
+    /// Its name: an access point's, or WALKER@CHANNEL.
+    pub name: String,
+    /// Frames that it put on the air, retransmissions included.
+    pub attempts: u64,
+    /// Of these, those that were not acknowledged.
+    pub failures: u64,
+    /// Share of its attempts that were not received while another station was on the air, 0 to 1.
+    pub collision_probability: f64,
+    /// Share of the run in which its frames and their acknowledgements were on the air, 0 to 1.
+    pub airtime_share: f64,
 }
 
 /// What one link carried of one flow.

@@ -63,11 +63,12 @@ mod tests {
             name: "download".to_owned(),
             bytes: 1,
             goodput_mbps: 1.0,
-            intact: true,
+            intact: Some(true),
             first_byte_ms,
             longest_stall_ms: 0.0,
             stall_total_ms: 0.0,
             stalls: 0,
+            datagrams: None,
             paths: Vec::new(),
         };
         Run {
@@ -79,6 +80,7 @@ mod tests {
             duration_s: 20.0,
             flows: vec![flow],
             links: Vec::new(),
+            stations: Vec::new(),
             energy_j: 0.0,
             optimal_mbps: 0.0,
             goodput_series: Vec::new(),

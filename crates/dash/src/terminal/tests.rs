@@ -105,6 +105,7 @@ fn single() -> trace::Run {
         duration_s: 10.0,
         flows: Vec::new(),
         links: Vec::new(),
+        stations: Vec::new(),
         energy_j: 0.0,
         optimal_mbps: 0.0,
         goodput_series: vec![1; 100],

@@ -418,6 +418,7 @@ fn finish(mut writer: Writer, policy: &PolicyName) -> (RunRecord, Run) {
         duration_s: SECONDS as f64,
         flows: vec![flow],
         links: (0..6).map(used).collect(),
+        stations: Vec::new(),
         energy_j: 0.0,
         optimal_mbps: 31.0,
         goodput_series: writer.flow.series().to_vec(),

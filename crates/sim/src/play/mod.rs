@@ -11,6 +11,7 @@
 //! | energy of the client's radios | `energy` |
 //! | the engine in the loop | `brain` |
 //! | frames as bytes, captures | [`Capture`] |
+//! | what stations and datagrams did | `stations` |
 
 mod associations;
 mod backhaul;
@@ -25,6 +26,7 @@ mod frames;
 mod joins;
 mod medium;
 mod run;
+mod stations;
 mod wired;
 mod wires;
 

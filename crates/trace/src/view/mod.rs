@@ -92,8 +92,8 @@ pub struct Figures {
     pub versus_best: Option<f64>,
     /// Goodput over what the models allow.
     pub versus_optimal: Option<f64>,
-    /// Whether everything arrived as it was sent.
-    pub intact: bool,
+    /// Whether everything arrived as it was sent; absent for datagrams alone.
+    pub intact: Option<bool>,
 }
 
 /// What one link carried.
@@ -215,7 +215,7 @@ impl PlayDocument {
             stall_total_ms: stalls_apply.then(|| run.stall_total_ms()),
             versus_best: best.and_then(|best| versus_best(run, &best)),
             versus_optimal: run.versus_optimal(),
-            intact: run.intact(),
+            intact: run.arrived_intact(),
         }
     }
 }

@@ -13,11 +13,12 @@ fn run(policy: &PolicyName, seed: u64) -> Run {
         name: "download".into(),
         bytes: 1_250,
         goodput_mbps: 0.01,
-        intact: true,
+        intact: Some(true),
         first_byte_ms: Some(40.0),
         longest_stall_ms: 250.0,
         stall_total_ms: 250.0,
         stalls: 1,
+        datagrams: None,
         paths: Vec::new(),
     };
     Run {
@@ -29,6 +30,7 @@ fn run(policy: &PolicyName, seed: u64) -> Run {
         duration_s: 1.0,
         flows: vec![flow],
         links: Vec::new(),
+        stations: Vec::new(),
         energy_j: 0.0,
         optimal_mbps: 0.02,
         goodput_series: vec![1_250],

@@ -175,7 +175,7 @@ pub struct Flow {
     pub bytes: u64,
     /// Over the flow's own time, in Mb/s.
     pub goodput_mbps: f64,
-    /// The receiver's SHA-256 equals the sender's. `null` for datagrams, which may be lost, unless one arrived
+    /// The receiver's SHA-256 equals the sender's. `null` for datagrams, which may be lost, unless one was
     /// altered.
     pub intact: Option<bool>,
     /// From connect to the first byte read, in milliseconds; absent if none came.

@@ -146,8 +146,8 @@ fn refuse_same_names(found: &[(&str, Section<'_>, ReadKind)], all: &Links) {
     }
 }
 
-/// Notes it if an access point is where the upper half of another's 40 MHz is. `wide` has those by the channel
-/// of their upper half.
+/// Notes it if an access point is where the upper half of another's 40 MHz is. `wide` has the others by the
+/// channel of their upper half.
 fn refuse_overlap(section: &Section<'_>, link: &Link, wide: &BTreeMap<u8, &Link>) {
     let LinkKind::Wifi(ap) = &link.kind else {
         return;

@@ -31,7 +31,7 @@ fn played(world: &str, scratch: &Scratch) -> Option<Value> {
     let run = document["runs"][0].take();
     assert_eq!(run.get("cc"), Some(&Value::Null), "all flows are UDP");
     let flows = run["flows"].as_array().unwrap();
-    assert!(flows.iter().all(|flow| flow["intact"] == true), "{flows:#?}");
+    assert!(flows.iter().all(|flow| flow["intact"].is_null()), "{flows:#?}");
     Some(run)
 }
 
@@ -180,10 +180,10 @@ fn the_optimum_is_the_same_in_both_worlds() {
     });
     let sim = sim.unwrap().run;
     assert_eq!(sim.optimal_mbps, lab.as_mbps_f64());
-    // The cable and the street alone, and with the whole of both cells and 802.11g beside the access point.
-    let payload = |mbps: f64| mbps * 1_448.0 / 1_500.0;
+    // The only flow is of datagrams over the cell, which has no coverage at times.
+    let whole = 12.0 * 1_470.0 / 1_498.0;
     assert!(
-        (payload(56.0)..payload(56.0 + 12.0 + 7.2) + 30.0).contains(&sim.optimal_mbps),
+        (0.5 * whole..whole).contains(&sim.optimal_mbps),
         "{}",
         sim.optimal_mbps
     );

@@ -301,7 +301,7 @@ fn a_sweep_reads_its_scenario_from_a_pipe() {
     child.stdin.take().unwrap().write_all(&text).unwrap();
     let ran = common::Ran::from(child.wait_with_output().unwrap());
     assert!(
-        ran.out.contains("duration_s=1  ") && ran.out.contains("duration_s=2  "),
+        ran.out.contains("\n1           slowhand") && ran.out.contains("\n2           slowhand"),
         "{ran:?}"
     );
 }
@@ -333,7 +333,7 @@ fn two_sweeps_over_the_same_key_are_refused() {
     }
     let seeds = slowhand(&[&sweep[..], &["--set", "seed=5,9", "--set", "duration_s=1"]].concat());
     assert!(
-        seeds.out.contains("seed=5  ") && seeds.out.contains("seed=9  "),
+        seeds.out.contains("\n5     slowhand") && seeds.out.contains("\n9     slowhand"),
         "{seeds:?}"
     );
 }

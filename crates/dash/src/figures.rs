@@ -1,6 +1,7 @@
 //! Rows of the result table, with the order and wording that every output format uses.
 
-use trace::{Figures, PlayDocument, Run};
+use std::cmp::Reverse;
+use trace::{Figures, PlayDocument, PolicyName, Run};
 
 /// One row: a run, its label and its figures. An empty cell does not apply to the run.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,7 +29,11 @@ impl Row<'_> {
     /// One text per column of [`COLUMNS`].
     pub(crate) fn cells(&self) -> [String; 7] {
         let figures = &self.figures;
-        let intact = if figures.intact { "yes" } else { "NO" };
+        let intact = match figures.intact {
+            Some(true) => "yes",
+            Some(false) => "NO",
+            None => "",
+        };
         [
             megabytes(figures.bytes as f64),
             format!("{:.1} Mb/s", figures.goodput_mbps),
@@ -64,32 +69,27 @@ impl Row<'_> {
     pub(crate) fn alarming(&self, column: usize) -> bool {
         match COLUMNS[column] {
             "longest stall" => self.figures.longest_stall_ms.is_some_and(|ms| ms >= 1_000.0),
-            "intact" => !self.figures.intact,
+            "intact" => self.figures.intact == Some(false),
             _ => false,
         }
     }
 }
 
 /// Runs in display order: ours, then the other policies by bytes moved, then the single networks. `tcp-best`
-/// comes before the single networks.
+/// comes before the single networks. Runs of one policy stay together.
 pub(crate) fn rows(document: &PlayDocument) -> Vec<Row<'_>> {
     let mut runs: Vec<&Run> = document.runs.iter().collect();
-    runs.sort_by_key(|run| rank(run));
-    let several = runs.windows(2).any(|pair| pair[0].seed != pair[1].seed);
-    let label = |run: &Run| match several {
-        true => format!("{}, seed {}", run.policy, run.seed),
-        false => run.policy.to_string(),
-    };
+    runs.sort_by_cached_key(|run| rank(document, run));
     runs.into_iter()
         .map(|run| Row {
             run,
-            label: label(run),
+            label: document.label(run),
             figures: document.figures(run),
         })
         .collect()
 }
 
-fn rank(run: &Run) -> (u8, std::cmp::Reverse<u64>) {
+fn rank<'d>(document: &'d PlayDocument, run: &'d Run) -> (u8, Reverse<u64>, &'d PolicyName, Reverse<u64>) {
     let group = if run.policy.is_ours() {
         0
     } else if run.policy.is_computed() {
@@ -99,7 +99,11 @@ fn rank(run: &Run) -> (u8, std::cmp::Reverse<u64>) {
     } else {
         1
     };
-    (group, std::cmp::Reverse(run.bytes()))
+    let of_policy = document.runs.iter().filter(|other| other.policy == run.policy);
+    let most = of_policy.map(Run::bytes).max().unwrap_or(0);
+    // Two worlds stay in the order in which they ran.
+    let own = if run.case.world.is_some() { 0 } else { run.bytes() };
+    (group, Reverse(most), &run.policy, Reverse(own))
 }
 
 /// "214 MB", "3.2 MB".

@@ -6,11 +6,13 @@
 mod figures;
 mod page;
 mod papers;
+mod study;
 mod svg;
 pub mod terminal;
 mod words;
 
-pub use page::page;
+pub use page::{page, study as study_page};
 pub use papers::papers;
+pub use study::study_svg;
 pub use svg::{plot, svg};
 pub use words::headline;

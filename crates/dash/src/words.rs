@@ -1,7 +1,7 @@
 //! The result in sentences.
 
 use crate::figures::{megabytes, stall};
-use trace::{PlayDocument, PolicyName, Run};
+use trace::{PlayDocument, PolicyName, Run, World};
 
 /// Summary of a comparison in two sentences: the result of ours (or of the best run), and those of the
 /// others.
@@ -24,6 +24,9 @@ pub(crate) fn sentences(document: &PlayDocument) -> Headline {
             others: String::new(),
         };
     };
+    if document.world == World::Both {
+        return of_both_worlds(document, first);
+    }
     let mean = Mean::of(document, &first.policy);
     let lead = format!(
         "{} moved {} in {:.0} s{}.",
@@ -48,6 +51,34 @@ fn subject(document: &PlayDocument) -> Option<&Run> {
             .max_by_key(|run| run.bytes())
     };
     document.run(&PolicyName::Slowhand).or_else(most)
+}
+
+/// What each policy moved in virtual time and in the lab, that of `first` before the others.
+fn of_both_worlds(document: &PlayDocument, first: &Run) -> Headline {
+    let of = |policy: &PolicyName, world| {
+        let mut runs = document.runs.iter();
+        runs.find(|run| run.policy == *policy && run.case.world == Some(world))
+    };
+    let moved = |policy: &PolicyName| {
+        let [sim, lab] = [World::Sim, World::Lab].map(|world| of(policy, world).map_or(0, Run::bytes));
+        let ratio = match sim {
+            0 => String::new(),
+            _ => format!(" ({:.2} ×)", lab as f64 / sim as f64),
+        };
+        let [sim, lab] = [sim, lab].map(|bytes| megabytes(bytes as f64));
+        format!("{policy} moved {sim} in virtual time and {lab} in the lab{ratio}")
+    };
+    let mut others: Vec<&PolicyName> = Vec::new();
+    for run in document.runs.iter().filter(|run| run.policy != first.policy) {
+        if !run.policy.is_computed() && !others.contains(&&run.policy) {
+            others.push(&run.policy);
+        }
+    }
+    let others = others.into_iter().map(moved).collect::<Vec<_>>().join("; ");
+    Headline {
+        lead: format!("{}.", moved(&first.policy)),
+        others: capitalised(others),
+    }
 }
 
 /// Mean over the seeds of a policy, and its longest stall in any of them.
@@ -102,12 +133,12 @@ fn compared(document: &PlayDocument, subject: &PolicyName) -> String {
 }
 
 fn best_single(document: &PlayDocument) -> Option<String> {
-    let mut seeds: Vec<u64> = document.runs.iter().map(|run| run.seed).collect();
-    seeds.sort_unstable();
-    seeds.dedup();
-    let best: Vec<f64> = seeds
-        .iter()
-        .filter_map(|seed| document.best_single(*seed))
+    let mut runs: Vec<&Run> = document.runs.iter().collect();
+    runs.sort_by_key(|run| run.seed);
+    runs.dedup_by_key(|run| run.seed);
+    let best: Vec<f64> = runs
+        .into_iter()
+        .filter_map(|run| document.best_beside(run))
         .map(|run| run.bytes() as f64)
         .collect();
     let mean = best.iter().sum::<f64>() / best.len().max(1) as f64;

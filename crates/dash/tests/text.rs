@@ -176,7 +176,7 @@ fn data_not_received_intact_is_highlighted() {
     document
         .runs
         .iter_mut()
-        .for_each(|run| run.flows[0].intact = false);
+        .for_each(|run| run.flows[0].intact = Some(false));
     assert!(table(&document, Paint::Plain).contains(" NO "));
     assert!(
         dash::page(&records, &document).contains("<td class=\"worst\"><span class=\"num\">NO</span></td>")

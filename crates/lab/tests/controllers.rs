@@ -35,7 +35,7 @@ fn carried(text: &str) -> Played {
 
 fn whole(played: Played) -> Played {
     assert!(
-        played.run.flows.iter().all(|flow| flow.intact),
+        played.run.flows.iter().all(|flow| flow.intact == Some(true)),
         "{:?}",
         played.run
     );

@@ -77,7 +77,7 @@ pub use io::{
     Counters, Direction, DropReason, Fault, Heard, Input, LinkId, LinkState, Output, Packet, Position,
 };
 pub use network::Network;
-pub use optimal::{Condition, optimal};
+pub use optimal::{Condition, Shared, Stream, optimal};
 pub use queue::Depth;
 pub use script::{Busiest, FaultTarget, Scheduled, Step, conditions};
 pub use wifi::WifiConfig;

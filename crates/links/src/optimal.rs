@@ -10,6 +10,8 @@
 //! 3. Rates are those before 802.11n, even for access points that have it (`ht`). With aggregation they carry
 //!    more than this limit.
 //!
+//! Datagrams have one link each: [`Stream`] is the largest payload of theirs that it could carry.
+//!
 //! # Checked by
 //! `optimal_tests`: one link of each kind by hand, and their sum.
 
@@ -19,8 +21,83 @@ use units::{Bitrate, Bytes, Db, Duration, Instant};
 use crate::config::{CableConfig, CellConfig, CellRate, LinkConfig, NetworkConfig};
 use crate::pipe::holes::Holes;
 use crate::pipe::opportunities::{OPPORTUNITY, Opportunities};
-use crate::wifi::{Radio, WifiConfig, goodput};
+use crate::wifi::{Radio, WifiConfig, datagrams, goodput};
 use crate::{Direction, Position};
+
+/// Headers of IPv4 and UDP.
+const DATAGRAM_HEADERS: u64 = 28;
+
+/// A stream of datagrams over one link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stream {
+    /// Index of the link.
+    pub link: usize,
+    /// Direction of the datagrams.
+    pub direction: Direction,
+    /// Payload of one.
+    pub payload: Bytes,
+}
+
+/// What several streams share, so that only the fastest of them counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Shared {
+    /// An 802.11 channel, in both directions.
+    Channel(u8),
+    /// A bottleneck behind which there are several cables, upwards or not.
+    Bottleneck(usize, bool),
+    /// The link alone, upwards or not.
+    Link(usize, bool),
+}
+
+impl Stream {
+    /// What it shares with others.
+    pub fn shares(self, config: &NetworkConfig) -> Shared {
+        let up = self.direction == Direction::Up;
+        match &config.links[self.link] {
+            LinkConfig::Wifi(wifi) => Shared::Channel(wifi.channel),
+            LinkConfig::Cable(CableConfig {
+                behind: Some(bottleneck),
+                ..
+            }) => Shared::Bottleneck(*bottleneck, up),
+            LinkConfig::Cable(_) | LinkConfig::Cell(_) => Shared::Link(self.link, up),
+        }
+    }
+
+    /// Largest rate of payload that its link could carry alone at `at`, with the walker's radio there.
+    pub fn optimal(self, config: &NetworkConfig, at: Instant, radio: Radio, condition: Condition) -> Bitrate {
+        if condition.gone {
+            return Bitrate::ZERO;
+        }
+        let direction = self.direction;
+        let changed = |rate: Bitrate| condition.rate.unwrap_or(rate);
+        match &config.links[self.link] {
+            LinkConfig::Wifi(wifi) => {
+                let snr = wifi.snr(direction, radio, &config.walls) - condition.attenuation;
+                let packet = (self.payload.get() + DATAGRAM_HEADERS) as u32;
+                let air = datagrams(wifi.standard, wifi.rate, snr, (self.payload, packet));
+                air.min(self.payload_of(changed(pick(direction, wifi.backhaul.up, wifi.backhaul.down))))
+            }
+            LinkConfig::Cable(CableConfig {
+                behind: Some(bottleneck),
+                ..
+            }) => {
+                let rates = &config.bottlenecks[*bottleneck];
+                self.payload_of(changed(pick(direction, rates.up, rates.down)))
+            }
+            LinkConfig::Cable(cable) => {
+                self.payload_of(changed(pick(direction, cable.up.rate, cable.down.rate)))
+            }
+            LinkConfig::Cell(cell) => self.payload_of(over_the_cell(cell, direction, at, condition)),
+        }
+    }
+
+    /// Share of its payload in packets.
+    fn payload_of(self, rate: Bitrate) -> Bitrate {
+        let payload = u128::from(self.payload.get());
+        let packet = payload + u128::from(DATAGRAM_HEADERS);
+        Bitrate::from_bps((u128::from(rate.as_bps()) * payload / packet) as u64)
+    }
+}
 
 /// Faults of a link at the given time. The default is a link without faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

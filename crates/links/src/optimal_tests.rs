@@ -55,6 +55,32 @@ fn a_channel_counts_its_best_access_point_only() {
 }
 
 #[test]
+fn datagrams_of_one_link_have_its_payload_without_acknowledgements() {
+    let stream = |link, direction| Stream {
+        link,
+        direction,
+        payload: Bytes::new(1_472),
+    };
+    let desk = LinkConfig::Cable(CableConfig::symmetric("c", mbps(15), Duration::ZERO));
+    let config: NetworkConfig = vec![wifi("near", 3, 6), wifi("far", 90, 6), desk].into();
+    let most_of = |stream: Stream, condition| stream.optimal(&config, Instant::ZERO, config.radio, condition);
+    let unharmed = Condition::default();
+    let near = most_of(stream(0, Direction::Down), unharmed);
+    assert!(near > most() && near < mbps(54), "{near}");
+    assert!(most_of(stream(1, Direction::Down), unharmed) < near);
+    let cable = most_of(stream(2, Direction::Up), unharmed);
+    assert_eq!(cable, Bitrate::from_bps(15_000_000 * 1_472 / 1_500));
+    let gone = Condition {
+        gone: true,
+        ..unharmed
+    };
+    assert_eq!(most_of(stream(0, Direction::Down), gone), Bitrate::ZERO);
+    let shares = |link, direction| stream(link, direction).shares(&config);
+    assert_eq!(shares(0, Direction::Up), shares(1, Direction::Down));
+    assert_ne!(shares(2, Direction::Up), shares(2, Direction::Down));
+}
+
+#[test]
 fn the_backhaul_caps_an_access_point() {
     let slow = Condition {
         rate: Some(mbps(15)),

@@ -186,7 +186,7 @@ fn total(flows: &[&Flow]) -> u64 {
 fn intact(flows: &[&Flow]) -> Finding {
     let broken: Vec<&str> = flows
         .iter()
-        .filter(|flow| !flow.intact)
+        .filter(|flow| flow.intact == Some(false))
         .map(|flow| flow.name.as_str())
         .collect();
     match broken[..] {

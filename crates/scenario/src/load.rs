@@ -24,7 +24,7 @@ pub enum LoadError {
         /// What the system said.
         source: io::Error,
     },
-    /// The file is no scenario: they are small.
+    /// The file is no scenario: one with 10,000 of everything has a tenth of this.
     #[error("{}: larger than {LARGEST} bytes, so not a scenario; name a TOML file", Shown(path.display()))]
     TooLarge {
         /// The file.
@@ -36,7 +36,7 @@ pub enum LoadError {
 }
 
 /// A scenario file has at most this many bytes.
-const LARGEST: u64 = 1 << 20;
+const LARGEST: u64 = 64 << 20;
 
 /// A rate trace has at most this many bytes: an hour at 100 Mb/s.
 const LARGEST_TRACE: u64 = 256 << 20;

@@ -53,13 +53,9 @@ impl Spots {
     /// The place of a thing.
     pub fn spot(&self, thing: Thing<'_>) -> Option<&Spot> {
         match thing {
-            Thing::Link(name) => self.links.get(name),
-            // Of a flow with a `count`, NAME-1, NAME-2 …
-            Thing::Flow(name) => self.flows.get(name).or_else(|| {
-                let (name, _) = name.rsplit_once('-')?;
-                self.flows.get(name)
-            }),
-            Thing::Walker(name) => self.walkers.get(name),
+            Thing::Link(name) => of(&self.links, name),
+            Thing::Flow(name) => of(&self.flows, name),
+            Thing::Walker(name) => of(&self.walkers, name),
             Thing::Faults => self.faults.as_ref(),
             Thing::Medium => self.medium.as_ref(),
         }
@@ -74,6 +70,14 @@ impl Spots {
             None => format!("{}: {message}", Shown(&self.file)),
         }
     }
+}
+
+/// The place of a thing, or of the table that made it with a `count`: NAME-1, NAME-2 …
+fn of<'s>(spots: &'s BTreeMap<String, Spot>, name: &str) -> Option<&'s Spot> {
+    spots.get(name).or_else(|| {
+        let (name, _) = name.rsplit_once('-')?;
+        spots.get(name)
+    })
 }
 
 #[cfg(test)]

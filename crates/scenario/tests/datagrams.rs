@@ -2,14 +2,28 @@
 
 mod sound;
 
-use sound::{edited, messages};
+use sound::{SOUND, messages, read};
 
 /// A flow of datagrams instead of the sound file's download.
+fn of_probes(keys: &str) -> String {
+    let flow = format!("[flows.probes]\ntransport = \"udp\"\n{keys}");
+    SOUND.replace("[flows.download]\ndirection = \"down\"", &flow)
+}
+
 fn datagrams(keys: &str) -> Vec<String> {
-    messages(edited(
-        "[flows.download]\ndirection = \"down\"",
-        &format!("[flows.probes]\ntransport = \"udp\"\n{keys}"),
-    ))
+    let expected = of_probes(keys).replace("intact = true", "moved_mb_min = 1");
+    messages(read(&expected, &[]))
+}
+
+#[test]
+fn datagrams_are_never_expected_to_be_intact() {
+    let flow = "over = \"ap1\"\ndirection = \"up\"";
+    assert_eq!(
+        messages(read(&of_probes(flow), &[])),
+        [
+            "bad.toml:36:10: datagrams may be lost, so their flow is never intact; remove it, or expect `goodput_mbps_min`"
+        ]
+    );
 }
 
 #[test]

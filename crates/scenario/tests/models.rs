@@ -35,7 +35,13 @@ fn the_optimum_is_of_uplinks_if_every_flow_is_up() {
     let of = |flows: &str| optimal(&plan(flows), unharmed);
     assert_eq!(of(TCP_DOWN), payload(15));
     assert_eq!(of(TCP_UP), payload(3));
-    assert_eq!(of(UDP_UP), payload(3));
+    assert_eq!(of(UDP_UP), Bitrate::from_bps(3_000_000 * 1_470 / 1_498));
+    // Datagrams down and up do not share the cable's rates.
+    let both = of(&format!("{UDP_UP}{}", UDP_UP.replace("up", "down")));
+    assert_eq!(
+        both.as_bps(),
+        3_000_000 * 1_470 / 1_498 + 15_000_000 * 1_470 / 1_498
+    );
     assert_eq!(of(&format!("{TCP_UP}{UDP_UP}")), payload(3));
     assert_eq!(of(&format!("{TCP_UP}{TCP_DOWN}")), payload(15));
 }

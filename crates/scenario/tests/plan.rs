@@ -168,21 +168,24 @@ fn run(policy: &str, bytes: u64, stall_ms: f64) -> Run {
         name: name.to_owned(),
         bytes,
         goodput_mbps: bytes as f64 * 8e-6 / 20.0,
-        intact: true,
+        intact: Some(true),
         first_byte_ms: Some(40.0),
         longest_stall_ms: stall_ms,
         stall_total_ms: stall_ms,
         stalls: 1,
+        datagrams: None,
         paths: Vec::new(),
     };
     Run {
         policy: policy.parse::<PolicyName>().unwrap(),
+        case: trace::Case::default(),
         cc: Some("reno".to_owned()),
         server: "stock".to_owned(),
         seed: 1,
         duration_s: 20.0,
         flows: vec![flow("down"), flow("up")],
         links: Vec::new(),
+        stations: Vec::new(),
         energy_j: 0.0,
         optimal_mbps: 100.0,
         goodput_series: Vec::new(),
@@ -232,7 +235,7 @@ fn conditions_hold_up_to_their_limit_and_fail_beyond() {
 #[test]
 fn corrupted_data_and_a_missing_run_are_distinguished() {
     let mut broken = run("slowhand", 1, 0.0);
-    broken.flows[1].intact = false;
+    broken.flows[1].intact = Some(false);
     let plan = plan("[[expect]]\npolicy = \"slowhand\"\nintact = true\n");
     let verdicts = judge(&plan, &[broken]);
     assert_eq!(verdicts[0].outcome, Outcome::Fails);

@@ -330,13 +330,13 @@ impl Drop for Desk {
 #[test]
 fn a_too_large_file_is_refused() {
     let desk = Desk::new("large");
-    let path = desk.file("large.toml", vec![b'#'; 2 << 20]);
+    let path = desk.file("large.toml", vec![b'#'; 65 << 20]);
     let error = load(&path, &[]).unwrap_err().to_string();
     assert!(
-        error.ends_with("large.toml: larger than 1048576 bytes, so not a scenario; name a TOML file"),
+        error.ends_with("large.toml: larger than 67108864 bytes, so not a scenario; name a TOML file"),
         "{error}"
     );
-    let mut capture = vec![0; 2 << 20];
+    let mut capture = vec![0; 65 << 20];
     capture[..4].copy_from_slice(b"\xd4\xc3\xb2\xa1");
     let error = load(&desk.file("air.pcap", capture), &[])
         .unwrap_err()
@@ -374,7 +374,7 @@ fn reading_is_limited_whatever_the_metadata_say() {
     let path = PathBuf::from(format!("/dev/fd/{}", reader.as_raw_fd()));
     let error = load(&path, &[]).unwrap_err().to_string();
     assert!(
-        error.contains(": larger than 1048576 bytes, so not a scenario; "),
+        error.contains(": larger than 67108864 bytes, so not a scenario; "),
         "{error}"
     );
     drop(reader);

@@ -49,7 +49,9 @@ pub use observer::Observer;
 pub use papers::{Claim, ClaimKind, PaperFigure, PaperSeries, PapersDocument};
 pub use plan::{LinkKind, Plan, PlanFault, PlanLink, Walker, Waypoint};
 pub use recorder::{ReadError, Recorder, RunRecord, event_line, header_line, read_runs, write_runs};
-pub use run::{Flow, Levels, LinkMarks, LinkUse, PathUse, PlayDocument, Run};
+pub use run::{
+    Case, Datagrams, Flow, Levels, LinkMarks, LinkUse, PathUse, PlayDocument, Run, SetValue, StationUse,
+};
 pub use shown::{Shown, is_shown, shown_json, shown_lines};
 pub use spot::{Lines, Spot};
 pub use stall::{STALL_THRESHOLD, Stall, StallDetector, WAIT_THRESHOLD};

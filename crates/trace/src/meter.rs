@@ -99,17 +99,18 @@ impl FlowMeter {
 
     /// The flow's entry in the result. Goodput counts from the start of the flow to its end, or to `now` if
     /// it is still running.
-    pub fn result(&self, now: Instant, intact: bool, paths: Vec<PathUse>) -> Flow {
+    pub fn result(&self, now: Instant, intact: impl Into<Option<bool>>, paths: Vec<PathUse>) -> Flow {
         let end = self.ended.unwrap_or(now);
         Flow {
             name: self.name.clone(),
             bytes: self.bytes.get(),
             goodput_mbps: self.bytes.per(end.since(self.started)).as_mbps_f64(),
-            intact,
+            intact: intact.into(),
             first_byte_ms: self.first_byte.map(|at| millis(at.since(self.started))),
             longest_stall_ms: millis(self.stalls.longest()),
             stall_total_ms: millis(self.stalls.total()),
             stalls: self.stalls.count(),
+            datagrams: None,
             paths,
         }
     }

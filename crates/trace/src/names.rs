@@ -205,5 +205,7 @@ words! {
         Sim = "sim",
         /// A host's own links.
         Linux = "linux",
+        /// Virtual time and the lab, one scenario in each.
+        Both = "both",
     }
 }

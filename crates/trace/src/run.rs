@@ -2,6 +2,8 @@
 
 use crate::{PlaySchema, PolicyName, World};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
 
 /// The output of `slowhand play`: one run per policy (and seed).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -10,7 +12,7 @@ pub struct PlayDocument {
     pub schema: PlaySchema,
     /// The scenario's name.
     pub scenario: String,
-    /// Where it ran.
+    /// Where it ran; `both` if each run says it for itself.
     pub world: World,
     /// The seed (the first one, when several were run).
     pub seed: u64,
@@ -27,11 +29,61 @@ impl PlayDocument {
     }
 }
 
+/// What distinguishes a run from others of its document, besides its policy and seed.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Case {
+    /// Where it ran, in a document of both worlds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub world: Option<World>,
+    /// Keys of the scenario that were given several values, each with the value of this run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, SetValue>,
+}
+
+/// Value of a key of a scenario, by its type.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SetValue {
+    /// A whole number.
+    Integer(i64),
+    /// Another number.
+    Real(f64),
+    /// True or false.
+    Flag(bool),
+    /// Text, or what has no type of its own, as it was written.
+    Text(String),
+}
+
+impl SetValue {
+    /// The number, if it is one.
+    pub const fn number(&self) -> Option<f64> {
+        match *self {
+            Self::Integer(whole) => Some(whole as f64),
+            Self::Real(number) => Some(number),
+            Self::Flag(_) | Self::Text(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for SetValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(whole) => write!(f, "{whole}"),
+            Self::Real(number) => write!(f, "{number}"),
+            Self::Flag(flag) => write!(f, "{flag}"),
+            Self::Text(text) => write!(f, "{text}"),
+        }
+    }
+}
+
 /// One run of one policy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// The policy.
     pub policy: PolicyName,
+    /// What else distinguishes it.
+    #[serde(flatten)]
+    pub case: Case,
     /// The sender's congestion controller; `null` where TCP sends nothing, as in virtual time. (Older results
     /// of virtual time name the scenario's controller.)
     #[serde(default)]
@@ -46,12 +98,16 @@ pub struct Run {
     pub flows: Vec<Flow>,
     /// What its links did.
     pub links: Vec<LinkUse>,
+    /// What each station did on the air, in virtual time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stations: Vec<StationUse>,
     /// Energy that the client's radios spent on the data, in joules, by the figures of Huang et al. 2012.
     /// Counts one radio for each WiFi channel and one modem for each cellular link, tails included. 0 if
     /// there is no radio.
     #[serde(default)]
     pub energy_j: f64,
-    /// The most that the models allow, in Mb/s; 0 if unknown.
+    /// The most that the models allow, in Mb/s: TCP's, or that of datagrams if all flows are datagrams. 0 if
+    /// unknown.
     #[serde(default)]
     pub optimal_mbps: f64,
     /// Bytes read by all applications together in each 100 ms since the start.
@@ -93,9 +149,15 @@ impl Run {
         self.flows.iter().map(|flow| flow.stall_total_ms).sum()
     }
 
-    /// Whether every flow arrived as it was sent.
+    /// Whether no flow arrived other than it was sent.
     pub fn intact(&self) -> bool {
-        self.flows.iter().all(|flow| flow.intact)
+        self.flows.iter().all(|flow| flow.intact != Some(false))
+    }
+
+    /// The same; `None` if all flows are datagrams, which may be lost.
+    pub fn arrived_intact(&self) -> Option<bool> {
+        let known = self.flows.iter().any(|flow| flow.intact.is_some());
+        known.then(|| self.intact())
     }
 
     /// Goodput over `optimal_mbps`, where that is known.
@@ -113,8 +175,9 @@ pub struct Flow {
     pub bytes: u64,
     /// Over the flow's own time, in Mb/s.
     pub goodput_mbps: f64,
-    /// The receiver's SHA-256 equals the sender's.
-    pub intact: bool,
+    /// The receiver's SHA-256 equals the sender's. `null` for datagrams, which may be lost, unless one was
+    /// altered.
+    pub intact: Option<bool>,
     /// From connect to the first byte read, in milliseconds; absent if none came.
     pub first_byte_ms: Option<f64>,
     /// The longest stall, in milliseconds; 0 without any.
@@ -124,8 +187,45 @@ pub struct Flow {
     /// How many stalls.
     #[serde(default)]
     pub stalls: u64,
+    /// Datagrams, in virtual time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<Datagrams>,
     /// What each link carried of it.
     pub paths: Vec<PathUse>,
+}
+
+/// What became of a flow's datagrams. The rest was still under way when the run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Datagrams {
+    /// Handed to the sender's queue.
+    pub sent: u64,
+    /// Received for the first time. A broadcast counts at each receiver.
+    pub received: u64,
+    /// Given up by a sender, or dropped at a queue.
+    pub lost: u64,
+}
+
+impl Datagrams {
+    /// Share of the datagrams with a known end that were lost, in percent. `None` if there are none.
+    pub fn lost_percent(&self) -> Option<f64> {
+        let known = self.received + self.lost;
+        (known > 0).then(|| self.lost as f64 * 100.0 / known as f64)
+    }
+}
+
+/// What one station did on the air.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StationUse {
+    /// Its name: an access point's, or WALKER@CHANNEL.
+    pub name: String,
+    /// Frames that it put on the air, retransmissions included.
+    pub attempts: u64,
+    /// Of these, those that were not acknowledged.
+    pub failures: u64,
+    /// Share of its attempts that were not received while another station was on the air, 0 to 1.
+    pub collision_probability: f64,
+    /// Share of the run in which its frames and their acknowledgements were on the air, 0 to 1.
+    pub airtime_share: f64,
 }
 
 /// What one link carried of one flow.

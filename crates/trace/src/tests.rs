@@ -146,6 +146,7 @@ fn a_flow_is_measured_where_it_is_read() {
 fn run(policy: &str, duration_s: f64, series: Vec<u64>) -> Run {
     Run {
         policy: policy.parse().unwrap(),
+        case: crate::Case::default(),
         cc: Some("reno".into()),
         server: "stock".into(),
         seed: 7,
@@ -154,11 +155,12 @@ fn run(policy: &str, duration_s: f64, series: Vec<u64>) -> Run {
             name: "download".into(),
             bytes: series.iter().sum(),
             goodput_mbps: 0.0,
-            intact: true,
+            intact: Some(true),
             first_byte_ms: Some(12.5),
             longest_stall_ms: 0.0,
             stall_total_ms: 0.0,
             stalls: 0,
+            datagrams: None,
             paths: vec![PathUse {
                 link: "ap1".into(),
                 bytes: 3,
@@ -176,6 +178,7 @@ fn run(policy: &str, duration_s: f64, series: Vec<u64>) -> Run {
             marks: None,
             sent_marks: None,
         }],
+        stations: Vec::new(),
         energy_j: 0.0,
         optimal_mbps: 20.0,
         goodput_series: series,

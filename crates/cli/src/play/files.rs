@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use scenario::Plan;
+use trace::PlayDocument;
 
 use super::Wanted;
 use super::world::Played;
@@ -67,14 +68,23 @@ impl Files {
         })
     }
 
-    /// Writes them, and prints their paths on standard error.
+    /// Writes those of a comparison, and prints their paths on standard error.
     pub fn write(self, played: &Played) -> anyhow::Result<()> {
         let (records, document) = (&played.records, &played.document);
+        self.fill(|| dash::page(records, document), || dash::svg(records, document))
+    }
+
+    /// Writes those of many runs of one policy. `about` says what the scenario shows.
+    pub fn write_study(self, document: &PlayDocument, about: &str) -> anyhow::Result<()> {
+        self.fill(|| dash::study_page(document, about), || dash::study_svg(document))
+    }
+
+    fn fill(self, page: impl FnOnce() -> String, picture: impl FnOnce() -> String) -> anyhow::Result<()> {
         if let Some(html) = self.html {
-            html.fill(|out| out.write_all(dash::page(records, document).as_bytes()))?;
+            html.fill(|out| out.write_all(page().as_bytes()))?;
         }
         if let Some(svg) = self.svg {
-            svg.fill(|out| out.write_all(dash::svg(records, document).as_bytes()))?;
+            svg.fill(|out| out.write_all(picture().as_bytes()))?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! `slowhand play FILE`: plays a scenario, policy by policy.
 
+mod both_worlds;
 mod files;
 mod paint;
 mod recordings;
@@ -43,13 +44,15 @@ Examples:
   sudo slowhand play scenarios/two-homes.toml --policy mptcp --policy slowhand --set cables.own.rtt_ms=80
   sudo slowhand play scenarios/two-homes.toml --cc lia --set server=slowhand
   slowhand play scenarios/shared-air.toml --world sim --seed 7 --capture air.pcapng
-  slowhand play scenarios/shared-air.toml --world sim --seeds 0..100 --set aps.near.rate_mbps=24,54 --table air.parquet
+  slowhand play scenarios/shared-air.toml --world sim --seeds 0..100 --set aps.near.rate_mbps=24,54 --table air.parquet --html air.html
+  sudo slowhand play scenarios/shared-air.toml --world both --html both.html
   sudo slowhand play scenarios/two-homes.toml --serve 'mptcpize run iperf3 -s -1' --shell 'mptcpize run iperf3 -c $SLOWHAND_SERVER -t 5'")]
 pub struct Args {
     /// Scenario file (TOML).
     pub file: PathBuf,
 
-    /// Where to run: `lab` is this machine's kernel over modelled links, `sim` is virtual time.
+    /// Where to run: `lab` is this machine's kernel over modelled links, `sim` is virtual time, `both` is one
+    /// after the other, with the curves of both beside each other on the page.
     #[arg(long, value_enum, default_value_t = World::Lab)]
     world: World,
 
@@ -83,6 +86,11 @@ pub struct Args {
     /// combination is run.
     #[arg(long = "set", value_name = "KEY=V,V…")]
     pub settings: Vec<String>,
+
+    /// Run at most N runs side by side (virtual time only) [default: one for each core]. The results do not
+    /// depend on it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
 
     /// Write one row for each flow of each run into this file: Parquet if its name ends in .parquet,
     /// otherwise JSON Lines (virtual time only). A key with several values has a column `set.KEY`, of text if
@@ -131,7 +139,8 @@ pub struct Wanted {
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
 
-    /// Write a self-contained HTML page with the picture into this file.
+    /// Write a self-contained HTML page with the picture into this file. Runs of several seeds or values are
+    /// drawn as distributions over the seeds, or as curves over each key of --set.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
@@ -147,6 +156,8 @@ enum World {
     Lab,
     /// Virtual time: modelled hosts over modelled links.
     Sim,
+    /// Virtual time, then the lab.
+    Both,
 }
 
 /// Plays, shows, judges.
@@ -154,10 +165,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.wanted.json {
         progress::lines_only();
     }
-    if args.world == World::Sim {
-        return virtual_world::run(&args);
+    match args.world {
+        World::Sim => return virtual_world::run(&args),
+        World::Both => return both_worlds::run(&args),
+        World::Lab => only_in_virtual_time(&args)?,
     }
-    only_in_virtual_time(&args)?;
     let plan = plan(&args)?;
     let policies = selection::policies(&plan, &args.policies, args.compare)?;
     conduct(
@@ -183,6 +195,9 @@ fn only_in_virtual_time(args: &Args) -> anyhow::Result<()> {
         Some((option, _)) => Err(Refused::because(format!(
             "{option} needs virtual time; add --world sim, or remove {option}"
         ))),
+        None if args.jobs.is_some() => Err(Refused::because(
+            "--jobs: the lab chooses by its load how many runs are side by side, because late packets would distort them; remove --jobs, or use --world sim",
+        )),
         None => Ok(()),
     }
 }
@@ -251,8 +266,9 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
         .iter()
         .map(|text| setting(text))
         .collect::<Result<_, _>>()?;
-    let mut plan = scenario::load(&args.file, &settings).map_err(Refused::because)?;
-    plan.seed = args.seed.unwrap_or(plan.seed);
+    let plan = scenario::load(&args.file, &settings).map_err(Refused::because)?;
+    let seed = args.seed.unwrap_or(plan.seed);
+    let mut plan = plan.with_seed(seed);
     plan.cc = args.cc.clone().unwrap_or(plan.cc);
     Ok(plan)
 }

@@ -10,12 +10,17 @@ use super::paint::paint;
 use super::world::Played;
 use show::terminal;
 
-/// What the scenario shows, the table, and the expectations.
-pub fn text(plan: &Plan, played: &Played) -> String {
+/// What the scenario shows, and the table.
+pub fn results(plan: &Plan, played: &Played) -> String {
     let output = io::stdout();
     let table = dash::terminal::fitted(&played.document, paint(&output), terminal::width(&output));
     let sentence = terminal::fitted(&Shown(&plan.sentence).to_string());
-    let mut text = format!("{}\n\n{table}", sentence.trim_end());
+    format!("{}\n\n{table}", sentence.trim_end())
+}
+
+/// The same, and the expectations.
+pub fn text(plan: &Plan, played: &Played) -> String {
+    let mut text = results(plan, played);
     let held = judged(plan, played)
         .into_iter()
         .filter(|verdict| verdict.outcome != Outcome::Fails);

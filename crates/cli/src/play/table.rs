@@ -1,12 +1,9 @@
 //! Results of many runs: a row for each flow of each run.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-
 use columns::{Column, Table};
 use scenario::{Setting, TypedValue};
 use sim::Played;
-use trace::{PlayDocument, Shown};
+use trace::{Case, SetValue};
 
 use super::virtual_world::Job;
 
@@ -112,6 +109,23 @@ fn text_of(value: TypedValue, written: &str) -> String {
     }
 }
 
+/// What distinguishes a run from others of a sweep with these keys, for documents.
+pub fn case(settings: &[Setting]) -> Case {
+    let value = |setting: &Setting| match setting.given() {
+        TypedValue::Integer(whole) => SetValue::Integer(whole),
+        TypedValue::Real(number) => SetValue::Real(number),
+        TypedValue::Flag(flag) => SetValue::Flag(flag),
+        TypedValue::Text(text) => SetValue::Text(text),
+    };
+    let set = settings.iter();
+    Case {
+        world: None,
+        set: set
+            .map(|setting| (setting.key().to_owned(), value(setting)))
+            .collect(),
+    }
+}
+
 /// Runs and their results, a row for each flow of each run. Each key that was given several values has a
 /// column `set.KEY`.
 pub fn table<'r>(swept: &[Swept], done: impl IntoIterator<Item = (&'r Job, &'r Played)>) -> Table {
@@ -161,43 +175,6 @@ pub fn table<'r>(swept: &[Swept], done: impl IntoIterator<Item = (&'r Job, &'r P
         Column::Flag(rows.iter().map(|row| row.played.stopped.is_some()).collect()),
     );
     table
-}
-
-/// Mean, least and largest goodput of each flow, for every combination of values.
-pub fn text(jobs: &[Job], document: &PlayDocument) -> String {
-    let mut groups: BTreeMap<(usize, String, String), Vec<f64>> = BTreeMap::new();
-    let mut labels: Vec<String> = Vec::new();
-    for (job, run) in jobs.iter().zip(&document.runs) {
-        let values: Vec<String> = job.settings.iter().map(ToString::to_string).collect();
-        let label = values.join(" ");
-        let place = labels
-            .iter()
-            .position(|known| *known == label)
-            .unwrap_or_else(|| {
-                labels.push(label);
-                labels.len() - 1
-            });
-        for flow in &run.flows {
-            let key = (place, job.policy.to_string(), flow.name.clone());
-            groups.entry(key).or_default().push(flow.goodput_mbps);
-        }
-    }
-    let sentence = jobs.first().map_or("", |job| &job.plan.sentence);
-    let mut out = format!("{}\n\n", Shown(sentence));
-    for ((place, policy, flow), goodputs) in groups {
-        let mean = goodputs.iter().sum::<f64>() / goodputs.len() as f64;
-        let least = goodputs.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = goodputs.iter().copied().fold(0.0, f64::max);
-        let label = Shown(&labels[place]).to_string();
-        let gap = if label.is_empty() { "" } else { "  " };
-        let _ = writeln!(
-            out,
-            "{label}{gap}{policy}  {flow}: {mean:.3} Mb/s ({least:.3} to {most:.3}, {} runs)",
-            goodputs.len()
-        );
-    }
-    let _ = writeln!(out, "\n{} runs in {:.1} s", document.runs.len(), document.wall_s);
-    out
 }
 
 #[cfg(test)]

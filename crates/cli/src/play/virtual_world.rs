@@ -2,20 +2,23 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant as Wall;
 
+use lab::stop::Stop;
 use record::Buffer;
 use scenario::{Plan, ScenarioFile, Setting};
 use sim::{CastError, Play, Played};
 use trace::{PlayDocument, PlaySchema, PolicyName, RunRecord, Shown, World};
 
 use super::files::{self, Files};
+use super::paint::paint;
 use super::recordings::{Of, Recordings};
 use super::results::{Outputs, Results};
-use super::table::Swept;
+use super::table::{Swept, case};
 use super::{Args, report, selection, world};
 use runs::interrupt;
 use runs::progress::Progress;
@@ -40,10 +43,7 @@ pub struct Job {
 impl Job {
     /// The scenario with its seed.
     fn seeded(&self) -> Plan {
-        Plan {
-            seed: self.seed,
-            ..Plan::clone(&self.plan)
-        }
+        Plan::clone(&self.plan).with_seed(self.seed)
     }
 
     /// The parts of its recording's name, if it is the job with this index.
@@ -75,31 +75,71 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let begun = Wall::now();
     let jobs = jobs(args)?;
-    let single = jobs.len() == 1;
     check_outputs(args, &jobs)?;
     // Only now: a scenario that comes out of a pipe may never come, and a signal must end that.
     let stop = interrupt::stop()?;
     let files = Files::create(&args.wanted)?;
     let capture = files::whole(args.capture.as_deref())?;
     let recordings = Recordings::open(args.record.as_deref())?;
+    let mut done = sweep(args, &jobs, recordings, stop)?;
+    if let Some(capture) = capture {
+        capture.write(&done[0].capture.take().unwrap_or_default())?;
+    }
+    let stopped = done.iter().any(|run| run.stopped.is_some());
+    let played = assemble(&jobs, done, begun);
+    let failures = failures(&jobs, &played);
+    let is_study = is_study(&jobs);
+    // The table of one run for each policy has its verdicts.
+    if args.wanted.json || is_study {
+        failures.iter().for_each(|line| tell!("{line}"));
+    }
+    if is_study {
+        files.write_study(&played.document, &jobs[0].plan.sentence)?;
+    } else {
+        files.write(&played)?;
+    }
+    show(args, &jobs, &played)?;
+    Ok(if failures.is_empty() && !stopped {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Whether some runs differ in more than their policy.
+fn is_study(jobs: &[Job]) -> bool {
+    jobs.iter()
+        .any(|job| job.seed != jobs[0].seed || !job.settings.is_empty())
+}
+
+/// Plays all jobs side by side. The results are in the order of the jobs, as are the rows of the trace and of
+/// the table.
+fn sweep(
+    args: &Args,
+    jobs: &[Job],
+    recordings: Option<Recordings>,
+    stop: &Stop,
+) -> anyhow::Result<Vec<Played>> {
+    let has_picture = args.wanted.html.is_some() || args.wanted.svg.is_some();
     let wishes = Outputs {
         trace: args.wanted.trace.as_deref(),
         table: args.table.as_deref(),
-        keeps_records: args.wanted.html.is_some() || args.wanted.svg.is_some(),
+        keeps_records: has_picture && !is_study(jobs),
     };
-    let results = Results::new(&wishes, Swept::of(&jobs), jobs.len(), stop)?;
+    let results = Results::new(&wishes, Swept::of(jobs), jobs.len(), stop)?;
     let numbered: Vec<(usize, &Job)> = jobs.iter().enumerate().collect();
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let side_by_side = args.jobs.map_or_else(cores, usize::from);
     let (most, flag) = (args.most.unwrap_or(Play::MOST), stop.flag());
     let progress = Progress::new("runs", jobs.len());
-    let done = sim::sweep(&numbered, cores, |&(index, job)| {
+    let done = sim::sweep(&numbered, side_by_side, |&(index, job)| {
         (!stop.is_stopped()).then(|| {
             progress.begin(index, job);
             let plan = job.seeded();
             let buffer = recordings.as_ref().map(|_| Buffer::default());
             let played = sim::play(&Play {
                 most,
-                capture: capture.is_some(),
+                capture: args.capture.is_some(),
                 events: wishes.trace.is_some() || wishes.keeps_records,
                 record: buffer.clone(),
                 stop: Some(&flag),
@@ -113,37 +153,30 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         })
     });
     drop(progress);
-    let done: Vec<Option<Played>> = std::iter::zip(&jobs, done)
+    let done: Vec<Option<Played>> = std::iter::zip(jobs, done)
         .map(|(job, played)| played.transpose().map_err(|error| refused(&job.plan, &error)))
         .collect::<Result<_, _>>()?;
     recordings.map_or(Ok(()), Recordings::finish)?;
-    let mut done = results.finish(&jobs, done)?;
-    if let Some(capture) = capture {
-        capture.write(&done[0].capture.take().unwrap_or_default())?;
-    }
-    let stopped = done.iter().any(|run| run.stopped.is_some());
-    let played = assemble(&jobs, done, begun);
-    let failures = failures(&jobs, &played);
-    // The picture of a single run has its verdicts.
-    if args.wanted.json || !single {
-        failures.iter().for_each(|line| tell!("{line}"));
-    }
-    files.write(&played)?;
-    show(args, &jobs, &played)?;
-    Ok(if failures.is_empty() && !stopped {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    results.finish(jobs, done)
+}
+
+/// Plays all jobs, for a comparison with another world.
+pub fn play(args: &Args, jobs: &[Job]) -> anyhow::Result<world::Played> {
+    let begun = Wall::now();
+    let done = sweep(args, jobs, None, interrupt::stop()?)?;
+    Ok(assemble(jobs, done, begun))
 }
 
 fn show(args: &Args, jobs: &[Job], played: &world::Played) -> anyhow::Result<()> {
+    let (document, plan) = (&played.document, &jobs[0].plan);
     if args.wanted.json {
-        return exit::print_document(&played.document);
+        return exit::print_document(document);
     }
-    let text = match jobs {
-        [single] => report::text(&single.plan, played),
-        _ => terminal::fitted(&super::table::text(jobs, &played.document)),
+    let text = if is_study(jobs) {
+        let output = io::stdout();
+        dash::terminal::study(document, &plan.sentence, paint(&output), terminal::width(&output))
+    } else {
+        report::text(plan, played)
     };
     exit::print(text.as_bytes())
 }
@@ -166,11 +199,12 @@ fn check_outputs(args: &Args, jobs: &[Job]) -> anyhow::Result<()> {
 fn with_values(mut played: Played, job: &Job) -> Played {
     let values = job.settings.iter().map(|setting| format!("with {setting}"));
     played.run.notes.splice(0..0, values);
+    played.run.case = case(&job.settings);
     played
 }
 
 /// The expectations that do not hold, run by run.
-fn failures(jobs: &[Job], played: &world::Played) -> Vec<String> {
+pub fn failures(jobs: &[Job], played: &world::Played) -> Vec<String> {
     let mut failed = Vec::new();
     for (job, run) in jobs.iter().zip(&played.document.runs) {
         let verdicts = scenario::judge(&job.plan, std::slice::from_ref(run));
@@ -227,7 +261,7 @@ fn set_controller(plan: &mut Plan, cc: Option<&str>) -> anyhow::Result<()> {
 }
 
 /// Every combination, all of them checked before the first is run.
-fn jobs(args: &Args) -> anyhow::Result<Vec<Job>> {
+pub fn jobs(args: &Args) -> anyhow::Result<Vec<Job>> {
     let combinations = combinations(args)?;
     let file = ScenarioFile::read(&args.file).map_err(Refused::because)?;
     let (mut jobs, mut doubts) = (Vec::new(), BTreeSet::new());

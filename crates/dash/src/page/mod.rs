@@ -4,6 +4,11 @@
 //! `page.html` is the frame, `style.css` the style in light and dark, and `js/` the script. The data is
 //! embedded as one line of JSON.
 
+mod both;
+mod study;
+
+pub use study::study;
+
 use crate::figures::{BUFFERED, COLUMNS, Row, rows};
 use crate::words::sentences;
 use std::fmt::Write;
@@ -42,6 +47,7 @@ pub fn page(records: &[RunRecord], document: &PlayDocument) -> String {
         "lead" => escape(&head.lead),
         "others" => escape(&head.others),
         "about" => escape(&comparison.plan.sentence),
+        "both" => both::section(&comparison),
         "table" => table(&rows),
         "buffered" => buffered(&rows),
         "notes" => notes(&rows),
@@ -70,6 +76,7 @@ fn eyebrow(document: &PlayDocument) -> String {
         trace::World::Lab => "real Linux kernel, modelled links",
         trace::World::Sim => "simulated",
         trace::World::Linux => "this host's own links",
+        trace::World::Both => "simulated, and on the real Linux kernel over modelled links",
     };
     format!("slowhand, {}, {place}", document.scenario)
 }

@@ -29,7 +29,7 @@ pub(super) fn colours(links: &[PlanLink]) -> Vec<&'static str> {
 }
 
 /// Rectangular part of the picture.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Frame {
     pub left: f64,
     pub top: f64,
@@ -134,7 +134,7 @@ impl Canvas {
     }
 }
 
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

@@ -4,14 +4,19 @@
 //! The floor plan is on the left and the bytes moved by each policy on the right. Below are the charts of up
 //! to three policies.
 
+mod axes;
 mod canvas;
 mod chart;
+mod curves;
 mod place;
 mod plot;
+mod sheet;
 
 use crate::figures::{Row, megabytes, rows};
 use crate::words::sentences;
+pub(crate) use curves::{Curve, Plot};
 pub use plot::plot;
+pub(crate) use sheet::sheet;
 
 use canvas::{Align, Canvas, Frame, INK, SOFT, colours};
 use trace::{Comparison, PlayDocument, RunRecord, Track};

@@ -1,7 +1,8 @@
 //! A figure of a paper. Our results are lines, the published points are rings, and a published value that
 //! holds for the whole figure is a dashed line.
 
-use super::canvas::{Align, Canvas, Frame, INK, LINE, SOFT};
+use super::axes::{Axis, COLOURS, Scale, range, round_outwards};
+use super::canvas::{Align, Canvas, Frame, INK};
 use trace::{PaperFigure, PaperSeries};
 
 const WIDTH: f64 = 720.0;
@@ -11,79 +12,36 @@ const TOP: f64 = 64.0;
 const BOTTOM: f64 = 96.0;
 const RIGHT: f64 = 28.0;
 
-/// Colours of our series, after Okabe and Ito's palette for colour-blind readers.
-const COLOURS: [&str; 6] = ["#0072b2", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#7b3fa0"];
 /// Colour of published data.
 const PUBLISHED: &str = "#c8102e";
 /// Stroke of a published line.
 const DASHED: &str = "stroke-width=\"2.2\" stroke-dasharray=\"5 3\"";
-/// Number of intervals between grid lines.
-const STEPS: u32 = 5;
 
-/// Maps the figure's units to positions in the picture.
-struct Scale {
-    frame: Frame,
-    x: (f64, f64),
-    y: (f64, f64),
-}
-
-impl Scale {
-    fn of(figure: &PaperFigure) -> Self {
-        let points = || figure.series.iter().flat_map(|series| &series.points);
-        let range = |axis: usize| {
-            let values = points()
-                .map(move |point| point[axis])
-                .filter(|value| value.is_finite());
-            let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-                (low.min(value), high.max(value))
-            });
-            if low < high {
-                (low, high)
-            } else {
-                (0.0, high.max(1.0))
-            }
-        };
-        // The y axis includes zero, so that heights can be compared.
-        let (low, high) = range(1);
-        Self {
-            frame: Frame {
-                left: LEFT,
-                top: TOP,
-                width: WIDTH - LEFT - RIGHT,
-                height: HEIGHT - TOP - BOTTOM,
-            },
-            x: range(0),
-            y: round_outwards(low.min(0.0), high),
-        }
+/// The figure's units in the picture. The y axis includes zero, so that heights can be compared.
+fn scale_of(figure: &PaperFigure) -> Scale {
+    let along = |axis: usize| {
+        let points = figure.series.iter().flat_map(|series| &series.points);
+        range(points.map(move |point| point[axis]))
+    };
+    let (low, high) = along(1);
+    Scale {
+        frame: Frame {
+            left: LEFT,
+            top: TOP,
+            width: WIDTH - LEFT - RIGHT,
+            height: HEIGHT - TOP - BOTTOM,
+        },
+        x: Axis::between(along(0)),
+        y: Axis::between(round_outwards((low.min(0.0), high))),
     }
-
-    fn at(&self, [x, y]: [f64; 2]) -> (f64, f64) {
-        let part = |value: f64, (low, high): (f64, f64)| (value - low) / (high - low);
-        (
-            self.frame.left + self.frame.width * part(x, self.x),
-            self.frame.top + self.frame.height * (1.0 - part(y, self.y)),
-        )
-    }
-}
-
-/// Smallest range that contains low..high and ends on multiples of a step of 1, 2 or 5 times a power of ten.
-fn round_outwards(low: f64, high: f64) -> (f64, f64) {
-    let rough = (high - low) / f64::from(STEPS);
-    let unit = 10_f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0]
-        .map(|times| times * unit)
-        .into_iter()
-        .find(|step| *step >= rough * 0.999)
-        .unwrap_or(unit);
-    ((low / step).floor() * step, (high / step).ceil() * step)
 }
 
 /// Renders one figure.
 pub fn plot(figure: &PaperFigure) -> String {
-    let scale = Scale::of(figure);
+    let scale = scale_of(figure);
     let mut canvas = Canvas::default();
     canvas.text(LEFT, 32.0, Align::Left, (16.0, INK, true), &figure.title);
-    axes(&mut canvas, &scale, figure);
+    scale.draw(&mut canvas, &figure.x, &figure.y);
     let ours = figure.series.iter().filter(|series| !series.published);
     for (series, colour) in ours.zip(COLOURS.iter().cycle()) {
         curve(&mut canvas, &scale, series, colour);
@@ -93,53 +51,6 @@ pub fn plot(figure: &PaperFigure) -> String {
     }
     legend(&mut canvas, figure);
     canvas.finish(WIDTH, HEIGHT, &figure.title)
-}
-
-fn axes(canvas: &mut Canvas, scale: &Scale, figure: &PaperFigure) {
-    let Frame {
-        left,
-        top,
-        width,
-        height,
-    } = scale.frame;
-    canvas.text(left, top - 12.0, Align::Left, (12.0, SOFT, false), &figure.y);
-    canvas.text(
-        left + width,
-        top + height + 36.0,
-        Align::Right,
-        (12.0, SOFT, false),
-        &figure.x,
-    );
-    for step in 0..=STEPS {
-        let part = f64::from(step) / f64::from(STEPS);
-        let between = |(low, high): (f64, f64)| low + (high - low) * part;
-        let (x, y) = scale.at([between(scale.x), between(scale.y)]);
-        canvas.line((left, y), (left + width, y), LINE, "");
-        canvas.text(
-            left - 8.0,
-            y + 4.0,
-            Align::Right,
-            (11.0, SOFT, false),
-            &number(between(scale.y)),
-        );
-        canvas.text(
-            x,
-            top + height + 18.0,
-            Align::Middle,
-            (11.0, SOFT, false),
-            &number(between(scale.x)),
-        );
-    }
-}
-
-fn number(value: f64) -> String {
-    let text = format!("{value:.2}");
-    let short = text.trim_end_matches('0').trim_end_matches('.');
-    if short == "-0" {
-        "0".to_owned()
-    } else {
-        short.to_owned()
-    }
 }
 
 fn curve(canvas: &mut Canvas, scale: &Scale, series: &PaperSeries, colour: &str) {
@@ -212,17 +123,6 @@ mod tests {
             y: "%".into(),
             series: vec![series("ours", false), series("published", true)],
         }
-    }
-
-    #[test]
-    fn axes_end_on_round_numbers() {
-        assert_eq!(round_outwards(0.0, 97.0), (0.0, 100.0));
-        assert_eq!(round_outwards(0.0, 0.031), (0.0, 0.04));
-        assert_eq!(round_outwards(-3.0, 3.0), (-4.0, 4.0));
-        assert_eq!(
-            (number(0.1), number(-0.0), number(12.0)),
-            ("0.1".into(), "0".into(), "12".into())
-        );
     }
 
     #[test]

@@ -3,10 +3,12 @@
 //! The functions are pure and return text. The caller decides about colour and width.
 
 mod live;
+mod study;
 mod table;
 
 pub use live::{Live, progress};
 pub use show::paint::Paint;
+pub use study::study;
 pub use table::{fitted, table};
 
 /// Bar of `cells` character cells, with a resolution of an eighth of a cell.

@@ -411,12 +411,14 @@ fn finish(mut writer: Writer, policy: &PolicyName) -> (RunRecord, Run) {
     let flow: Flow = writer.flow.result(end, true, (0..6).map(path).collect());
     let run = Run {
         policy: policy.clone(),
+        case: trace::Case::default(),
         cc: Some("reno".into()),
         server: "stock".into(),
         seed: SEED,
         duration_s: SECONDS as f64,
         flows: vec![flow],
         links: (0..6).map(used).collect(),
+        stations: Vec::new(),
         energy_j: 0.0,
         optimal_mbps: 31.0,
         goodput_series: writer.flow.series().to_vec(),

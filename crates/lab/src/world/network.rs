@@ -56,6 +56,11 @@ pub enum PlanError {
         "`server = \"slowhand\"` hears signal reports over IPv4 only; remove it, or all `families` and `server_families`"
     )]
     Reports,
+    /// Radios of the lab send as their access points do.
+    #[error(
+        "`{0}` has its own `rate_mbps`, which only virtual time supports; remove it, or use `--world sim`"
+    )]
+    OwnRate(String),
     /// The models refused it.
     #[error(transparent)]
     Model(#[from] links::ConfigError),
@@ -65,9 +70,10 @@ impl PlanError {
     /// The part of the plan that it is about; `None`: no single part.
     pub fn about(&self) -> Option<Thing<'_>> {
         match self {
-            Self::Walks(walker) | Self::TooManyHosts(walker) | Self::Sleeps(walker) => {
-                Some(Thing::Walker(walker))
-            }
+            Self::Walks(walker)
+            | Self::TooManyHosts(walker)
+            | Self::Sleeps(walker)
+            | Self::OwnRate(walker) => Some(Thing::Walker(walker)),
             Self::SleepsTwice { walker, .. } => Some(Thing::Walker(walker)),
             Self::Coarse => Some(Thing::Medium),
             Self::Sender(sender) => Some(Thing::Flow(&sender.flow)),
@@ -84,6 +90,9 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
     }
     refuse_two_beacons(plan)?;
     refuse_v6(plan)?;
+    if let Some(walker) = plan.walkers.iter().find(|walker| walker.rate.is_some()) {
+        return Err(PlanError::OwnRate(walker.name.clone()));
+    }
     Ok(NetworkConfig {
         medium: medium(plan),
         background: others::background(plan)?,

@@ -36,12 +36,14 @@ impl Sources<'_> {
         let duration = self.ended.since(Instant::ZERO);
         Run {
             policy: self.policy.clone(),
+            case: trace::Case::default(),
             cc: self.cc.clone(),
             server: self.plan.server.as_str().to_owned(),
             seed: self.seed,
             duration_s: duration.as_secs_f64(),
             flows: self.flows(),
             links: self.links(duration),
+            stations: Vec::new(),
             energy_j: self.radios.settled().as_joules_f64(),
             optimal_mbps: self.optimal(duration).as_mbps_f64(),
             goodput_series: self.series(duration),
@@ -57,7 +59,10 @@ impl Sources<'_> {
         let flow = |(index, outcome): (usize, &Option<Outcome>)| {
             let outcome = outcome.as_ref()?;
             let paths = self.paths_of(index, outcome, &marked_on_arrival);
-            Some(outcome.meter.result(outcome.ended, outcome.intact, paths))
+            let is_datagrams = matches!(self.plan.flows[index].transport, scenario::Transport::Udp { .. });
+            // Datagrams may be lost, so those that arrived prove nothing.
+            let intact = (!is_datagrams || !outcome.intact).then_some(outcome.intact);
+            Some(outcome.meter.result(outcome.ended, intact, paths))
         };
         self.outcomes.iter().enumerate().filter_map(flow).collect()
     }

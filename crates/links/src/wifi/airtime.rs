@@ -73,6 +73,27 @@ pub fn goodput(standard: Standard, fixed: Option<Bitrate>, snr: Db) -> Bitrate {
     .1
 }
 
+/// Largest payload of datagrams per second over all rates at this mean SNR, without fading. `packet` is the
+/// size of one with its IP and UDP headers.
+///
+/// A `fixed` rate is the only one considered.
+pub fn datagrams(
+    standard: Standard,
+    fixed: Option<Bitrate>,
+    snr: Db,
+    (payload, packet): (Bytes, u32),
+) -> Bitrate {
+    let rates = standard.rates_kbps().iter();
+    let rates = rates.map(|&kbps| Bitrate::from_kbps(kbps.into()));
+    let considered = rates.filter(|rate| fixed.is_none_or(|fixed| fixed == *rate));
+    let goodput = |rate| {
+        let loss = attempt_loss(standard, rate, snr.as_db_f64(), snr.as_db_f64(), packet);
+        let time = per_delivered(standard, rate, packet, loss);
+        time.map_or(Bitrate::ZERO, |time| payload.per(time))
+    };
+    considered.map(goodput).max().unwrap_or(Bitrate::ZERO)
+}
+
 /// The rate with the largest TCP goodput, and that goodput. The slowest rate if nothing gets through. A
 /// `fixed` rate is the only one considered.
 pub(super) fn best(

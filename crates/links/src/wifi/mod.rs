@@ -19,6 +19,6 @@ pub use crate::config::{
     Backhaul, ErrorModel, Fading, Join, Propagation, Radio, Shadowing, Wall, WifiConfig,
 };
 pub(crate) use air::Air;
-pub use airtime::{ATTEMPTS, contention_window, exchange, goodput, per_delivered};
+pub use airtime::{ATTEMPTS, contention_window, datagrams, exchange, goodput, per_delivered};
 pub use phy::frame_loss;
 pub(crate) use signal::{Signal, moved_mm};

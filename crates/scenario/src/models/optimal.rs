@@ -6,13 +6,18 @@
 //! # Where we differ, and why
 //! 1. Data goes up where every flow goes up, and down otherwise: there is one figure for a run.
 //! 2. It is computed every 100 ms, the interval at which goodput is reported.
+//! 3. If all flows are datagrams, it is what they could carry: for each channel the fastest flow alone, and
+//!    what each other link with a flow could carry in its direction. Paces are ignored, as limits of TCP are.
+//!    Stations that contend waste less time than one alone, so a full channel may exceed it by some percent.
 //!
 //! # Checked by
 //! `tests/models.rs`; `cli`'s `tests/both_worlds.rs`.
 
 use super::position;
-use crate::plan::{Plan, Way, Work};
-use links::{Condition, Direction, NetworkConfig, Position};
+use crate::plan::{Flow, Plan, Transport, Way, Work};
+use links::wifi::Radio;
+use links::{Condition, Direction, NetworkConfig, Position, Shared, Stream};
+use std::collections::BTreeMap;
 use trace::SERIES_BIN;
 use units::{Bitrate, Duration, Instant};
 
@@ -24,6 +29,9 @@ pub fn optimal(
     lasts: Duration,
     conditions: impl Fn(Instant, Direction) -> Vec<Condition>,
 ) -> Bitrate {
+    if let Some(streams) = streams(plan) {
+        return of_datagrams(plan, network, lasts, &streams, conditions);
+    }
     let direction = direction(plan);
     let moments = (lasts.as_nanos() / SERIES_BIN.as_nanos()) as u32;
     let most = |moment: u32| {
@@ -34,6 +42,82 @@ pub fn optimal(
         links::optimal(network, direction, at, here, &conditions(at, direction)).as_bps()
     };
     let sum: u128 = (0..moments).map(|moment| u128::from(most(moment))).sum();
+    Bitrate::from_bps(sum.checked_div(u128::from(moments)).unwrap_or(0) as u64)
+}
+
+/// A flow of datagrams, and whose it is.
+#[derive(Debug, Clone, Copy)]
+struct Owned {
+    stream: Stream,
+    walker: usize,
+}
+
+/// All flows, if they are datagrams.
+fn streams(plan: &Plan) -> Option<Vec<Owned>> {
+    let stream = |flow: &Flow| match (flow.transport, flow.work) {
+        (Transport::Udp { over }, Work::Datagrams { way, payload, .. }) => Some(Owned {
+            stream: Stream {
+                link: over,
+                direction: match way {
+                    Way::Up => Direction::Up,
+                    Way::Down | Way::Everyone => Direction::Down,
+                },
+                payload,
+            },
+            walker: flow.by,
+        }),
+        _ => None,
+    };
+    let streams: Vec<Owned> = plan.flows.iter().map(stream).collect::<Option<_>>()?;
+    (!streams.is_empty()).then_some(streams)
+}
+
+/// The mean over a run of what these streams could carry.
+fn of_datagrams(
+    plan: &Plan,
+    network: &NetworkConfig,
+    lasts: Duration,
+    streams: &[Owned],
+    conditions: impl Fn(Instant, Direction) -> Vec<Condition>,
+) -> Bitrate {
+    let moments = (lasts.as_nanos() / SERIES_BIN.as_nanos()) as u32;
+    // The air of a radio that stays where it is stays as it is.
+    let mut known: Vec<Option<(Position, Condition, Bitrate)>> = vec![None; streams.len()];
+    let mut sum = 0_u128;
+    for moment in 0..moments {
+        let since = SERIES_BIN * moment;
+        let at = Instant::ZERO + since;
+        let [up, down] = [Direction::Up, Direction::Down].map(|direction| conditions(at, direction));
+        let mut fastest: BTreeMap<Shared, Bitrate> = BTreeMap::new();
+        for (Owned { stream, walker }, known) in streams.iter().zip(&mut known) {
+            let faults = if stream.direction == Direction::Up {
+                &up
+            } else {
+                &down
+            };
+            let condition = faults.get(stream.link).copied().unwrap_or_default();
+            let shared = stream.shares(network);
+            let position = position(plan.walkers[*walker].position(since));
+            let rate = match *known {
+                Some((there, then, rate))
+                    if (there, then) == (position, condition) && matches!(shared, Shared::Channel(_)) =>
+                {
+                    rate
+                }
+                _ => {
+                    let power = plan.walkers[*walker].tx_power;
+                    stream.optimal(network, at, Radio { position, power }, condition)
+                }
+            };
+            *known = Some((position, condition, rate));
+            let most = fastest.entry(shared).or_insert(rate);
+            *most = rate.max(*most);
+        }
+        sum += fastest
+            .values()
+            .map(|rate| u128::from(rate.as_bps()))
+            .sum::<u128>();
+    }
     Bitrate::from_bps(sum.checked_div(u128::from(moments)).unwrap_or(0) as u64)
 }
 

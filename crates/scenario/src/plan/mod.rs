@@ -4,6 +4,7 @@ mod air;
 mod expect;
 mod families;
 mod fault;
+mod group;
 mod link;
 mod place;
 mod traffic;
@@ -14,6 +15,7 @@ pub use air::{Rules, Thresholds};
 pub use expect::{Condition, Expectation, Times};
 pub use families::{Families, ServerFamilies};
 pub use fault::{Change, Fault, Repeat, Target, Window};
+pub use group::{Members, Nearest, Scatter};
 pub use link::{
     Aqm, Bottleneck, Cable, Cell, Hole, Holes, LaneRate, Link, LinkKind, Queue, QueueLimit, RadioStates,
     Repeats, Subnet, Wire,
@@ -21,7 +23,7 @@ pub use link::{
 pub use place::{Label, Noise, Place, Point, Wall};
 pub use traffic::{Flow, Pace, Transport, Way, Work};
 pub use units::wifi::Standard;
-pub use walk::{Walker, Waypoint};
+pub use walk::{Walker, WalkerRate, Waypoint};
 pub use wifi::{
     AccessPoint, Backhaul, ErrorModel, Fading, Ht, Join, Propagation, RateControl, Shadowing, Turn,
 };
@@ -70,6 +72,10 @@ pub struct Plan {
     pub policies: Vec<PolicyName>,
     /// What must hold.
     pub expectations: Vec<Expectation>,
+    /// Members of groups that the seed places.
+    pub scatters: Vec<Scatter>,
+    /// Flows over the nearest access point of a group.
+    pub nearest: Vec<Nearest>,
     /// Where the file says so.
     pub spots: Spots,
 }

@@ -1,7 +1,7 @@
 //! Who is where at what time.
 
 use super::{Point, Thresholds};
-use units::{Dbm, Duration};
+use units::{Bitrate, Dbm, Duration};
 
 /// Somebody with a radio, and the way they go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,6 +10,8 @@ pub struct Walker {
     pub name: String,
     /// Transmit power of the radio, antenna gain included.
     pub tx_power: Dbm,
+    /// The rate at which they send in virtual time. `None`: as the access point sends.
+    pub rate: Option<WalkerRate>,
     /// Their radio sleeps between beacons.
     pub power_save: bool,
     /// What their radio senses, and when it asks before it sends.
@@ -18,6 +20,15 @@ pub struct Walker {
     pub associated: bool,
     /// Where they are when: at least one, times never decrease, straight lines between.
     pub way: Vec<Waypoint>,
+}
+
+/// Rate at which a walker's radio sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WalkerRate {
+    /// The one with the most goodput at the signal of the walker's first place.
+    Auto,
+    /// One rate.
+    Fixed(Bitrate),
 }
 
 /// A point of a way.
@@ -67,6 +78,7 @@ mod tests {
         Walker {
             name: "client".into(),
             tx_power: Dbm::from_dbm(15),
+            rate: None,
             power_save: false,
             thresholds: Thresholds::default(),
             associated: true,

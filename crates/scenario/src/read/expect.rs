@@ -1,7 +1,7 @@
 //! `[[expect]]`.
 
 use super::{bps, bytes, names, nanos};
-use crate::plan::{Condition, Expectation, Flow, Link, Times};
+use crate::plan::{Condition, Expectation, Flow, Link, Times, Transport};
 use crate::quantity::Quantity;
 use crate::section::Section;
 use trace::PolicyName;
@@ -37,6 +37,18 @@ fn one(section: &Section<'_>, links: &[Link], flows: &[Flow]) -> Expectation {
             "vs_optimal_min",
             "the optimum is computed for a whole run, not for a flow",
             "remove `flow`",
+        );
+    }
+    let is_datagrams = |flow: &Flow| matches!(flow.transport, Transport::Udp { .. });
+    let of_datagrams = match expectation.flow {
+        Some(flow) => is_datagrams(&flows[flow]),
+        None => !flows.is_empty() && flows.iter().all(is_datagrams),
+    };
+    if section.has("intact") && of_datagrams {
+        section.note(
+            "intact",
+            "datagrams may be lost, so their flow is never intact",
+            "remove it, or expect `goodput_mbps_min`",
         );
     }
     section.finish();

@@ -1,11 +1,12 @@
 //! All links, in the order of the file.
 
 use super::air::Hearing;
+use super::group::{self, Known, Places};
 use super::propagation::Spread;
 use super::{Files, cell, names, wifi, wire};
-use crate::plan::{Bottleneck, Families, Link, LinkKind, Medium, ServerFamilies, Subnet};
+use crate::plan::{Bottleneck, Families, Link, LinkKind, Medium, Members, Scatter, ServerFamilies, Subnet};
 use crate::section::Section;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use trace::Role;
 use units::wifi::ht::{Band, Width};
@@ -37,7 +38,17 @@ pub(super) const KINDS: [(&str, &str, ReadKind); 3] = [
     }),
 ];
 
-pub(super) fn all(root: &Section<'_>, around: &Around<'_>) -> Vec<Link> {
+/// The links of a file, and its groups of access points.
+#[derive(Debug, Default)]
+pub(super) struct Links {
+    pub links: Vec<Link>,
+    pub groups: Vec<Known>,
+    pub scatters: Vec<Scatter>,
+    /// Index of the first link of each name.
+    pub by_name: BTreeMap<String, usize>,
+}
+
+pub(super) fn all(root: &Section<'_>, around: &Around<'_>) -> Links {
     let mut found: Vec<(&str, Section<'_>, ReadKind)> = Vec::new();
     for (key, kind, read) in KINDS {
         found.extend(
@@ -54,22 +65,96 @@ pub(super) fn all(root: &Section<'_>, around: &Around<'_>) -> Vec<Link> {
             "add at least one [aps.NAME], [cells.NAME] or [cables.NAME]",
         );
     }
-    let mut seen = BTreeSet::new();
-    let links: Vec<Link> = found
+    let mut all = Links::default();
+    let first_of: Vec<usize> = found
         .iter()
-        .map(|(name, section, read)| one(name, section, *read, around, &mut seen))
+        .map(|(name, section, read)| all.add(name, section, *read, around))
         .collect();
-    let sections = found.iter().map(|(_, section, _)| section);
-    std::iter::zip(sections, &links).for_each(|(section, link)| refuse_overlap(section, link, &links));
-    links
+    refuse_same_names(&found, &all);
+    for (place, link) in all.links.iter().enumerate() {
+        all.by_name.entry(link.name.clone()).or_insert(place);
+    }
+    let mut wide: BTreeMap<u8, &Link> = BTreeMap::new();
+    for link in &all.links {
+        if let Some(channel) = upper_half(link) {
+            wide.entry(channel).or_insert(link);
+        }
+    }
+    for ((_, section, _), first) in found.iter().zip(first_of) {
+        refuse_overlap(section, &all.links[first], &wide);
+    }
+    all
 }
 
-/// Notes it if an access point is where the upper half of another's 40 MHz is.
-fn refuse_overlap(section: &Section<'_>, link: &Link, links: &[Link]) {
+impl Links {
+    /// Adds a link, or a group of them. Returns the index of the first.
+    fn add(&mut self, name: &str, section: &Section<'_>, read: ReadKind, around: &Around<'_>) -> usize {
+        let link = Link {
+            name: names::checked(section, section.at, "link", name).to_owned(),
+            role: section.choice("role", &roles()).unwrap_or(Role::Primary),
+            subnet: subnet(section),
+            families: families(section, around.server),
+            kind: read(section, around),
+        };
+        let group = match link.kind {
+            LinkKind::Wifi(_) => group::read(section, name, &["at_m"]),
+            LinkKind::Cell(_) | LinkKind::Cable(_) => None,
+        };
+        section.finish();
+        let first = self.links.len();
+        let Some(group) = group else {
+            self.links.push(link);
+            return first;
+        };
+        for (member, name) in group.names(name).enumerate() {
+            let mut link = Link { name, ..link.clone() };
+            if let (LinkKind::Wifi(ap), Some(place)) = (&mut link.kind, group.place(member)) {
+                ap.at = place;
+            }
+            self.links.push(link);
+        }
+        let members = first..self.links.len();
+        if let Places::Scatter { from, to } = group.places {
+            self.scatters.push(Scatter {
+                name: format!("aps.{name}"),
+                members: Members::AccessPoints(members.clone()),
+                from,
+                to,
+            });
+        }
+        self.groups.push(Known {
+            name: name.to_owned(),
+            members,
+        });
+        first
+    }
+}
+
+/// Notes names that two links have, whatever their kinds.
+fn refuse_same_names(found: &[(&str, Section<'_>, ReadKind)], all: &Links) {
+    let groups: BTreeSet<&str> = all.groups.iter().map(|group| group.name.as_str()).collect();
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let is_member = |name: &str| {
+        let base = name.rsplit_once('-').map(|(base, _)| base);
+        let links = || all.links.iter().filter(|link| link.name == name);
+        base.is_some_and(|base| groups.contains(base)) && links().count() > 1
+    };
+    for (name, section, _) in found {
+        if !seen.insert(name) || is_member(name) {
+            let what = format!("there are two links named \"{name}\"");
+            let instead = "give each link a different name, whatever its kind";
+            section.log.note(section.at, what, instead);
+        }
+    }
+}
+
+/// Notes it if an access point is where the upper half of another's 40 MHz is. `wide` has the others by the
+/// channel of their upper half.
+fn refuse_overlap(section: &Section<'_>, link: &Link, wide: &BTreeMap<u8, &Link>) {
     let LinkKind::Wifi(ap) = &link.kind else {
         return;
     };
-    if let Some(wide) = links.iter().find(|other| upper_half(other) == Some(ap.channel)) {
+    if let Some(wide) = wide.get(&ap.channel) {
         let (name, channel) = (&wide.name, ap.channel);
         section.note(
             "channel",
@@ -84,32 +169,6 @@ fn upper_half(link: &Link) -> Option<u8> {
         LinkKind::Wifi(ap) if ap.ht?.width == Width::Mhz40 => Band::of(ap.standard).upper_half(ap.channel),
         LinkKind::Wifi(_) | LinkKind::Cell(_) | LinkKind::Cable(_) => None,
     }
-}
-
-fn one<'n>(
-    name: &'n str,
-    section: &Section<'_>,
-    read: ReadKind,
-    around: &Around<'_>,
-    seen: &mut BTreeSet<&'n str>,
-) -> Link {
-    if !seen.insert(name) {
-        let what = format!("there are two links named \"{name}\"");
-        section.log.note(
-            section.at,
-            what,
-            "give each link a different name, whatever its kind",
-        );
-    }
-    let link = Link {
-        name: names::checked(section, section.at, "link", name).to_owned(),
-        role: section.choice("role", &roles()).unwrap_or(Role::Primary),
-        subnet: subnet(section),
-        families: families(section, around.server),
-        kind: read(section, around),
-    };
-    section.finish();
-    link
 }
 
 fn roles() -> Vec<(&'static str, Role)> {

@@ -5,6 +5,7 @@ mod cell;
 mod datagrams;
 mod expect;
 mod fault;
+mod group;
 mod link;
 mod names;
 mod noise;
@@ -48,7 +49,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
     let (rules, hearing) = air::read(root, medium);
     let bottlenecks = wire::bottlenecks(root);
     let server_families = root.choice("server_families", &FAMILIES).unwrap_or_default();
-    let links = link::all(
+    let read = link::all(
         root,
         &link::Around {
             bottlenecks: &bottlenecks,
@@ -59,7 +60,8 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
             files,
         },
     );
-    place.noises = noise::all(root, &links);
+    let links = &read.links;
+    place.noises = noise::all(root, links);
     let walkers = walk::all(
         root,
         walk::Around {
@@ -73,7 +75,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
     let flows = traffic::all(
         root,
         &traffic::FlowContext {
-            links: &links,
+            links: &read,
             walkers: &walkers,
             run: duration,
         },
@@ -89,20 +91,23 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
             .count("server_subflows", 0..=MOST_SUBFLOWS)
             .unwrap_or(STOCK_SUBFLOWS) as u8,
         server_families,
-        faults: fault::all(root, &links, duration),
-        policies: policies(root, &links),
-        expectations: expect::all(root, &links, &flows),
+        faults: fault::all(root, links, duration),
+        policies: policies(root, links),
+        expectations: expect::all(root, links, &flows.flows),
         spots: spots(root),
         medium,
         rules,
         place,
-        links,
+        scatters: read.scatters.into_iter().chain(walkers.scatters).collect(),
+        nearest: flows.nearest,
+        links: read.links,
         bottlenecks,
-        walkers,
-        flows,
+        walkers: walkers.walkers,
+        flows: flows.flows,
     };
     root.finish();
-    plan
+    let seed = plan.seed;
+    plan.with_seed(seed)
 }
 
 /// Places of things that not every world can use.

@@ -11,7 +11,10 @@ use trace::{ParsePolicyError, PolicyName};
 const RESERVED: [&str; 2] = ["all", "busiest"];
 
 /// A link's name becomes part of the name of an interface, which has 15 characters.
-const LONGEST: usize = 12;
+pub(super) const LONGEST: usize = 12;
+
+/// More names than this are counted, not listed.
+const LISTED: usize = 20;
 
 /// Notes it if a scenario cannot have this name for one of its things.
 pub(super) fn checked<'n>(section: &Section<'_>, at: At, kind: &str, name: &'n str) -> &'n str {
@@ -59,7 +62,18 @@ pub(super) fn resolve<'n>(
 fn known<'n>(kind: &str, name: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
     match (suggest::nearest(name, names.clone()), names.clone().next()) {
         (Some(near), _) => format!("did you mean \"{near}\"?"),
-        (None, Some(_)) => format!("the scenario has {}", suggest::one_of(names)),
+        (None, Some(_)) => match names.clone().count() {
+            ..=LISTED => format!("the scenario has {}", suggest::one_of(names)),
+            count => format!(
+                "the scenario has {}, and {} others",
+                names
+                    .take(LISTED)
+                    .map(|name| format!("\"{name}\""))
+                    .collect::<Vec<_>>()
+                    .join(", "),
+                count - LISTED
+            ),
+        },
         (None, None) => format!("the scenario has no {kind} at all"),
     }
 }

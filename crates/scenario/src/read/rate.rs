@@ -2,7 +2,7 @@
 
 use crate::convert::letter;
 use crate::document::Value;
-use crate::plan::{Ht, RateControl, Standard};
+use crate::plan::{Ht, RateControl, Standard, WalkerRate};
 use crate::quantity::Quantity;
 use crate::section::Section;
 use crate::suggest;
@@ -61,6 +61,26 @@ pub(super) fn read(section: &Section<'_>, standard: Standard) -> RateControl {
         Control::Aarf => RateControl::Aarf,
         Control::Minstrel | Control::MinstrelHt => RateControl::Minstrel,
     }
+}
+
+/// The rate of a walker's radio, if it has one of its own.
+pub(super) fn of_walker(section: &Section<'_>) -> Option<WalkerRate> {
+    let entry = section.entry("rate_mbps")?;
+    if matches!(&entry.node.value, Value::Text(word) if word == "auto") {
+        return Some(WalkerRate::Auto);
+    }
+    let kbps = Quantity::MBPS.of(&entry.node.value).map(|bps| bps / 1_000);
+    let standards = [Standard::A, Standard::B, Standard::G];
+    let mut known = standards.iter().flat_map(|standard| standard.rates_kbps());
+    let found = known.find(|&&rate| Some(i64::from(rate)) == kbps);
+    if found.is_none() {
+        section.note(
+            "rate_mbps",
+            "802.11a, b and g have no such rate",
+            "use a rate of the access points' standard, or \"auto\"",
+        );
+    }
+    found.map(|&rate| WalkerRate::Fixed(Bitrate::from_kbps(u64::from(rate))))
 }
 
 fn rate(section: &Section<'_>, standard: Standard) -> RateControl {

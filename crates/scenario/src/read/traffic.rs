@@ -1,20 +1,31 @@
 //! `[flows.NAME]`.
 
+use super::link::Links;
+use super::walk::Walkers;
 use super::{bps, bytes, datagrams, names, nanos};
-use crate::plan::{Flow, Link, Transport, Walker, Work};
+use crate::plan::{Flow, Nearest, Transport, Work};
 use crate::quantity::Quantity;
 use crate::section::Section;
+use std::collections::BTreeSet;
+use std::ops::Range;
 use units::{Bytes, Duration};
 
 /// What flows may name, and how long they have.
 #[derive(Clone, Copy)]
 pub(super) struct FlowContext<'p> {
-    pub links: &'p [Link],
-    pub walkers: &'p [Walker],
+    pub links: &'p Links,
+    pub walkers: &'p Walkers,
     pub run: Duration,
 }
 
-pub(super) fn all(root: &Section<'_>, who: &FlowContext<'_>) -> Vec<Flow> {
+/// The flows of a file, and those over the nearest access point of a group.
+#[derive(Debug, Default)]
+pub(super) struct Flows {
+    pub flows: Vec<Flow>,
+    pub nearest: Vec<Nearest>,
+}
+
+pub(super) fn all(root: &Section<'_>, who: &FlowContext<'_>) -> Flows {
     let sections = root.named("flows", "flow");
     if sections.is_empty() {
         root.log.note(
@@ -23,56 +34,85 @@ pub(super) fn all(root: &Section<'_>, who: &FlowContext<'_>) -> Vec<Flow> {
             "add [flows.download] with `direction = \"down\"`",
         );
     }
-    let flows: Vec<Flow> = sections
-        .iter()
-        .flat_map(|(name, section)| some(name, section, who))
-        .collect();
-    for (index, flow) in flows.iter().enumerate() {
-        if flows[..index].iter().any(|other| other.name == flow.name) {
+    let mut all = Flows::default();
+    for (name, section) in &sections {
+        all.add(name, section, who);
+    }
+    let mut known = BTreeSet::new();
+    for flow in &all.flows {
+        if !known.insert(flow.name.as_str()) {
             let what = format!("`count` makes two flows named \"{}\"", flow.name);
             root.log.note(root.place_of("flows"), what, "rename one of them");
         }
     }
-    flows
+    all
 }
 
-/// The flow, or as many as `count` says: NAME-1, NAME-2 …
-fn some(name: &str, section: &Section<'_>, who: &FlowContext<'_>) -> Vec<Flow> {
-    names::checked(section, section.at, "flow", name);
-    let transport = transport(section, who.links);
-    let flow = Flow {
-        name: name.to_owned(),
-        by: by(section, who.walkers),
-        transport,
-        cc: super::controller(section).map(str::to_owned),
-        start: section
-            .amount("start_s", &Quantity::S)
-            .map_or(Duration::ZERO, nanos),
-        work: match transport {
-            Transport::Udp { over } => datagrams::read(section, &who.links[over]),
-            Transport::Mptcp | Transport::Tcp { .. } => work(section),
-        },
-    };
-    section.before_the_end("start_s", flow.start, who.run);
-    let count = section.count("count", 1..=100);
-    section.finish();
-    match count {
-        None => vec![flow],
-        Some(count) => (1..=count)
-            .map(|n| Flow {
-                name: format!("{name}-{n}"),
+/// Most flows of one table: as many as a group has members.
+const MOST: i64 = 10_000;
+
+impl Flows {
+    /// Adds the flow, or as many as `count` and the members of its group say: NAME-1, NAME-2 …
+    fn add(&mut self, name: &str, section: &Section<'_>, who: &FlowContext<'_>) {
+        names::checked(section, section.at, "flow", name);
+        let (transport, among) = transport(section, who.links);
+        let owners = by(section, who.walkers);
+        let flow = Flow {
+            name: name.to_owned(),
+            by: owners.start,
+            transport,
+            cc: super::controller(section).map(str::to_owned),
+            start: section
+                .amount("start_s", &Quantity::S)
+                .map_or(Duration::ZERO, nanos),
+            work: match transport {
+                Transport::Udp { over } => datagrams::read(section, &who.links.links[over]),
+                Transport::Mptcp | Transport::Tcp { .. } => work(section),
+            },
+        };
+        section.before_the_end("start_s", flow.start, who.run);
+        let count = section.count("count", 1..=MOST);
+        section.finish();
+        let is_single = count.is_none() && owners.len() == 1;
+        let each = count.unwrap_or(1);
+        if each.saturating_mul(owners.len() as i64) > MOST {
+            let what = format!("these would be {} flows", each * owners.len() as i64);
+            section.note("count", what, format!("a table makes at most {MOST}"));
+            return;
+        }
+        let owners = owners.flat_map(|owner| (0..each).map(move |_| owner));
+        for (owner, number) in owners.zip(1..) {
+            if let Some(among) = &among {
+                self.nearest.push(Nearest {
+                    flow: self.flows.len(),
+                    among: among.clone(),
+                });
+            }
+            self.flows.push(Flow {
+                name: match is_single {
+                    true => name.to_owned(),
+                    false => format!("{name}-{number}"),
+                },
+                by: owner,
                 ..flow.clone()
-            })
-            .collect(),
+            });
+        }
     }
 }
 
-fn by(section: &Section<'_>, walkers: &[Walker]) -> usize {
-    let known = walkers.iter().map(|walker| walker.name.as_str());
-    section
-        .text("by")
-        .and_then(|name| names::resolve(section, section.place_of("by"), "walker", name, known))
-        .unwrap_or(0)
+/// Whose flow it is: one walker, or all members of a group.
+fn by(section: &Section<'_>, walkers: &Walkers) -> Range<usize> {
+    let client = 0..1;
+    let Some(name) = section.text("by") else {
+        return client;
+    };
+    if let Some(group) = walkers.groups.iter().find(|group| group.name == name) {
+        return group.members.clone();
+    }
+    let known = walkers.walkers.iter().map(|walker| walker.name.as_str());
+    let found = walkers.by_name.get(name).copied();
+    let found = found.or_else(|| names::resolve(section, section.place_of("by"), "walker", name, known));
+    found.map_or(client, |place| place..place + 1)
 }
 
 /// How the file spells the ways to carry a flow.
@@ -83,7 +123,9 @@ enum Kind {
     Udp,
 }
 
-fn transport(section: &Section<'_>, links: &[Link]) -> Transport {
+/// What carries a flow. Over a group, the link is the first of its access points, and the group is returned
+/// too.
+fn transport(section: &Section<'_>, links: &Links) -> (Transport, Option<Range<usize>>) {
     const KNOWN: [(&str, Kind); 3] = [("mptcp", Kind::Mptcp), ("tcp", Kind::Tcp), ("udp", Kind::Udp)];
     let kind = section.choice("transport", &KNOWN).unwrap_or(Kind::Mptcp);
     match (kind, section.has("over")) {
@@ -95,20 +137,29 @@ fn transport(section: &Section<'_>, links: &[Link]) -> Transport {
                     "add `transport = \"tcp\"` or \"udp\", or remove `over`",
                 );
             }
-            Transport::Mptcp
+            (Transport::Mptcp, None)
         }
         (Kind::Tcp, false) => {
             section.missing("over", "`over = \"LINK\"`: plain TCP has one path");
-            Transport::Mptcp
+            (Transport::Mptcp, None)
         }
         (Kind::Udp, false) => {
             section.missing("over", "`over = \"LINK\"`: datagrams have one path");
-            Transport::Mptcp
+            (Transport::Mptcp, None)
         }
-        (kind, true) => names::link(section, "over", links).map_or(Transport::Mptcp, |over| match kind {
-            Kind::Udp => Transport::Udp { over },
-            Kind::Tcp | Kind::Mptcp => Transport::Tcp { over },
-        }),
+        (kind, true) => {
+            let name = section.text("over");
+            let group = name.and_then(|name| links.groups.iter().find(|group| group.name == name));
+            let over = group.map(|group| group.members.start);
+            let over = over
+                .or_else(|| links.by_name.get(name?).copied())
+                .or_else(|| names::link(section, "over", &links.links));
+            let transport = over.map_or(Transport::Mptcp, |over| match kind {
+                Kind::Udp => Transport::Udp { over },
+                Kind::Tcp | Kind::Mptcp => Transport::Tcp { over },
+            });
+            (transport, group.map(|group| group.members.clone()))
+        }
     }
 }
 

@@ -1,11 +1,13 @@
 //! `[walkers.NAME]`: the client and others.
 
 use super::air::Hearing;
+use super::group::{self, Known, Places};
 use super::place::point;
-use super::{dbm, names, nanos};
-use crate::plan::{Medium, Point, Thresholds, Walker, Waypoint};
+use super::{dbm, names, nanos, rate};
+use crate::plan::{Medium, Members, Point, Scatter, Thresholds, Walker, Waypoint};
 use crate::quantity::Quantity;
 use crate::section::Section;
+use std::collections::BTreeMap;
 use units::{Dbm, Duration};
 
 /// What hand-held radios transmit with: less than access points, for the battery's sake.
@@ -20,31 +22,107 @@ pub(super) struct Around {
     pub hearing: Hearing,
 }
 
+/// The walkers of a file, and its groups of them.
+#[derive(Debug, Default)]
+pub(super) struct Walkers {
+    pub walkers: Vec<Walker>,
+    pub groups: Vec<Known>,
+    pub scatters: Vec<Scatter>,
+    /// Index of the first walker of each name.
+    pub by_name: BTreeMap<String, usize>,
+}
+
 /// All of them, the client first.
-pub(super) fn all(root: &Section<'_>, around: Around) -> Vec<Walker> {
-    let mut walkers: Vec<Walker> = root
-        .named("walkers", "walker")
-        .into_iter()
-        .map(|(name, section)| one(name, &section, around))
-        .collect();
-    match walkers.iter().position(|walker| walker.name == "client") {
-        Some(index) => walkers[..=index].rotate_right(1),
+pub(super) fn all(root: &Section<'_>, around: Around) -> Walkers {
+    let mut sections = root.named("walkers", "walker");
+    let mut all = Walkers::default();
+    match sections.iter().position(|(name, _)| *name == "client") {
+        Some(index) => sections[..=index].rotate_right(1),
         None => {
             if around.needed {
                 root.missing("walkers.client", "[walkers.client] with `at_m = [x, y]` or a `way`: with access points, the client needs a position");
             }
             let client = standing("client", USUAL_POWER, Point::default());
             let thresholds = around.hearing.complete();
-            walkers.insert(0, Walker { thresholds, ..client });
+            all.walkers.push(Walker { thresholds, ..client });
         }
     }
-    walkers
+    for (name, section) in &sections {
+        all.add(name, section, around);
+    }
+    refuse_same_names(&sections, &all);
+    for (place, walker) in all.walkers.iter().enumerate() {
+        all.by_name.entry(walker.name.clone()).or_insert(place);
+    }
+    all
+}
+
+/// Notes names that a group gives to its members although the file has them, too.
+fn refuse_same_names(sections: &[(&str, Section<'_>)], all: &Walkers) {
+    for (name, section) in sections {
+        let count = || all.walkers.iter().filter(|walker| walker.name == *name).count();
+        let is_like_a_member = all.groups.iter().any(|group| {
+            let rest = name.strip_prefix(group.name.as_str());
+            rest.is_some_and(|rest| rest.starts_with('-'))
+        });
+        if is_like_a_member && count() > 1 {
+            let what = format!("there are two walkers named \"{name}\"");
+            section.log.note(section.at, what, "rename it, or the group");
+        }
+    }
+}
+
+impl Walkers {
+    /// Adds a walker, or a group of them.
+    fn add(&mut self, name: &str, section: &Section<'_>, around: Around) {
+        let walker = one(name, section, around);
+        let group = group::read(section, name, &["at_m", "way"]);
+        section.finish();
+        let first = self.walkers.len();
+        let Some(group) = group else {
+            return self.walkers.push(walker);
+        };
+        if name == "client" {
+            section.note(
+                "count",
+                "there is one client",
+                "give the others a name of their own",
+            );
+        }
+        for (member, name) in group.names(name).enumerate() {
+            let way = group.place(member).map(|point| {
+                vec![Waypoint {
+                    at: Duration::ZERO,
+                    point,
+                }]
+            });
+            self.walkers.push(Walker {
+                name,
+                way: way.unwrap_or_else(|| walker.way.clone()),
+                ..walker.clone()
+            });
+        }
+        let members = first..self.walkers.len();
+        if let Places::Scatter { from, to } = group.places {
+            self.scatters.push(Scatter {
+                name: format!("walkers.{name}"),
+                members: Members::Walkers(members.clone()),
+                from,
+                to,
+            });
+        }
+        self.groups.push(Known {
+            name: name.to_owned(),
+            members,
+        });
+    }
 }
 
 fn standing(name: &str, tx_power: Dbm, point: Point) -> Walker {
     Walker {
         name: name.to_owned(),
         tx_power,
+        rate: None,
         power_save: false,
         thresholds: Thresholds::default(),
         associated: true,
@@ -64,6 +142,7 @@ fn one(name: &str, section: &Section<'_>, around: Around) -> Walker {
         (false, true) => Walker {
             name: name.to_owned(),
             tx_power,
+            rate: None,
             power_save: false,
             thresholds: Thresholds::default(),
             associated: true,
@@ -73,14 +152,18 @@ fn one(name: &str, section: &Section<'_>, around: Around) -> Walker {
             if stands && walks {
                 section.note("way", "`way` contradicts `at_m`", "keep one of them");
             }
-            standing(name, tx_power, point(section, "at_m"))
+            let at = match group::places_members(section) {
+                true => Point::default(),
+                false => point(section, "at_m"),
+            };
+            standing(name, tx_power, at)
         }
     };
     let power_save = section.flag("power_save").unwrap_or(false);
     let associated = section.flag("associated").unwrap_or(true);
     let thresholds = Hearing::own(section, around.hearing, around.medium);
-    section.finish();
     Walker {
+        rate: rate::of_walker(section),
         power_save,
         associated,
         thresholds,

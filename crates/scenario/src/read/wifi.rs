@@ -5,9 +5,9 @@ use super::link::Around;
 use super::place::point;
 use super::propagation::Spread;
 use super::wire::{self, QUEUE};
-use super::{dbm, nanos, rate};
+use super::{dbm, group, nanos, rate};
 use crate::convert::letter;
-use crate::plan::{AccessPoint, Backhaul, Join, Medium, Queue, QueueLimit, Standard, Turn};
+use crate::plan::{AccessPoint, Backhaul, Join, Medium, Point, Queue, QueueLimit, Standard, Turn};
 use crate::quantity::Quantity;
 use crate::section::Section;
 use units::{Bitrate, Dbm, Duration};
@@ -22,7 +22,11 @@ pub(super) fn read(section: &Section<'_>, around: &Around<'_>) -> AccessPoint {
     let standard = standard(section);
     let channel = channel(section, standard);
     AccessPoint {
-        at: point(section, "at_m"),
+        at: if group::places_members(section) {
+            Point::default()
+        } else {
+            point(section, "at_m")
+        },
         tx_power: section
             .amount("tx_power_dbm", &Quantity::DBM)
             .map_or(USUAL_POWER, dbm),

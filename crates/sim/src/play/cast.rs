@@ -18,7 +18,7 @@ use links::wifi::{self, goodput};
 use scenario::models::{control, ht, noise, position, propagation, rules, thresholds, wall};
 use scenario::{
     AccessPoint, LaneRate, LinkKind, Medium, OPPORTUNITY, Pace, Plan, Point, QueueLimit, RateControl,
-    Transport, Walker, Way, Work,
+    Transport, Walker, WalkerRate, Way, Work,
 };
 use units::{Bitrate, Bytes, Dbm, Duration, Instant};
 
@@ -220,6 +220,9 @@ impl Cast {
             return Err(CastError::Standards { channel, link });
         }
         let who = &plan.walkers[walker];
+        if who.rate.is_some() && (first.ht.is_some() || plan.medium == Medium::Wfq) {
+            return Err(CastError::OwnRate(who.name.clone()));
+        }
         let position = position(who.position(Duration::ZERO));
         let rate = self.upload_rates(plan, walker, channel).min();
         let name = format!("{}@{channel}", who.name);
@@ -235,7 +238,7 @@ impl Cast {
             power: who.tx_power,
             rate: rate.unwrap_or(station.rate),
             ht: first.ht.map(ht),
-            control: control(first.rate),
+            control: control(sends_at(who, first)),
             queue: packets(first),
             discipline: discipline(first),
             ..station
@@ -260,7 +263,10 @@ impl Cast {
         });
         there
             .filter(move |(_, ap)| ap.channel == channel)
-            .map(move |(_, ap)| rate(plan, ap, who.tx_power, who.position(Duration::ZERO)))
+            .map(move |(_, ap)| {
+                let there = who.position(Duration::ZERO);
+                rate(plan, (ap, sends_at(who, ap)), who.tx_power, there)
+            })
     }
 
     /// A flow on the air, and its datagrams on the wire if it is saturated.
@@ -388,6 +394,10 @@ fn check(plan: &Plan) -> Result<(), CastError> {
     for flow in &plan.flows {
         datagrams(flow)?;
     }
+    let walks_by_signal = |walker: &&Walker| walks(walker) && walker.rate == Some(WalkerRate::Auto);
+    if let Some(walker) = plan.walkers.iter().find(walks_by_signal) {
+        return Err(CastError::WalksBySignal(walker.name.clone()));
+    }
     if let Some(walker) = plan.walkers.iter().find(|walker| walks(walker))
         && plan.medium != Medium::Wfq
         && let Some((link, _)) = plan
@@ -445,7 +455,7 @@ fn access_point(plan: &Plan, link: usize, ap: &AccessPoint) -> StationConfig {
     StationConfig {
         channel: ap.channel,
         power: ap.tx_power,
-        rate: rate(plan, ap, ap.tx_power, there),
+        rate: rate(plan, (ap, ap.rate), ap.tx_power, there),
         ht: ap.ht.map(ht),
         control: control(ap.rate),
         queue: packets(ap),
@@ -455,9 +465,18 @@ fn access_point(plan: &Plan, link: usize, ap: &AccessPoint) -> StationConfig {
     }
 }
 
-/// Data rate between an access point and a walker at `there`, for a sender with `power`.
-fn rate(plan: &Plan, ap: &AccessPoint, power: Dbm, there: Point) -> Bitrate {
-    if let RateControl::Fixed(rate) = ap.rate {
+/// How a walker's radio chooses its rate towards an access point.
+fn sends_at(walker: &Walker, ap: &AccessPoint) -> RateControl {
+    match walker.rate {
+        None => ap.rate,
+        Some(WalkerRate::Auto) => RateControl::Auto,
+        Some(WalkerRate::Fixed(rate)) => RateControl::Fixed(rate),
+    }
+}
+
+/// Data rate between an access point and a walker at `there`, for a sender with this power and rate control.
+fn rate(plan: &Plan, (ap, sender): (&AccessPoint, RateControl), power: Dbm, there: Point) -> Bitrate {
+    if let RateControl::Fixed(rate) = sender {
         return rate;
     }
     let walls: Vec<wifi::Wall> = plan.place.walls.iter().map(wall).collect();

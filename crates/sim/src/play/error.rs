@@ -54,6 +54,16 @@ pub enum CastError {
         /// The access point.
         link: String,
     },
+    /// A walker's rate by the signal is chosen only once.
+    #[error(
+        "`{0}` walks, but a radio chooses its rate by the signal only at the start in virtual time; give it a fixed `rate_mbps`, or one place"
+    )]
+    WalksBySignal(String),
+    /// Some rates are not a walker's to choose.
+    #[error(
+        "`{0}` has its own `rate_mbps`, but 802.11n selects its rate by MCS, and the coarse medium has none; remove it, or `ht` and `medium = \"wfq\"`"
+    )]
+    OwnRate(String),
     /// Virtual time has IPv4 only.
     #[error(
         "`{0}` has IPv6 addresses, which virtual time does not support; remove its `families`, or use --world lab"
@@ -134,6 +144,8 @@ impl CastError {
             Self::NotUdp(flow) | Self::OnlyDown(flow) | Self::Control { flow, .. } => Some(Thing::Flow(flow)),
             Self::OneWay => Some(Thing::Medium),
             Self::Walks { walker, .. }
+            | Self::WalksBySignal(walker)
+            | Self::OwnRate(walker)
             | Self::Sleeps(walker)
             | Self::OtherWalks(walker)
             | Self::OtherSleeps(walker)

@@ -12,6 +12,7 @@
 //! | TCP and MPTCP: hosts, and the engine that acts on them | `hosts` |
 //! | the engine beside datagrams, what monitors show it | `brain`, `ears` |
 //! | frames as bytes, captures | [`Capture`] |
+//! | what stations and datagrams did | `stations` |
 
 mod associations;
 mod backhaul;
@@ -28,6 +29,7 @@ mod hosts;
 mod joins;
 mod medium;
 mod run;
+mod stations;
 mod wired;
 mod wires;
 

@@ -36,6 +36,7 @@ use super::frames::Capture;
 use super::hosts;
 use super::joins::{Change, Joins};
 use super::medium::Media;
+use super::stations::{datagrams, stations};
 use crate::World;
 
 /// Poll interval of applications.
@@ -377,12 +378,14 @@ impl<'p> Runner<'p> {
         }
         Run {
             policy: self.what.policy.clone(),
+            case: trace::Case::default(),
             cc: None,
             server: plan.server.as_str().to_owned(),
             seed: self.what.seed,
             duration_s: self.now.since(Instant::ZERO).as_secs_f64(),
             flows: (0..self.meters.len()).map(|flow| self.flow(flow)).collect(),
             links: (0..plan.links.len()).map(|link| self.link(link)).collect(),
+            stations: stations(&self.cast, self.world.medium(), self.seconds()),
             energy_j: self.spending.joules(),
             optimal_mbps: self.optimal().as_mbps_f64(),
             goodput_series: series,
@@ -409,7 +412,10 @@ impl<'p> Runner<'p> {
             retransmits: 0,
             ce_marks: 0,
         };
-        self.meters[flow].result(self.now, true, vec![path])
+        Flow {
+            datagrams: Some(datagrams(self.world.tallies()[flow])),
+            ..self.meters[flow].result(self.now, None, vec![path])
+        }
     }
 
     fn link(&self, link: usize) -> LinkUse {

@@ -42,18 +42,15 @@ struct Frame<'a> {
     document: &'a PlayDocument,
     plan: &'a Plan,
     raster: Raster,
-    several_seeds: bool,
 }
 
 pub(super) fn comparison(records: &[RunRecord], document: &PlayDocument) -> Comparison {
     let plan = plan(records, document);
     let raster = Raster::of(&document.runs);
-    let several_seeds = document.runs.windows(2).any(|pair| pair[0].seed != pair[1].seed);
     let frame = Frame {
         document,
         plan: &plan,
         raster,
-        several_seeds,
     };
     let events = |run| record_of(records, run).map_or(&[][..], |record| &record.events);
     let tracks = document
@@ -72,11 +69,12 @@ pub(super) fn comparison(records: &[RunRecord], document: &PlayDocument) -> Comp
     }
 }
 
-/// The last record of this policy and seed: a run that was repeated counts as it was last.
+/// The last record of this policy, seed and world: a run that was repeated counts as it was last.
 fn record_of<'a>(records: &'a [RunRecord], run: &Run) -> Option<&'a RunRecord> {
     let of_run = |record: &&RunRecord| {
         record
             .start()
+            .filter(|start| run.case.world.is_none_or(|world| start.world == world))
             .is_some_and(|start| start.policy == run.policy && start.seed == run.seed)
     };
     records.iter().rev().find(of_run)
@@ -142,7 +140,9 @@ impl Frame<'_> {
         let goodput = merged(&run.goodput_series, width, self.raster.steps());
         let [window_kb, queue_kb, held_kb] = self.levels(events);
         Track {
-            label: self.label(run),
+            label: self.document.label(run),
+            policy: run.policy.to_string(),
+            world: run.case.world,
             sentence: run.policy.sentence(),
             ours: run.policy.is_ours(),
             only_link: run.policy.only_link().map(str::to_owned),
@@ -158,13 +158,6 @@ impl Frame<'_> {
             window_kb,
             queue_kb,
             held_kb,
-        }
-    }
-
-    fn label(&self, run: &Run) -> String {
-        match self.several_seeds {
-            true => format!("{}, seed {}", run.policy, run.seed),
-            false => run.policy.to_string(),
         }
     }
 

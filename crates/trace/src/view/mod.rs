@@ -35,8 +35,12 @@ pub struct Comparison {
 /// One run, drawn.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Track {
-    /// The policy's name; with the seed if the comparison has several.
+    /// The policy's name; with the world and the seed if the comparison has several.
     pub label: String,
+    /// The policy.
+    pub policy: String,
+    /// Where it ran, in a comparison of both worlds.
+    pub world: Option<World>,
     /// What the policy is, in a few words.
     pub sentence: &'static str,
     /// Whether the policy is one of ours.
@@ -88,8 +92,8 @@ pub struct Figures {
     pub versus_best: Option<f64>,
     /// Goodput over what the models allow.
     pub versus_optimal: Option<f64>,
-    /// Whether everything arrived as it was sent.
-    pub intact: bool,
+    /// Whether everything arrived as it was sent; absent for datagrams alone.
+    pub intact: Option<bool>,
 }
 
 /// What one link carried.
@@ -175,17 +179,33 @@ impl Comparison {
 }
 
 impl PlayDocument {
-    /// The `tcp-best` row of the comparison with this seed: the document's own, or computed now.
-    pub fn best_single(&self, seed: u64) -> Option<Run> {
-        let of_seed = || self.runs.iter().filter(move |run| run.seed == seed);
-        let written = of_seed().find(|run| run.policy.is_computed()).cloned();
-        written.or_else(|| tcp_best(&of_seed().cloned().collect::<Vec<_>>()))
+    /// The `tcp-best` row of the comparison that a run belongs to: the document's own, or computed now.
+    pub fn best_beside(&self, run: &Run) -> Option<Run> {
+        let beside = || {
+            let runs = self.runs.iter();
+            runs.filter(move |other| (other.seed, &other.case) == (run.seed, &run.case))
+        };
+        let written = beside().find(|run| run.policy.is_computed()).cloned();
+        written.or_else(|| tcp_best(&beside().cloned().collect::<Vec<_>>()))
+    }
+
+    /// The name of a run in pictures and tables: its policy, with what distinguishes it here.
+    pub fn label(&self, run: &Run) -> String {
+        let world = run.case.world.map(|world| format!(", {world}"));
+        let several_seeds = self.runs.iter().any(|other| other.seed != run.seed);
+        let seed = several_seeds.then(|| format!(", seed {}", run.seed));
+        format!(
+            "{}{}{}",
+            run.policy,
+            world.unwrap_or_default(),
+            seed.unwrap_or_default()
+        )
     }
 
     /// What a table says of one of this document's runs.
     pub fn figures(&self, run: &Run) -> Figures {
         let stalls_apply = !run.policy.is_computed();
-        let best = self.best_single(run.seed);
+        let best = self.best_beside(run);
         Figures {
             bytes: run.bytes(),
             goodput_mbps: run.goodput_mbps(),
@@ -195,7 +215,7 @@ impl PlayDocument {
             stall_total_ms: stalls_apply.then(|| run.stall_total_ms()),
             versus_best: best.and_then(|best| versus_best(run, &best)),
             versus_optimal: run.versus_optimal(),
-            intact: run.intact(),
+            intact: run.arrived_intact(),
         }
     }
 }

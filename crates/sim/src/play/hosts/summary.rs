@@ -44,6 +44,8 @@ impl World<'_> {
             flow.meter.result(self.now, flow.is_intact(), paths)
         });
         Run {
+            case: trace::Case::default(),
+            stations: Vec::new(),
             policy: self.what.policy.clone(),
             cc: Some(plan.cc.clone()),
             server: plan.server.as_str().to_owned(),

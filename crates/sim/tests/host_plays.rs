@@ -71,7 +71,7 @@ fn tcp_fills_its_link_and_mptcp_both() {
             "{:?}",
             both.run.flows[0]
         );
-        assert!(both.run.flows[0].intact);
+        assert_eq!(both.run.flows[0].intact, Some(true));
     }
 }
 

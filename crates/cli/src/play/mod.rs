@@ -1,5 +1,6 @@
 //! `slowhand play FILE`: plays a scenario, policy by policy.
 
+mod comparison;
 mod files;
 mod paint;
 mod recordings;
@@ -86,7 +87,8 @@ pub struct Args {
 
     /// Write one row for each flow of each run into this file: Parquet if its name ends in .parquet,
     /// otherwise JSON Lines (virtual time only). A key with several values has a column `set.KEY`, of text if
-    /// the types of its values differ. If interrupted, the file has the rows of all finished runs.
+    /// the types of its values differ. If interrupted, the file has the rows of all finished runs. tcp-best
+    /// is computed, so it has no row; --json has it.
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
 

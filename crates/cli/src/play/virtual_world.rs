@@ -16,7 +16,7 @@ use super::files::{self, Files};
 use super::recordings::{Of, Recordings};
 use super::results::{Outputs, Results};
 use super::table::Swept;
-use super::{Args, report, selection, world};
+use super::{Args, comparison, report, selection, world};
 use runs::interrupt;
 use runs::progress::Progress;
 use runs::seed::MOST_RUNS;
@@ -33,6 +33,8 @@ pub struct Job {
     pub settings: Vec<Setting>,
     /// The policy.
     pub policy: PolicyName,
+    /// All policies that it is compared with, in the order of the request, computed ones included.
+    pub compared: Arc<[PolicyName]>,
     /// The seed of everything random.
     pub seed: u64,
 }
@@ -73,10 +75,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             "--shell: virtual time cannot run programs; use --world lab",
         ));
     }
+    conduct(args, &jobs(args)?)
+}
+
+fn conduct(args: &Args, jobs: &[Job]) -> anyhow::Result<ExitCode> {
     let begun = Wall::now();
-    let jobs = jobs(args)?;
-    let single = jobs.len() == 1;
-    check_outputs(args, &jobs)?;
+    check_outputs(args, jobs)?;
     // Only now: a scenario that comes out of a pipe may never come, and a signal must end that.
     let stop = interrupt::stop()?;
     let files = Files::create(&args.wanted)?;
@@ -87,7 +91,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         table: args.table.as_deref(),
         keeps_records: args.wanted.html.is_some() || args.wanted.svg.is_some(),
     };
-    let results = Results::new(&wishes, Swept::of(&jobs), jobs.len(), stop)?;
+    let results = Results::new(&wishes, Swept::of(jobs), jobs.len(), stop)?;
     let numbered: Vec<(usize, &Job)> = jobs.iter().enumerate().collect();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let (most, flag) = (args.most.unwrap_or(Play::MOST), stop.flag());
@@ -113,19 +117,19 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         })
     });
     drop(progress);
-    let done: Vec<Option<Played>> = std::iter::zip(&jobs, done)
+    let done: Vec<Option<Played>> = std::iter::zip(jobs, done)
         .map(|(job, played)| played.transpose().map_err(|error| refused(&job.plan, &error)))
         .collect::<Result<_, _>>()?;
     recordings.map_or(Ok(()), Recordings::finish)?;
-    let mut done = results.finish(&jobs, done)?;
+    let mut done = results.finish(jobs, done)?;
     if let Some(capture) = capture {
         capture.write(&done[0].capture.take().unwrap_or_default())?;
     }
     let stopped = done.iter().any(|run| run.stopped.is_some());
-    let played = assemble(&jobs, done, begun);
-    let failures = failures(&jobs, &played);
-    // The picture of a single run has its verdicts.
-    if args.wanted.json || !single {
+    let (jobs, played) = assemble(jobs, done, begun);
+    let failures = comparison::failures(&jobs, &played.document.runs);
+    // The table of one comparison has its verdicts.
+    if args.wanted.json || !comparison::is_one(&jobs) {
         failures.iter().for_each(|line| tell!("{line}"));
     }
     files.write(&played)?;
@@ -141,9 +145,10 @@ fn show(args: &Args, jobs: &[Job], played: &world::Played) -> anyhow::Result<()>
     if args.wanted.json {
         return exit::print_document(&played.document);
     }
-    let text = match jobs {
-        [single] => report::text(&single.plan, played),
-        _ => terminal::fitted(&super::table::text(jobs, &played.document)),
+    let text = if comparison::is_one(jobs) {
+        report::text(&jobs[0].plan, played)
+    } else {
+        terminal::fitted(&super::table::text(jobs, &played.document))
     };
     exit::print(text.as_bytes())
 }
@@ -169,28 +174,12 @@ fn with_values(mut played: Played, job: &Job) -> Played {
     played
 }
 
-/// The expectations that do not hold, run by run.
-fn failures(jobs: &[Job], played: &world::Played) -> Vec<String> {
-    let mut failed = Vec::new();
-    for (job, run) in jobs.iter().zip(&played.document.runs) {
-        let verdicts = scenario::judge(&job.plan, std::slice::from_ref(run));
-        let broken = verdicts
-            .iter()
-            .filter(|verdict| verdict.outcome == scenario::Outcome::Fails);
-        let values: String = job
-            .settings
-            .iter()
-            .map(|value| format!(" with {value}"))
-            .collect();
-        failed.extend(broken.map(|verdict| format!("{verdict}{values}")));
-    }
-    failed
-}
-
-fn assemble(jobs: &[Job], done: Vec<Played>, begun: Wall) -> world::Played {
+/// The results, with the computed runs, and the job of each run.
+fn assemble(jobs: &[Job], done: Vec<Played>, begun: Wall) -> (Vec<Job>, world::Played) {
     let (runs, records) = done.into_iter().map(|played| (played.run, played.record)).unzip();
     let records: Vec<RunRecord> = records;
-    world::Played {
+    let (jobs, runs) = comparison::completed(jobs, runs);
+    let played = world::Played {
         document: PlayDocument {
             schema: PlaySchema,
             scenario: jobs[0].plan.name.clone(),
@@ -204,7 +193,8 @@ fn assemble(jobs: &[Job], done: Vec<Played>, begun: Wall) -> world::Played {
             .filter(|record| !record.events.is_empty())
             .collect(),
         programs: Vec::new(),
-    }
+    };
+    (jobs, played)
 }
 
 /// A refusal with the place of its reason in the scenario.
@@ -236,23 +226,41 @@ fn jobs(args: &Args) -> anyhow::Result<Vec<Job>> {
         set_controller(&mut plan, args.cc.as_deref())?;
         sim::check(&plan).map_err(|error| refused(&plan, &error))?;
         let policies = selection::policies(&plan, &args.policies, args.compare)?;
-        let made: Vec<&PolicyName> = policies.iter().filter(|policy| !policy.is_computed()).collect();
+        let made = policies.iter().filter(|policy| !policy.is_computed()).count();
         let one = args.seed.unwrap_or(plan.seed);
         let seeds = args.seeds.clone().unwrap_or(one..one + 1);
-        refuse_too_many(jobs.len() as u64, &[seeds.end - seeds.start, made.len() as u64])?;
+        refuse_too_many(jobs.len() as u64, &[seeds.end - seeds.start, made as u64])?;
         doubts.extend(plan.doubts());
-        let plan = Arc::new(plan);
-        for seed in seeds {
-            jobs.extend(made.iter().map(|&policy| Job {
-                plan: Arc::clone(&plan),
-                settings: settings.varied.clone(),
-                policy: policy.clone(),
-                seed,
-            }));
-        }
+        jobs.extend(of_combination(plan, &settings.varied, &policies, seeds));
     }
     doubts.iter().for_each(|doubt| tell!("{doubt}"));
     Ok(jobs)
+}
+
+/// The runs of a plan with these values, seed by seed.
+fn of_combination(
+    plan: Plan,
+    settings: &[Setting],
+    policies: &[PolicyName],
+    seeds: std::ops::Range<u64>,
+) -> impl Iterator<Item = Job> {
+    let (plan, compared) = (Arc::new(plan), Arc::<[PolicyName]>::from(policies));
+    let made: Vec<PolicyName> = compared
+        .iter()
+        .filter(|policy| !policy.is_computed())
+        .cloned()
+        .collect();
+    let settings = settings.to_vec();
+    seeds.flat_map(move |seed| {
+        let job = |policy: &PolicyName| Job {
+            plan: Arc::clone(&plan),
+            settings: settings.clone(),
+            policy: policy.clone(),
+            compared: Arc::clone(&compared),
+            seed,
+        };
+        made.iter().map(job).collect::<Vec<_>>()
+    })
 }
 
 /// Refuses too many runs: `before`, and the product of `factors`.

@@ -1,0 +1,97 @@
+//! Comparisons in virtual time as a user sees them: one table of all policies, what is computed from other
+//! runs, and expectations about several runs.
+
+mod common;
+
+use common::{Ran, Scratch, program};
+use serde_json::Value;
+
+const TWO: &str = "sentence = \"Two cables.\"\nduration_s = 20\n\
+    [cables.own]\ndown_mbps = 8\nup_mbps = 1\nrtt_ms = 35\n\
+    [cables.other]\ndown_mbps = 4\nup_mbps = 1\nrtt_ms = 45\nloss_percent = 0.1\n\
+    [flows.download]\ndirection = \"down\"\n\
+    [[expect]]\npolicy = \"slowhand\"\nintact = true\nvs_tcp_best_min = 1.1\n\
+    [[expect]]\npolicy = \"mptcp\"\nvs_tcp_best_min = 9\n";
+
+fn play(scratch: &Scratch, text: &str, more: &[&str]) -> Ran {
+    let file = scratch.path("scenario.toml");
+    std::fs::write(&file, text).unwrap();
+    let mut command = program();
+    command.arg("play").arg(&file).args(["--world", "sim"]).args(more);
+    command.output().unwrap().into()
+}
+
+fn document(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
+}
+
+#[test]
+fn a_comparison_has_the_lab_s_table_and_is_judged_as_a_whole() {
+    let scratch = Scratch::new("compare-table");
+    let page = scratch.path("page.html");
+    let ran = play(&scratch, TWO, &["--compare", "--html", page.to_str().unwrap()]);
+    assert_eq!(
+        ran.code,
+        Some(1),
+        "mptcp does not reach 9 times tcp-best: {ran:?}"
+    );
+    for part in [
+        "longest stall",
+        "vs tcp-best",
+        "tcp:own",
+        "tcp:other",
+        "tcp-best ",
+        "mptcp",
+    ] {
+        assert!(ran.out.contains(part), "{part}: {}", ran.out);
+    }
+    assert!(
+        ran.out
+            .contains("holds: slowhand (seed 1): at least 1.100 × tcp-best"),
+        "{}",
+        ran.out
+    );
+    assert!(
+        ran.out
+            .contains("DOES NOT HOLD: mptcp (seed 1): at least 9.000 × tcp-best"),
+        "{}",
+        ran.out
+    );
+    let page = std::fs::read_to_string(page).unwrap();
+    for policy in ["tcp:own", "tcp:other", "tcp-best", "mptcp", "slowhand-no-window"] {
+        assert!(
+            page.contains(&format!("\"{policy}\"")),
+            "{policy} is not on the page"
+        );
+    }
+}
+
+#[test]
+fn tcp_best_is_computed_for_each_seed_and_value() {
+    let scratch = Scratch::new("compare-seeds");
+    let asked = [
+        "--policy", "tcp-best", "--policy", "mptcp", "--seeds", "3..5", "--json",
+    ];
+    let ran = play(
+        &scratch,
+        TWO,
+        &[&asked[..], &["--set", "cables.own.down_mbps=6,8"]].concat(),
+    );
+    let document = document(&ran);
+    let runs = document["runs"].as_array().unwrap();
+    let names: Vec<(&str, i64)> = runs
+        .iter()
+        .map(|run| (run["policy"].as_str().unwrap(), run["seed"].as_i64().unwrap()))
+        .collect();
+    let of_seed = |seed| ["tcp:own", "tcp:other", "tcp-best", "mptcp"].map(|name| (name, seed));
+    assert_eq!(names, [of_seed(3), of_seed(4), of_seed(3), of_seed(4)].concat());
+    let bytes = |run: &Value| run["flows"][0]["bytes"].as_u64().unwrap();
+    for comparison in runs.chunks(4) {
+        let alone = bytes(&comparison[0]).max(bytes(&comparison[1]));
+        // The faster cable is always the better one, in whole windows of 10 s.
+        assert_eq!(bytes(&comparison[2]), alone);
+    }
+    let failed = ran.err.matches("DOES NOT HOLD: mptcp").count();
+    assert_eq!(failed, 4, "each comparison is judged: {}", ran.err);
+    assert!(ran.err.contains(" with cables.own.down_mbps=8"), "{}", ran.err);
+}

@@ -1,5 +1,5 @@
 //! Comparisons in virtual time as a user sees them: one table of all policies, what is computed from other
-//! runs, and expectations about several runs.
+//! runs, expectations about several runs, and the policies by name.
 
 mod common;
 
@@ -12,6 +12,12 @@ const TWO: &str = "sentence = \"Two cables.\"\nduration_s = 20\n\
     [flows.download]\ndirection = \"down\"\n\
     [[expect]]\npolicy = \"slowhand\"\nintact = true\nvs_tcp_best_min = 1.1\n\
     [[expect]]\npolicy = \"mptcp\"\nvs_tcp_best_min = 9\n";
+
+/// Two access points of one channel, and a cell.
+const AIR: &str = "sentence = \"Two access points and a cell.\"\nduration_s = 12\n\
+    [aps.near]\nat_m = [0, 0]\nchannel = 6\nrate_mbps = 54\nbackhaul = { rate_mbps = 20, rtt_ms = 20 }\n\
+    [aps.far]\nat_m = [10, 0]\nchannel = 6\nrate_mbps = 6\nbackhaul = { rate_mbps = 20, rtt_ms = 20 }\n\
+    [cells.lte]\nrate_mbps = 3\nrtt_ms = 60\n[walkers.client]\nat_m = [5, 0]\n[flows.download]\ndirection = \"down\"\n";
 
 fn play(scratch: &Scratch, text: &str, more: &[&str]) -> Ran {
     let file = scratch.path("scenario.toml");
@@ -94,4 +100,83 @@ fn tcp_best_is_computed_for_each_seed_and_value() {
     let failed = ran.err.matches("DOES NOT HOLD: mptcp").count();
     assert_eq!(failed, 4, "each comparison is judged: {}", ran.err);
     assert!(ran.err.contains(" with cables.own.down_mbps=8"), "{}", ran.err);
+}
+
+#[test]
+fn the_engine_s_other_policies_play() {
+    let scratch = Scratch::new("compare-names");
+    let names = [
+        "one-at-a-time",
+        "ecn:printed",
+        "ecn:exact(50,k=3/2)",
+        "ecn:cap",
+        "energy:probing",
+        "energy:damped",
+        "omniscient",
+    ];
+    let asked: Vec<&str> = names.iter().flat_map(|name| ["--policy", *name]).collect();
+    let ran = play(&scratch, AIR, &[&asked[..], &["--json"]].concat());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let document = document(&ran);
+    let runs = document["runs"].as_array().unwrap();
+    let played: Vec<&str> = runs.iter().map(|run| run["policy"].as_str().unwrap()).collect();
+    assert_eq!(played, names);
+    assert!(
+        runs.iter()
+            .all(|run| run["flows"][0]["bytes"].as_u64().unwrap() > 500_000),
+        "{runs:#?}"
+    );
+    let marks = |run: &Value| run["links"][1]["marks"]["made"].as_u64().unwrap_or(0);
+    assert!(marks(&runs[3]) > 0 && marks(&runs[0]) == 0, "{runs:#?}");
+}
+
+#[test]
+fn a_run_in_which_the_policy_could_not_act_fails() {
+    let scratch = Scratch::new("compare-idle");
+    let ran = play(
+        &scratch,
+        TWO,
+        &[
+            "--policy",
+            "ecn",
+            "--policy",
+            "energy:probing",
+            "--set",
+            "duration_s=2",
+        ],
+    );
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.out.contains("ecn (seed 1): the policy could not act: "),
+        "{}",
+        ran.out
+    );
+    assert!(
+        ran.out
+            .contains("energy:probing (seed 1): the policy could not act: "),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn the_lab_refuses_a_policy_that_must_know_the_future() {
+    let ran = common::slowhand(&["play", "scenarios/train.toml", "--policy", "energy:omniscient"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("use --world sim"), "{}", ran.err);
+}
+
+#[test]
+fn policies_are_completed_and_described() {
+    let help = common::slowhand(&["play", "--help"]);
+    assert!(
+        help.out.contains("- one-at-a-time:") && help.out.contains("- ecn:base-rtt:"),
+        "{}",
+        help.out
+    );
+    let shell = common::slowhand(&["completions", "bash"]);
+    assert!(
+        shell.out.contains("energy:association-aware"),
+        "policies are not completed"
+    );
 }

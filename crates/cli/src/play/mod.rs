@@ -2,7 +2,9 @@
 
 mod comparison;
 mod files;
+mod idle;
 mod paint;
+mod policy_names;
 mod recordings;
 mod report;
 mod results;
@@ -54,12 +56,19 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = World::Lab)]
     world: World,
 
-    /// Policy that decides which links to use; may be given several times [default: slowhand]. handover and
-    /// handover-warm count beacons, so the scenario must have access points.
-    #[arg(long = "policy", value_name = "P", conflicts_with = "compare")]
+    /// Policy that decides which links to use; may be given several times [default: slowhand]. Also
+    /// tcp:LINK: plain TCP over that link only; and ecn:exact(A,k=K) and ecn:base-rtt(A,k=K) with half the
+    /// buffer A in packets (100 if not given) and the constant K of the throughput model (1, 3/2 or 2; 1 if
+    /// not given). handover and handover-warm count beacons, so the scenario must have access points.
+    /// omniscient, energy:omniscient and energy:damped must know what the links will carry, which only
+    /// virtual time does. A run in which ecn, one-at-a-time, energy or omniscient has nothing to choose from
+    /// fails.
+    #[arg(long = "policy", value_name = "P", conflicts_with = "compare", value_parser = policy_names::PolicyNames)]
     policies: Vec<PolicyName>,
 
-    /// Run every policy that the scenario lists in `report`, or all policies if it lists none.
+    /// Run every policy that the scenario lists in `report`. If it lists none, run tcp:LINK for each link,
+    /// tcp-best, mptcp, slowhand-no-window and slowhand, and those of the handover policies, wifi-first and
+    /// ecn that have something to choose from.
     #[arg(long)]
     compare: bool,
 
@@ -162,6 +171,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     only_in_virtual_time(&args)?;
     let plan = plan(&args)?;
     let policies = selection::policies(&plan, &args.policies, args.compare)?;
+    selection::foreseeable(&policies)?;
     conduct(
         Order {
             plan: &plan,
@@ -192,6 +202,7 @@ fn only_in_virtual_time(args: &Args) -> anyhow::Result<()> {
 /// Plays a scenario under every policy that it compares.
 pub fn compare(plan: &Plan, wanted: &Wanted) -> anyhow::Result<ExitCode> {
     let policies = selection::policies(plan, &[], true)?;
+    selection::foreseeable(&policies)?;
     conduct(
         Order {
             plan,

@@ -6,6 +6,7 @@ use lab::shell::ProgramsEnded;
 use scenario::{Outcome, Plan, Verdict};
 use trace::{PolicyName, Run, Shown};
 
+use super::idle;
 use super::paint::paint;
 use super::world::Played;
 use show::terminal;
@@ -33,6 +34,9 @@ pub fn text(plan: &Plan, played: &Played) -> String {
 pub fn failures(plan: &Plan, played: &Played) -> Vec<String> {
     let mut failed = corrupted(&played.document.runs);
     failed.extend(failing(&judged(plan, played)));
+    if played.programs.is_empty() {
+        failed.extend(idle::reports(plan, &played.document.runs));
+    }
     failed.extend(played.programs.iter().filter_map(program_failure));
     failed
 }
@@ -41,6 +45,7 @@ pub fn failures(plan: &Plan, played: &Played) -> Vec<String> {
 pub fn broken(plan: &Plan, runs: &[Run]) -> Vec<String> {
     let mut failed = corrupted(runs);
     failed.extend(failing(&scenario::judge(plan, runs)));
+    failed.extend(idle::reports(plan, runs));
     failed
 }
 

@@ -11,7 +11,7 @@ mod script;
 mod wires;
 
 pub use air::{control, ht, join, noise, position, propagation, rules, thresholds, wall};
-pub use optimal::optimal;
+pub use optimal::{alone, optimal};
 pub use script::script;
 pub use wires::queue;
 

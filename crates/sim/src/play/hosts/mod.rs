@@ -15,6 +15,7 @@
 //! | actions of the engine | `act` |
 //! | the path manager of a stock kernel | `endpoints` |
 //! | faults and walks | `script` |
+//! | what links will carry | `forecast` |
 //! | what each link carried of each flow | `paths` |
 //! | the loop | `world` |
 //! | the result | `summary` |
@@ -35,6 +36,7 @@ mod book;
 mod carrier;
 mod endpoints;
 mod flows;
+mod forecast;
 mod hear;
 mod paths;
 mod plugs;

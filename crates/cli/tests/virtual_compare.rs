@@ -1,9 +1,15 @@
 //! Comparisons in virtual time as a user sees them: one table of all policies, what is computed from other
-//! runs, expectations about several runs, and the policies by name.
+//! runs, expectations about several runs, and the demonstration where the lab cannot run.
 
 mod common;
 
-use common::{Ran, Scratch, program};
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use common::{Ran, Scratch, copied, program};
+use nix::sys::signal::Signal;
+use nix::unistd::Pid;
 use serde_json::Value;
 
 const TWO: &str = "sentence = \"Two cables.\"\nduration_s = 20\n\
@@ -179,4 +185,53 @@ fn policies_are_completed_and_described() {
         shell.out.contains("energy:association-aware"),
         "policies are not completed"
     );
+}
+
+/// As a user without privileges, the walk is played in virtual time. An interrupt ends it, for it takes long.
+#[test]
+fn the_demonstration_plays_in_virtual_time_where_the_lab_cannot_run() {
+    let scratch = Scratch::new("demo-nobody");
+    let mut command = if nix::unistd::geteuid().is_root() {
+        // A copy that the user `nobody` may run, wherever the original was built.
+        let program = scratch.path("slowhand");
+        copied(Path::new(env!("CARGO_BIN_EXE_slowhand")), &program);
+        std::os::unix::fs::chown(scratch.path(""), Some(65_534), Some(65_534)).unwrap();
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+        command.arg(program);
+        command
+    } else {
+        program()
+    };
+    let page = scratch.path("page.html");
+    command
+        .arg("demo")
+        .arg("--html")
+        .arg(&page)
+        .current_dir(scratch.path(""));
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    let first = lines.next().unwrap();
+    assert!(
+        first.starts_with("the lab cannot run here (")
+            && first.contains("run as root")
+            && first.ends_with("in virtual time instead of this machine's kernel"),
+        "{first}"
+    );
+    nix::sys::signal::kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+    let rest: Vec<String> = lines.collect();
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{rest:?}");
+    let last = rest.last().unwrap();
+    assert!(
+        last.contains("interrupted; ") && last.ends_with(" runs were finished"),
+        "{rest:?}"
+    );
+    assert!(!page.exists(), "an interrupted run leaves no page");
 }

@@ -32,7 +32,7 @@ use world::Order;
 
 /// Run a scenario on this machine's own kernel, in network namespaces connected by modelled links, or in
 /// virtual time.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(after_help = "\
 The lab (--world lab) needs root, MPTCP and /dev/net/tun. It runs in network namespaces of its own and removes them at the end.
 It models WiFi coarsely, one frame exchange at a time on each channel. With medium = \"exact\" in the scenario it models every frame and
@@ -152,9 +152,10 @@ pub struct Wanted {
 }
 
 /// Where a scenario can be played.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum World {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum World {
     /// The real kernel in network namespaces, over modelled links.
+    #[default]
     Lab,
     /// Virtual time: modelled hosts over modelled links.
     Sim,
@@ -199,19 +200,22 @@ fn only_in_virtual_time(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// Plays a scenario under every policy that it compares.
-pub fn compare(plan: &Plan, wanted: &Wanted) -> anyhow::Result<ExitCode> {
-    let policies = selection::policies(plan, &[], true)?;
+/// Plays a scenario that is part of the program, under every policy that it compares.
+pub fn compare(plan: Plan, world: World, wanted: Wanted) -> anyhow::Result<ExitCode> {
+    if world == World::Sim {
+        return virtual_world::compare(plan, wanted);
+    }
+    let policies = selection::policies(&plan, &[], true)?;
     selection::foreseeable(&policies)?;
     conduct(
         Order {
-            plan,
+            plan: &plan,
             policies: &policies,
             programs: None,
             recordings: None,
         },
         None,
-        wanted,
+        &wanted,
     )
 }
 

@@ -16,7 +16,7 @@ use super::files::{self, Files};
 use super::recordings::{Of, Recordings};
 use super::results::{Outputs, Results};
 use super::table::Swept;
-use super::{Args, comparison, report, selection, world};
+use super::{Args, Wanted, comparison, report, selection, world};
 use runs::interrupt;
 use runs::progress::Progress;
 use runs::seed::MOST_RUNS;
@@ -76,6 +76,20 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         ));
     }
     conduct(args, &jobs(args)?)
+}
+
+/// Plays a scenario that is part of the program, under every policy that it compares.
+pub fn compare(plan: Plan, wanted: Wanted) -> anyhow::Result<ExitCode> {
+    sim::check(&plan).map_err(|error| refused(&plan, &error))?;
+    let policies = selection::policies(&plan, &[], true)?;
+    plan.doubts().for_each(|doubt| tell!("{doubt}"));
+    let seed = plan.seed;
+    let jobs: Vec<Job> = of_combination(plan, &[], &policies, seed..seed + 1).collect();
+    let args = Args {
+        wanted,
+        ..Args::default()
+    };
+    conduct(&args, &jobs)
 }
 
 fn conduct(args: &Args, jobs: &[Job]) -> anyhow::Result<ExitCode> {
@@ -165,7 +179,9 @@ fn check_outputs(args: &Args, jobs: &[Job]) -> anyhow::Result<()> {
         .into_iter()
         .filter_map(|(option, path)| Some((option, path.as_deref()?)));
     let outputs: Vec<(&str, &Path)> = args.wanted.outputs().chain(more).collect();
-    files::check(&outputs, Some(&args.file), jobs.iter().map(|job| &*job.plan))
+    // The scenario of the demonstration is no file.
+    let file = Some(&*args.file).filter(|file| !file.as_os_str().is_empty());
+    files::check(&outputs, file, jobs.iter().map(|job| &*job.plan))
 }
 
 fn with_values(mut played: Played, job: &Job) -> Played {

@@ -1,4 +1,8 @@
-//! `slowhand demo`: the building walk, every policy, with a page at the end.
+//! `slowhand demo`: the building walk, every policy, with a page at the end. Where the lab cannot run, it is
+//! played in virtual time.
+//!
+//! # Checked by
+//! `tests` below; `tests/virtual_compare.rs`: as a user without privileges.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -6,19 +10,22 @@ use std::process::ExitCode;
 use linux::bpf::cc::Coupled;
 use scenario::{Plan, Server};
 
-use crate::play::{self, Wanted};
-use runs::seed;
+use crate::play::{self, Wanted, World};
+use lab::prerequisites::{self, MissingError};
+use runs::{interrupt, seed};
 use show::exit::Refused;
+use show::tell;
 
-/// Run a modelled walk past five access points and a cellular link on this machine's own kernel, under each
-/// policy, and draw the results.
+/// Run a modelled walk past five access points and a cellular link, under each policy, and draw the results.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Needs root, MPTCP and /dev/net/tun, and takes two to four minutes. It runs in network namespaces of its own and removes them at the end;
-only the page remains.
+With root, MPTCP and /dev/net/tun, the walk is played in the lab, by this machine's own kernel. That takes two to four minutes. The lab
+runs in network namespaces of its own and removes them at the end. Without them, modelled hosts play the walk in virtual time. Only the
+page remains.
 
 Examples:
   sudo slowhand demo
+  slowhand demo --world sim
   sudo slowhand demo --html walk.html --svg walk.svg --seed 2
   sudo slowhand demo --cc olia")]
 pub struct Args {
@@ -26,9 +33,14 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = seed::parser())]
     seed: Option<u64>,
 
+    /// Where to play it: `lab` is this machine's kernel over modelled links, `sim` is virtual time [default:
+    /// lab where it can run, otherwise sim].
+    #[arg(long, value_enum)]
+    world: Option<World>,
+
     /// Congestion controller of the server, which sends: one of the kernel's, or lia, olia, balia or cla.
     /// With one of these four the server runs slowhand, too; otherwise it is a stock server. All policies use
-    /// the same controller.
+    /// the same controller. In virtual time: reno, cubic, lia, olia or balia.
     #[arg(long, value_name = "NAME")]
     cc: Option<String>,
 
@@ -49,7 +61,30 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         svg: args.svg,
         ..Wanted::default()
     };
-    play::compare(&plan, &wanted)
+    play::compare(plan, chosen(args.world)?, wanted)
+}
+
+/// The world that the user asked for, otherwise the lab where it can run.
+fn chosen(asked: Option<World>) -> anyhow::Result<World> {
+    if let Some(world) = asked {
+        return Ok(world);
+    }
+    // Before the first thing is made, which is the namespace of this check.
+    interrupt::stop()?;
+    Ok(match prerequisites::check() {
+        Ok(()) => World::Lab,
+        Err(missing) => {
+            tell!("{}", said(&missing));
+            World::Sim
+        }
+    })
+}
+
+fn said(missing: &MissingError) -> String {
+    format!(
+        "the lab cannot run here ({}): modelled hosts play the walk in virtual time instead of this machine's kernel",
+        missing.first()
+    )
 }
 
 /// The walk with this seed, sent with this controller. A stock server has none of ours.

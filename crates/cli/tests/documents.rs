@@ -51,8 +51,8 @@ fn script(path: &Path, text: &str) {
 }
 
 /// A folder that looks like the root of the repository, with `sudo` and `slowhand` beside it.
-fn desk() -> Scratch {
-    let desk = Scratch::new("documents");
+fn desk(name: &str) -> Scratch {
+    let desk = Scratch::new(&format!("documents-{name}"));
     std::os::unix::fs::symlink(root().join("scenarios"), desk.path("scenarios")).unwrap();
     std::fs::create_dir(desk.path("bin")).unwrap();
     script(&desk.path("bin/sudo"), "#!/bin/sh\nexec \"$@\"\n");
@@ -73,25 +73,43 @@ fn run(desk: &Scratch, line: &Line) -> Ran {
 }
 
 #[test]
-fn blocks_marked_run_succeed() {
-    let desk = desk();
-    let lines = lines("README.md");
-    assert!(lines.len() >= 4, "only {} lines are marked", lines.len());
+fn blocks_of_the_readme_marked_run_succeed() {
+    let desk = desk("readme");
+    run_all(&desk, "README.md", 4);
+    if nix::unistd::geteuid().is_root() {
+        let page = std::fs::read_to_string(desk.path("out/dead-but-up.html")).unwrap();
+        assert!(page.starts_with("<!"), "the page that README.md writes");
+    }
+}
+
+#[test]
+fn the_guide_to_the_first_simulated_walk_works() {
+    let desk = desk("guide");
+    run_all(&desk, "docs/first-simulated-walk.md", 7);
+    let table = std::fs::read_to_string(desk.path("out/walk.jsonl")).unwrap();
+    assert!(table.contains("\"set.cells.lte.rate_mbps\""), "{table}");
+    let page = std::fs::read_to_string(desk.path("out/compared.html")).unwrap();
+    assert!(
+        page.contains("\"label\":\"tcp:lte\""),
+        "the page compares policies"
+    );
+}
+
+/// Runs the lines of a document that are marked, of which there are at least `least`.
+fn run_all(desk: &Scratch, document: &str, least: usize) {
+    let lines = lines(document);
+    assert!(lines.len() >= least, "only {} lines are marked", lines.len());
     let root = nix::unistd::geteuid().is_root();
     for line in &lines {
         if line.needs_root && !root {
             println!("skipped: {} needs root", line.place);
             continue;
         }
-        let ran = run(&desk, line);
+        let ran = run(desk, line);
         // What a scenario expects of a minute may not hold in seconds: that is for the scenario's own runs.
         let fine = ran.code == Some(0) || ran.code == Some(1) && told_of_failure(&ran);
         assert!(fine, "{}: {}: {ran:?}", line.place, line.command);
         println!("{}: {}: {:?}", line.place, line.command, ran.code);
-    }
-    if root {
-        let page = std::fs::read_to_string(desk.path("out/dead-but-up.html")).unwrap();
-        assert!(page.starts_with("<!"), "the page that README.md writes");
     }
 }
 

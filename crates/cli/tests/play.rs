@@ -235,7 +235,7 @@ fn a_user_other_than_root_is_refused_with_the_reason() {
     let as_nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
     for arguments in [
         &["play", &quick.file()][..],
-        &["demo"],
+        &["demo", "--world", "lab"],
         &["bench", "resume"],
         &["up"],
     ] {

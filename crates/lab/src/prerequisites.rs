@@ -12,6 +12,13 @@ use thiserror::Error;
 #[error("the lab cannot run here:\n  {}", .0.join("\n  "))]
 pub struct MissingError(Vec<String>);
 
+impl MissingError {
+    /// The first thing that is missing, and how to get it.
+    pub fn first(&self) -> &str {
+        self.0.first().map_or("", String::as_str)
+    }
+}
+
 /// Checks whether a lab can run here. Every run itself reports what only makes it worse (no real-time
 /// scheduling).
 pub fn check() -> Result<(), MissingError> {

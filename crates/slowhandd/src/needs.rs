@@ -32,6 +32,10 @@ pub fn unmet<'a>(name: &PolicyName, links: impl Iterator<Item = &'a LinkSpec>) -
         | PolicyName::WifiFirst
         | PolicyName::Mptcp
         | PolicyName::Ecn
+        | PolicyName::EcnForm(_)
+        | PolicyName::OneAtATime
+        | PolicyName::Energy(_)
+        | PolicyName::Omniscient
         | PolicyName::Slowhand
         | PolicyName::SlowhandNoWindow => None,
     }

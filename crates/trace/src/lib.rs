@@ -4,7 +4,7 @@
 //! ([`Run`]). Front ends (the command line, the terminal view, the page) read only this crate's types. This
 //! crate knows nothing of how decisions are made.
 //!
-//! - `names`: policies, roles, modes and worlds, spelled as users type them.
+//! - `policy_name`, `names`: policies; roles, modes and worlds: spelled as users type them.
 //! - `engine`: the same names as the engine's types.
 //! - `plan`: the scenario as flat records, enough to draw it.
 //! - `event`: the events, and the lines of a trace file.
@@ -28,6 +28,7 @@ mod names;
 mod observer;
 mod papers;
 mod plan;
+mod policy_name;
 mod recorder;
 mod run;
 mod shown;
@@ -44,10 +45,11 @@ pub use document::{BenchSchema, PapersSchema, PlaySchema, TraceSchema};
 pub use engine::PolicyError;
 pub use event::{Event, LatenessUs, LinkState, RunStart, SubflowEvent, What};
 pub use meter::{FlowMeter, SERIES_BIN};
-pub use names::{Mode, ParsePolicyError, PolicyName, Role, World};
+pub use names::{Mode, Role, World};
 pub use observer::Observer;
 pub use papers::{Claim, ClaimKind, PaperFigure, PaperSeries, PapersDocument};
 pub use plan::{LinkKind, Plan, PlanFault, PlanLink, Walker, Waypoint};
+pub use policy_name::{ParsePolicyError, PolicyName};
 pub use recorder::{ReadError, Recorder, RunRecord, event_line, header_line, read_runs, write_runs};
 pub use run::{
     Case, Datagrams, Flow, Levels, LinkMarks, LinkUse, PathUse, PlayDocument, Run, SetValue, StationUse,

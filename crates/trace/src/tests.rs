@@ -8,20 +8,21 @@ fn ms(millis: u64) -> Instant {
 
 #[test]
 fn every_policy_name_parses_to_itself() {
-    for policy in PolicyName::FIXED
-        .into_iter()
-        .chain([PolicyName::Tcp("ap1".into())])
-    {
+    let with_parts = ["tcp:ap1", "ecn:exact(50,k=3/2)", "ecn:base-rtt(100,k=2)"];
+    let with_parts = with_parts.map(|name| name.parse::<PolicyName>().unwrap());
+    for policy in PolicyName::known().chain(with_parts) {
         assert_eq!(policy.to_string().parse(), Ok(policy.clone()));
         let json = serde_json::to_string(&policy).unwrap();
         assert_eq!(serde_json::from_str::<PolicyName>(&json).unwrap(), policy);
     }
     let written: Vec<String> = PolicyName::FIXED.iter().map(ToString::to_string).collect();
-    assert_eq!(
-        written,
-        PolicyName::VALID[1..],
+    let without_parts = PolicyName::VALID.iter().filter(|name| !name.contains('<'));
+    assert!(
+        written.iter().eq(without_parts),
         "the list in messages is the list of policies"
     );
+    let long: PolicyName = "ecn:exact(100,k=1)".parse().unwrap();
+    assert_eq!(long.to_string(), "ecn:exact");
 }
 
 #[test]
@@ -32,6 +33,16 @@ fn unknown_names_are_refused_with_the_valid_ones() {
         "{policy}"
     );
     assert_eq!("tcp:".parse::<PolicyName>(), Err(ParsePolicyError::NoLink));
+    let said = |name: &str| name.parse::<PolicyName>().unwrap_err().to_string();
+    assert!(
+        said("ecn:exakt").contains(
+            "`ecn:exakt` names no form of the marking rate; valid: printed, printed-capped, exact, "
+        )
+    );
+    assert_eq!(
+        said("energy:all"),
+        "policy `energy:all` names no variant; valid: probing, association-aware, omniscient, damped"
+    );
     let role = "main".parse::<Role>().unwrap_err().to_string();
     assert_eq!(
         role,

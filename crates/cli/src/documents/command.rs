@@ -12,7 +12,7 @@ use crate::usage::{Usage, Verb};
 
 /// Programs of others that documents may tell a reader to run. `scripts/setup.sh` or the reader installs
 /// them.
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 16] = [
     "git",
     "cd",
     "man",
@@ -24,6 +24,8 @@ const OTHERS: [&str; 14] = [
     "clang",
     "bpftool",
     "openssl",
+    "cp",
+    "sed",
     "install",
     "apt",
     "systemctl",

@@ -1,8 +1,11 @@
 //! `slowhand play FILE`: plays a scenario, policy by policy.
 
 mod both_worlds;
+mod comparison;
 mod files;
+mod idle;
 mod paint;
+mod policy_names;
 mod recordings;
 mod report;
 mod results;
@@ -30,7 +33,7 @@ use world::Order;
 
 /// Run a scenario on this machine's own kernel, in network namespaces connected by modelled links, or in
 /// virtual time.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(after_help = "\
 The lab (--world lab) needs root, MPTCP and /dev/net/tun. It runs in network namespaces of its own and removes them at the end.
 It models WiFi coarsely, one frame exchange at a time on each channel. With medium = \"exact\" in the scenario it models every frame and
@@ -56,12 +59,19 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = World::Lab)]
     world: World,
 
-    /// Policy that decides which links to use; may be given several times [default: slowhand]. handover and
-    /// handover-warm count beacons, so the scenario must have access points.
-    #[arg(long = "policy", value_name = "P", conflicts_with = "compare")]
+    /// Policy that decides which links to use; may be given several times [default: slowhand]. Also
+    /// tcp:LINK: plain TCP over that link only; and ecn:exact(A,k=K) and ecn:base-rtt(A,k=K) with half the
+    /// buffer A in packets (100 if not given) and the constant K of the throughput model (1, 3/2 or 2; 1 if
+    /// not given). handover and handover-warm count beacons, so the scenario must have access points.
+    /// omniscient, energy:omniscient and energy:damped must know what the links will carry, which only
+    /// virtual time does. A run in which ecn, one-at-a-time, energy or omniscient has nothing to choose from
+    /// fails.
+    #[arg(long = "policy", value_name = "P", conflicts_with = "compare", value_parser = policy_names::PolicyNames)]
     policies: Vec<PolicyName>,
 
-    /// Run every policy that the scenario lists in `report`, or all policies if it lists none.
+    /// Run every policy that the scenario lists in `report`. If it lists none, run tcp:LINK for each link,
+    /// tcp-best, mptcp, slowhand-no-window and slowhand, and those of the handover policies, wifi-first and
+    /// ecn that have something to choose from.
     #[arg(long)]
     compare: bool,
 
@@ -94,7 +104,8 @@ pub struct Args {
 
     /// Write one row for each flow of each run into this file: Parquet if its name ends in .parquet,
     /// otherwise JSON Lines (virtual time only). A key with several values has a column `set.KEY`, of text if
-    /// the types of its values differ. If interrupted, the file has the rows of all finished runs.
+    /// the types of its values differ. If interrupted, the file has the rows of all finished runs. tcp-best
+    /// is computed, so it has no row; --json has it.
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
 
@@ -150,9 +161,10 @@ pub struct Wanted {
 }
 
 /// Where a scenario can be played.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum World {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum World {
     /// The real kernel in network namespaces, over modelled links.
+    #[default]
     Lab,
     /// Virtual time: modelled hosts over modelled links.
     Sim,
@@ -172,6 +184,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let plan = plan(&args)?;
     let policies = selection::policies(&plan, &args.policies, args.compare)?;
+    selection::foreseeable(&policies)?;
     conduct(
         Order {
             plan: &plan,
@@ -202,18 +215,22 @@ fn only_in_virtual_time(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// Plays a scenario under every policy that it compares.
-pub fn compare(plan: &Plan, wanted: &Wanted) -> anyhow::Result<ExitCode> {
-    let policies = selection::policies(plan, &[], true)?;
+/// Plays a scenario that is part of the program, under every policy that it compares.
+pub fn compare(plan: Plan, world: World, wanted: Wanted) -> anyhow::Result<ExitCode> {
+    if world == World::Sim {
+        return virtual_world::compare(plan, wanted);
+    }
+    let policies = selection::policies(&plan, &[], true)?;
+    selection::foreseeable(&policies)?;
     conduct(
         Order {
-            plan,
+            plan: &plan,
             policies: &policies,
             programs: None,
             recordings: None,
         },
         None,
-        wanted,
+        &wanted,
     )
 }
 

@@ -4,8 +4,9 @@ use std::io;
 
 use lab::shell::ProgramsEnded;
 use scenario::{Outcome, Plan, Verdict};
-use trace::{PolicyName, Shown};
+use trace::{PolicyName, Run, Shown};
 
+use super::idle;
 use super::paint::paint;
 use super::world::Played;
 use show::terminal;
@@ -36,14 +37,37 @@ pub fn text(plan: &Plan, played: &Played) -> String {
 
 /// Everything that does not hold, a line each.
 pub fn failures(plan: &Plan, played: &Played) -> Vec<String> {
-    let broken = played.document.runs.iter().filter(|run| !run.intact());
-    let mut failed: Vec<String> = broken
-        .map(|run| format!("{}: the received data differs from the sent data", run.policy))
-        .collect();
-    let fails = |verdict: &&Verdict| verdict.outcome == Outcome::Fails;
-    failed.extend(judged(plan, played).iter().filter(fails).map(ToString::to_string));
+    let mut failed = corrupted(&played.document.runs);
+    failed.extend(failing(&judged(plan, played)));
+    if played.programs.is_empty() {
+        failed.extend(idle::reports(plan, &played.document.runs));
+    }
     failed.extend(played.programs.iter().filter_map(program_failure));
     failed
+}
+
+/// Everything that does not hold in these runs of the scenario's flows, a line each.
+pub fn broken(plan: &Plan, runs: &[Run]) -> Vec<String> {
+    let mut failed = corrupted(runs);
+    failed.extend(failing(&scenario::judge(plan, runs)));
+    failed.extend(idle::reports(plan, runs));
+    failed
+}
+
+fn corrupted(runs: &[Run]) -> Vec<String> {
+    let broken = runs.iter().filter(|run| !run.intact());
+    let line = |run: &Run| {
+        format!(
+            "{} (seed {}): the received data differs from the sent data",
+            run.policy, run.seed
+        )
+    };
+    broken.map(line).collect()
+}
+
+fn failing(verdicts: &[Verdict]) -> Vec<String> {
+    let fails = |verdict: &&Verdict| verdict.outcome == Outcome::Fails;
+    verdicts.iter().filter(fails).map(ToString::to_string).collect()
 }
 
 /// With programs instead of the scenario's flows there is nothing of the scenario's to judge.

@@ -3,6 +3,7 @@
 use scenario::{LinkKind, Plan};
 use trace::PolicyName;
 
+use super::idle;
 use show::exit::Refused;
 
 /// The policies to run. `asked` are those of the command line; `compare` selects the scenario's own list, or
@@ -18,7 +19,8 @@ pub fn policies(plan: &Plan, asked: &[PolicyName], compare: bool) -> anyhow::Res
     Ok(with_what_is_needed(plan, chosen))
 }
 
-/// Every policy that means something in this scenario: plain TCP first, ours last.
+/// The policies to compare that mean something in this scenario: plain TCP first, ours last. Variants of one
+/// another are compared on request only.
 fn everything(plan: &Plan) -> Vec<PolicyName> {
     let has = |wanted: fn(&LinkKind) -> bool| plan.links.iter().any(|link| wanted(&link.kind));
     let wifi = has(|kind| matches!(kind, LinkKind::Wifi(_)));
@@ -32,20 +34,21 @@ fn everything(plan: &Plan) -> Vec<PolicyName> {
         all.extend([PolicyName::HandoverCell, PolicyName::WifiFirst]);
     }
     all.push(PolicyName::Mptcp);
-    if shares_air(plan) {
+    if idle::shares_air(plan) && plan.sends_by_tcp() {
         all.push(PolicyName::Ecn);
     }
     all.extend([PolicyName::SlowhandNoWindow, PolicyName::Slowhand]);
     all
 }
 
-/// Whether two access points use one channel: elsewhere there is nothing to steer between.
-fn shares_air(plan: &Plan) -> bool {
-    let mut channels: Vec<_> = plan.access_points().map(|(_, ap)| ap.channel).collect();
-    let count = channels.len();
-    channels.sort_unstable();
-    channels.dedup();
-    channels.len() < count
+/// Refuses policies that must know the future, for the lab.
+pub fn foreseeable(policies: &[PolicyName]) -> anyhow::Result<()> {
+    match policies.iter().find(|policy| policy.needs_foresight()) {
+        Some(policy) => Err(Refused::because(format!(
+            "policy `{policy}` must know what the links will carry, and only virtual time does; use --world sim"
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn single_links(plan: &Plan) -> Vec<PolicyName> {

@@ -19,7 +19,7 @@ use super::paint::paint;
 use super::recordings::{Of, Recordings};
 use super::results::{Outputs, Results};
 use super::table::{Swept, case};
-use super::{Args, report, selection, world};
+use super::{Args, Wanted, comparison, report, selection, world};
 use runs::interrupt;
 use runs::progress::Progress;
 use runs::seed::MOST_RUNS;
@@ -36,6 +36,8 @@ pub struct Job {
     pub settings: Vec<Setting>,
     /// The policy.
     pub policy: PolicyName,
+    /// All policies that it is compared with, in the order of the request, computed ones included.
+    pub compared: Arc<[PolicyName]>,
     /// The seed of everything random.
     pub seed: u64,
 }
@@ -73,30 +75,47 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             "--shell: virtual time cannot run programs; use --world lab",
         ));
     }
+    conduct(args, &jobs(args)?)
+}
+
+/// Plays a scenario that is part of the program, under every policy that it compares.
+pub fn compare(plan: Plan, wanted: Wanted) -> anyhow::Result<ExitCode> {
+    sim::check(&plan).map_err(|error| refused(&plan, &error))?;
+    let policies = selection::policies(&plan, &[], true)?;
+    plan.doubts().for_each(|doubt| tell!("{doubt}"));
+    let seed = plan.seed;
+    let jobs: Vec<Job> = of_combination(plan, &[], &policies, seed..seed + 1).collect();
+    let args = Args {
+        wanted,
+        ..Args::default()
+    };
+    conduct(&args, &jobs)
+}
+
+fn conduct(args: &Args, jobs: &[Job]) -> anyhow::Result<ExitCode> {
     let begun = Wall::now();
-    let jobs = jobs(args)?;
-    check_outputs(args, &jobs)?;
+    check_outputs(args, jobs)?;
     // Only now: a scenario that comes out of a pipe may never come, and a signal must end that.
     let stop = interrupt::stop()?;
     let files = Files::create(&args.wanted)?;
     let capture = files::whole(args.capture.as_deref())?;
     let recordings = Recordings::open(args.record.as_deref())?;
-    let mut done = sweep(args, &jobs, recordings, stop)?;
+    let mut done = sweep(args, jobs, recordings, stop)?;
     if let Some(capture) = capture {
         capture.write(&done[0].capture.take().unwrap_or_default())?;
     }
     let stopped = done.iter().any(|run| run.stopped.is_some());
-    let played = assemble(&jobs, done, begun);
-    let failures = failures(&jobs, &played);
-    let is_study = is_study(&jobs);
-    // The table of one run for each policy has its verdicts.
-    if args.wanted.json || is_study {
+    let (jobs, played) = assemble(jobs, done, begun);
+    let failures = comparison::failures(&jobs, &played.document.runs);
+    let is_one = comparison::is_one(&jobs);
+    // The table of one comparison has its verdicts.
+    if args.wanted.json || !is_one {
         failures.iter().for_each(|line| tell!("{line}"));
     }
-    if is_study {
-        files.write_study(&played.document, &jobs[0].plan.sentence)?;
-    } else {
+    if is_one {
         files.write(&played)?;
+    } else {
+        files.write_study(&played.document, &jobs[0].plan.sentence)?;
     }
     show(args, &jobs, &played)?;
     Ok(if failures.is_empty() && !stopped {
@@ -104,12 +123,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
-}
-
-/// Whether some runs differ in more than their policy.
-fn is_study(jobs: &[Job]) -> bool {
-    jobs.iter()
-        .any(|job| job.seed != jobs[0].seed || !job.settings.is_empty())
 }
 
 /// Plays all jobs side by side. The results are in the order of the jobs, as are the rows of the trace and of
@@ -124,7 +137,7 @@ fn sweep(
     let wishes = Outputs {
         trace: args.wanted.trace.as_deref(),
         table: args.table.as_deref(),
-        keeps_records: has_picture && !is_study(jobs),
+        keeps_records: has_picture && comparison::is_one(jobs),
     };
     let results = Results::new(&wishes, Swept::of(jobs), jobs.len(), stop)?;
     let numbered: Vec<(usize, &Job)> = jobs.iter().enumerate().collect();
@@ -164,7 +177,7 @@ fn sweep(
 pub fn play(args: &Args, jobs: &[Job]) -> anyhow::Result<world::Played> {
     let begun = Wall::now();
     let done = sweep(args, jobs, None, interrupt::stop()?)?;
-    Ok(assemble(jobs, done, begun))
+    Ok(assemble(jobs, done, begun).1)
 }
 
 fn show(args: &Args, jobs: &[Job], played: &world::Played) -> anyhow::Result<()> {
@@ -172,11 +185,11 @@ fn show(args: &Args, jobs: &[Job], played: &world::Played) -> anyhow::Result<()>
     if args.wanted.json {
         return exit::print_document(document);
     }
-    let text = if is_study(jobs) {
+    let text = if comparison::is_one(jobs) {
+        report::text(plan, played)
+    } else {
         let output = io::stdout();
         dash::terminal::study(document, &plan.sentence, paint(&output), terminal::width(&output))
-    } else {
-        report::text(plan, played)
     };
     exit::print(text.as_bytes())
 }
@@ -193,7 +206,9 @@ fn check_outputs(args: &Args, jobs: &[Job]) -> anyhow::Result<()> {
         .into_iter()
         .filter_map(|(option, path)| Some((option, path.as_deref()?)));
     let outputs: Vec<(&str, &Path)> = args.wanted.outputs().chain(more).collect();
-    files::check(&outputs, Some(&args.file), jobs.iter().map(|job| &*job.plan))
+    // The scenario of the demonstration is no file.
+    let file = Some(&*args.file).filter(|file| !file.as_os_str().is_empty());
+    files::check(&outputs, file, jobs.iter().map(|job| &*job.plan))
 }
 
 fn with_values(mut played: Played, job: &Job) -> Played {
@@ -203,28 +218,12 @@ fn with_values(mut played: Played, job: &Job) -> Played {
     played
 }
 
-/// The expectations that do not hold, run by run.
-pub fn failures(jobs: &[Job], played: &world::Played) -> Vec<String> {
-    let mut failed = Vec::new();
-    for (job, run) in jobs.iter().zip(&played.document.runs) {
-        let verdicts = scenario::judge(&job.plan, std::slice::from_ref(run));
-        let broken = verdicts
-            .iter()
-            .filter(|verdict| verdict.outcome == scenario::Outcome::Fails);
-        let values: String = job
-            .settings
-            .iter()
-            .map(|value| format!(" with {value}"))
-            .collect();
-        failed.extend(broken.map(|verdict| format!("{verdict}{values}")));
-    }
-    failed
-}
-
-fn assemble(jobs: &[Job], done: Vec<Played>, begun: Wall) -> world::Played {
+/// The results, with the computed runs, and the job of each run.
+fn assemble(jobs: &[Job], done: Vec<Played>, begun: Wall) -> (Vec<Job>, world::Played) {
     let (runs, records) = done.into_iter().map(|played| (played.run, played.record)).unzip();
     let records: Vec<RunRecord> = records;
-    world::Played {
+    let (jobs, runs) = comparison::completed(jobs, runs);
+    let played = world::Played {
         document: PlayDocument {
             schema: PlaySchema,
             scenario: jobs[0].plan.name.clone(),
@@ -238,7 +237,8 @@ fn assemble(jobs: &[Job], done: Vec<Played>, begun: Wall) -> world::Played {
             .filter(|record| !record.events.is_empty())
             .collect(),
         programs: Vec::new(),
-    }
+    };
+    (jobs, played)
 }
 
 /// A refusal with the place of its reason in the scenario.
@@ -270,23 +270,41 @@ pub fn jobs(args: &Args) -> anyhow::Result<Vec<Job>> {
         set_controller(&mut plan, args.cc.as_deref())?;
         sim::check(&plan).map_err(|error| refused(&plan, &error))?;
         let policies = selection::policies(&plan, &args.policies, args.compare)?;
-        let made: Vec<&PolicyName> = policies.iter().filter(|policy| !policy.is_computed()).collect();
+        let made = policies.iter().filter(|policy| !policy.is_computed()).count();
         let one = args.seed.unwrap_or(plan.seed);
         let seeds = args.seeds.clone().unwrap_or(one..one + 1);
-        refuse_too_many(jobs.len() as u64, &[seeds.end - seeds.start, made.len() as u64])?;
+        refuse_too_many(jobs.len() as u64, &[seeds.end - seeds.start, made as u64])?;
         doubts.extend(plan.doubts());
-        let plan = Arc::new(plan);
-        for seed in seeds {
-            jobs.extend(made.iter().map(|&policy| Job {
-                plan: Arc::clone(&plan),
-                settings: settings.varied.clone(),
-                policy: policy.clone(),
-                seed,
-            }));
-        }
+        jobs.extend(of_combination(plan, &settings.varied, &policies, seeds));
     }
     doubts.iter().for_each(|doubt| tell!("{doubt}"));
     Ok(jobs)
+}
+
+/// The runs of a plan with these values, seed by seed.
+fn of_combination(
+    plan: Plan,
+    settings: &[Setting],
+    policies: &[PolicyName],
+    seeds: std::ops::Range<u64>,
+) -> impl Iterator<Item = Job> {
+    let (plan, compared) = (Arc::new(plan), Arc::<[PolicyName]>::from(policies));
+    let made: Vec<PolicyName> = compared
+        .iter()
+        .filter(|policy| !policy.is_computed())
+        .cloned()
+        .collect();
+    let settings = settings.to_vec();
+    seeds.flat_map(move |seed| {
+        let job = |policy: &PolicyName| Job {
+            plan: Arc::clone(&plan),
+            settings: settings.clone(),
+            policy: policy.clone(),
+            compared: Arc::clone(&compared),
+            seed,
+        };
+        made.iter().map(job).collect::<Vec<_>>()
+    })
 }
 
 /// Refuses too many runs: `before`, and the product of `factors`.

@@ -129,8 +129,8 @@ fn assemble(order: &Order<'_>, done: Vec<Done>, begun: Wall) -> Played {
     }
 }
 
-/// The runs in the order of the request, with the computed one in its place.
-fn in_order(policies: &[PolicyName], runs: Vec<Run>) -> Vec<Run> {
+/// The runs of one seed in the order of the request, with the computed one in its place.
+pub fn in_order(policies: &[PolicyName], runs: Vec<Run>) -> Vec<Run> {
     let best = trace::tcp_best(&runs);
     let mut made = runs.into_iter();
     let run = |policy: &PolicyName| {

@@ -460,9 +460,15 @@ fn used(link: usize) -> LinkUse {
 /// Records and document of a comparison of all policies.
 pub fn comparison() -> (Vec<RunRecord>, PlayDocument) {
     let singles = (0..6).map(|link| PolicyName::Tcp(name(link)));
-    let others = PolicyName::FIXED
-        .into_iter()
-        .filter(|policy| !policy.is_computed() && *policy != PolicyName::Ecn);
+    let others = [
+        PolicyName::Handover,
+        PolicyName::HandoverWarm,
+        PolicyName::HandoverCell,
+        PolicyName::WifiFirst,
+        PolicyName::Mptcp,
+        PolicyName::Slowhand,
+        PolicyName::SlowhandNoWindow,
+    ];
     let (records, mut runs): (Vec<_>, Vec<_>) = singles.chain(others).map(|policy| record(&policy)).unzip();
     runs.push(tcp_best(&runs).expect("there are single networks"));
     let document = PlayDocument {

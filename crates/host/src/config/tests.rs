@@ -202,8 +202,10 @@ const LINK: &str = "[[link]]\ninterface = \"eth0\"\nkind = \"cable\"\n";
 
 /// Text after [`LINK`] or by itself, and the place, what is wrong, and the remedy.
 #[rustfmt::skip]
-const WRONG: [(&str, &str, &str); 21] = [
-    ("", "policy = \"fastest\"\n", "1:10: `policy` is \"fastest\"; give \"tcp:<link>\", \"tcp-best\", \"handover\", \"handover-warm\", \"handover+cell\", \"wifi-first\", \"mptcp\", \"ecn\", \"slowhand\" or \"slowhand-no-window\""),
+const WRONG: [(&str, &str, &str); 23] = [
+    ("", "policy = \"fastest\"\n", "1:10: `policy` is \"fastest\"; give \"tcp:<link>\", \"tcp-best\", \"handover\", \"handover-warm\", \"handover+cell\", \"wifi-first\", \"mptcp\", \"ecn\", \"ecn:<form>\", \"one-at-a-time\", \"energy:<variant>\", \"omniscient\", \"slowhand\" or \"slowhand-no-window\""),
+    ("", "policy = \"one-at-a-time\"\n", "1:10: policy \"one-at-a-time\" compares access points by the frames that a monitor interface hears, and none is read here yet; use \"slowhand\""),
+    ("", "policy = \"energy:damped\"\n", "1:10: policy \"energy:damped\" must know what the links will carry, and only virtual time does; use \"slowhand\""),
     ("", "policy = \"slowhamd\"\n", "1:10: `policy` is \"slowhamd\"; did you mean \"slowhand\"?"),
     ("", "policy = \"tcp-best\"\n", "1:10: policy \"tcp-best\" is computed from other runs; use \"slowhand\""),
     ("", "\nspeed = 1\n", "2:1: unknown key `speed`; known here: policy, mode, peer_subflows, cc, report_key_file, report_port, fallback_window_bytes, probe, portal_url, portal_response, link"),

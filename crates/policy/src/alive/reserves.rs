@@ -22,7 +22,7 @@
 //!    neighbour has filled, they wait in a queue that this host cannot see.
 //! 3. Limit: no backup that counts as sound is probed over a mobile network, a metered link, or WiFi. A probe
 //!    wakes a sleeping radio and keeps it awake for longer than the probe takes. (A WiFi link is probed if
-//!    the world reports by [`crate::LinkEvent::Draws`] that its radio has no tail. None does yet.) A dead
+//!    the world reports by [`crate::LinkEvent::Draws`] that its radio has no tail.) A dead
 //!    backup of this kind is found when it is used. `fade` had gaps of 84 ms (median) where more probes woke
 //!    a WiFi link. A dead link is probed over any medium, at last every 6.4 s ([`crate::alive::silence`]).
 //! 4. Limit: a peer that answers no echoes is probed by a handshake, which its server has to accept. Hence

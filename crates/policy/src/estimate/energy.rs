@@ -209,6 +209,11 @@ impl Meter {
         }
     }
 
+    /// Its radio.
+    pub const fn radio(&self) -> Radio {
+        self.radio
+    }
+
     /// The radio's state after the last step.
     pub const fn state(&self) -> State {
         self.state

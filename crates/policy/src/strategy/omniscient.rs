@@ -6,6 +6,7 @@
 //!
 //! # Where we differ, and why
 //! 1. Among equals it keeps the present one.
+//! 2. If no link could be chosen when a slot began, the first one that can is used for the rest of it.
 //!
 //! The policy [`crate::Policy::Omniscient`] runs it in worlds that know their future
 //! ([`crate::LinkEvent::Foreseen`]).
@@ -28,10 +29,10 @@ pub struct OmniscientPath {
 
 impl OmniscientPath {
     /// The link at this time. `foreseen` is what each link would carry in the slot. It is read when a slot
-    /// starts, and links that would carry nothing are not chosen.
+    /// starts, and while no link is chosen. Links that would carry nothing are not chosen.
     pub fn link(&mut self, now: Instant, foreseen: &[(LinkId, Bytes)]) -> Option<LinkId> {
         let slot = now.as_nanos() / SLOT.as_nanos() as u64;
-        if self.slot.replace(slot) != Some(slot) {
+        if self.slot.replace(slot) != Some(slot) || self.link.is_none() {
             let held = self.link;
             self.link = foreseen
                 .iter()
@@ -70,6 +71,7 @@ mod tests {
         assert_eq!(at(10_000, 9, 6), Some(A));
         assert_eq!(at(20_000, 7, 7), Some(A));
         assert_eq!(at(30_000, 0, 0), None);
+        assert_eq!(at(31_000, 0, 7), Some(B), "better late than not at all");
         assert_eq!(at(45_000, 7, 7), Some(A));
         assert_eq!(path.wake_at(), Some(Instant::from_secs(50)));
     }

@@ -33,16 +33,43 @@ pub fn optimal(
         return of_datagrams(plan, network, lasts, &streams, conditions);
     }
     let direction = direction(plan);
-    let moments = (lasts.as_nanos() / SERIES_BIN.as_nanos()) as u32;
-    let most = |moment: u32| {
-        let since = SERIES_BIN * moment;
-        let at = Instant::ZERO + since;
-        let client = plan.walkers.first();
-        let here = client.map_or_else(Position::default, |client| position(client.position(since)));
-        links::optimal(network, direction, at, here, &conditions(at, direction)).as_bps()
+    let most = moments(plan, lasts).map(|(at, here)| {
+        let most = links::optimal(network, direction, at, here, &conditions(at, direction));
+        u128::from(most.as_bps())
+    });
+    let (count, sum) = most.fold((0_u128, 0_u128), |(count, sum), most| (count + 1, sum + most));
+    Bitrate::from_bps(sum.checked_div(count).unwrap_or(0) as u64)
+}
+
+/// What this link could carry by itself at every moment of a time of length `lasts`.
+pub fn alone(
+    plan: &Plan,
+    network: &NetworkConfig,
+    link: usize,
+    lasts: Duration,
+    conditions: impl Fn(Instant, Direction) -> Vec<Condition>,
+) -> Vec<Bitrate> {
+    let direction = direction(plan);
+    let only = NetworkConfig {
+        links: vec![network.links[link].clone()],
+        ..network.clone()
     };
-    let sum: u128 = (0..moments).map(|moment| u128::from(most(moment))).sum();
-    Bitrate::from_bps(sum.checked_div(u128::from(moments)).unwrap_or(0) as u64)
+    let most = |(at, here)| {
+        let condition = conditions(at, direction)[link];
+        links::optimal(&only, direction, at, here, &[condition])
+    };
+    moments(plan, lasts).map(most).collect()
+}
+
+/// Every [`SERIES_BIN`] of a time of length `lasts`, with the client's position.
+fn moments(plan: &Plan, lasts: Duration) -> impl Iterator<Item = (Instant, Position)> {
+    let moments = (lasts.as_nanos() / SERIES_BIN.as_nanos()) as u32;
+    let client = plan.walkers.first();
+    (0..moments).map(move |moment| {
+        let since = SERIES_BIN * moment;
+        let here = client.map_or_else(Position::default, |client| position(client.position(since)));
+        (Instant::ZERO + since, here)
+    })
 }
 
 /// A flow of datagrams, and whose it is.

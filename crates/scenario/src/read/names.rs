@@ -124,18 +124,29 @@ pub(super) fn policy_in(section: &Section<'_>, node: &Node, links: &[Link]) -> O
 }
 
 fn note_unknown_policy(section: &Section<'_>, at: At, error: &ParsePolicyError) {
+    let shown = |name: &str| name.chars().take(40).collect::<String>();
     let (what, instead) = match error {
         ParsePolicyError::NoLink => (
             "the policy `tcp:` names no link".to_owned(),
             "name one, such as \"tcp:lte\"".to_owned(),
         ),
+        ParsePolicyError::NoForm(form) => {
+            let what = format!("there is no form \"{}\" of the marking rate", shown(form));
+            (what, ParsePolicyError::FORMS.to_owned())
+        }
+        ParsePolicyError::NoVariant(variant) => {
+            let what = format!(
+                "there is no variant \"{}\" of the policy `energy`",
+                shown(variant)
+            );
+            (what, ParsePolicyError::variants())
+        }
         ParsePolicyError::Unknown(name) => {
-            let shown: String = name.chars().take(40).collect();
             let instead = match suggest::nearest(name, PolicyName::VALID) {
                 Some(near) => format!("did you mean \"{near}\"?"),
                 None => format!("one of {}", suggest::one_of(PolicyName::VALID)),
             };
-            (format!("there is no policy \"{shown}\""), instead)
+            (format!("there is no policy \"{}\"", shown(name)), instead)
         }
     };
     section.log.note(at, what, instead);

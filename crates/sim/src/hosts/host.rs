@@ -1,7 +1,7 @@
 //! A host: finds the connection of each packet, runs its application, and keeps its timers.
 
 use super::app::App;
-use super::marks::Marks;
+use super::marks::{MarkCounts, Marks};
 use crate::mptcp::{Config, Connection, Event, Outbox, Path, Shared};
 use crate::queue::EventQueue;
 use crate::tcp::packet::{Kind, Packet};
@@ -238,6 +238,11 @@ impl Host {
     /// Marks this share of the ECN-capable packets that leave over the link, after TCP has sent them.
     pub fn mark_leaving(&mut self, link: LinkId, rate: Ratio) {
         self.leaving.set(link, rate);
+    }
+
+    /// Packets and marks of the link, on arrival and when sent. `None`: no marks were ever requested.
+    pub fn marks(&self, link: LinkId) -> [Option<MarkCounts>; 2] {
+        [&self.arriving, &self.leaving].map(|marks| marks.counts(link))
     }
 
     /// Sends a probe over this link.

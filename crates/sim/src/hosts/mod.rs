@@ -58,5 +58,6 @@ mod pair;
 
 pub use app::{App, Exchange, OnOff, Transfer};
 pub use host::Host;
+pub use marks::MarkCounts;
 pub use paced::{Limited, Replies, Schedule};
 pub use pair::Pair;

@@ -7,11 +7,15 @@
 //! 1. The gain at a distance comes from a table over the squared distance, 32 steps per octave with linear
 //!    interpolation. It is within 0.005 dB of the formula, without a logarithm for every pair.
 //!
+//! 2. With walls the formula is used, and its latest results are kept: radios rarely move between two frames.
+//!
 //! # Checked by
 //! `tests`: the table against the formula, walls crossed.
 
 use alloc::boxed::Box;
+use alloc::vec;
 use alloc::vec::Vec;
+use core::cell::Cell;
 
 use crate::Position;
 use crate::wifi::{Propagation, Wall};
@@ -25,6 +29,17 @@ const FIRST: u64 = step_of(NEAREST_MM2);
 /// 33 octaves reach to 90 km.
 const STEPS: usize = 33 << STEP_BITS;
 
+/// Gains through walls that are kept; a power of two.
+const KEPT: usize = 1 << 10;
+
+/// A gain and its places. `None`: not computed yet.
+#[derive(Debug, Clone, Copy, Default)]
+struct Computed {
+    from: Position,
+    to: Position,
+    gain: Option<f64>,
+}
+
 const fn step_of(squared_mm: f64) -> u64 {
     squared_mm.to_bits() >> (52 - STEP_BITS)
 }
@@ -35,6 +50,8 @@ pub(in crate::air) struct Geometry {
     gains: Box<[f64]>,
     walls: Vec<Wall>,
     propagation: Propagation,
+    /// The latest gains through walls, each at the place that a hash gives it. Empty if there are no walls.
+    kept: Box<[Cell<Computed>]>,
 }
 
 impl Geometry {
@@ -47,6 +64,10 @@ impl Geometry {
             gains: (0..=STEPS).map(gain).collect(),
             walls: walls.into(),
             propagation,
+            kept: match walls {
+                [] => Box::default(),
+                _ => vec![Cell::default(); KEPT].into(),
+            },
         }
     }
 
@@ -56,8 +77,23 @@ impl Geometry {
         if self.walls.is_empty() {
             self.open(from, to)
         } else {
-            libm::exp10(-self.propagation.loss(from, to, &self.walls).as_db_f64() / 10.0)
+            self.walled(from, to)
         }
+    }
+
+    fn walled(&self, from: Position, to: Position) -> f64 {
+        let kept = &self.kept[place_of(from, to)];
+        let known = kept.get();
+        if let Some(gain) = known.gain.filter(|_| (known.from, known.to) == (from, to)) {
+            return gain;
+        }
+        let gain = libm::exp10(-self.propagation.loss(from, to, &self.walls).as_db_f64() / 10.0);
+        kept.set(Computed {
+            from,
+            to,
+            gain: Some(gain),
+        });
+        gain
     }
 
     /// Largest distance with at least this gain without a wall, in mm.
@@ -94,6 +130,17 @@ impl Geometry {
         let part = fraction_bits as f64 / (1_u64 << (52 - STEP_BITS)) as f64;
         self.gains[index] + (self.gains[index + 1] - self.gains[index]) * part
     }
+}
+
+/// Where the gain between these places is kept.
+fn place_of(from: Position, to: Position) -> usize {
+    let numbers = [from.x_mm, from.y_mm, to.x_mm, to.y_mm];
+    let mixed = numbers.into_iter().fold(0_u64, |mixed, number| {
+        (mixed ^ number as u64)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(29)
+    });
+    (mixed >> 20) as usize % KEPT
 }
 
 fn distance_gain(propagation: &Propagation, squared_mm: f64) -> f64 {
@@ -141,5 +188,11 @@ mod tests {
         let db = |geometry: &Geometry, y| 10.0 * libm::log10(geometry.gain(at(0, y), at(10_000, y)));
         assert!((db(&open, 0) - db(&walled, 0) - 7.0).abs() < 0.02);
         assert!((db(&open, 5_000) - db(&walled, 5_000)).abs() < 0.02);
+        // More places than are kept, twice.
+        for y in (0..3_000).chain(0..3_000) {
+            let (from, to) = (at(0, y), at(10_000, -y));
+            let exact = propagation.loss(from, to, &[wall]).as_db_f64();
+            assert_eq!(walled.gain(from, to), libm::exp10(-exact / 10.0), "{y}");
+        }
     }
 }

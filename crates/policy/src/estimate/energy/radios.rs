@@ -79,6 +79,12 @@ impl Radios {
         }
     }
 
+    /// What the radio of this link draws. `None` if it has none.
+    pub fn of_link(&self, link: usize) -> Option<super::Radio> {
+        let radio = self.radios.iter().find(|radio| radio.links.contains(&link))?;
+        Some(radio.meter.radio())
+    }
+
     /// Takes in the bytes that each link has carried since the start.
     pub fn carried(&mut self, at: Instant, links: &[Carried]) {
         let lasts = at.since(self.last);
@@ -152,6 +158,10 @@ mod tests {
         let radios = radios();
         let links: Vec<&[usize]> = radios.radios.iter().map(|radio| &radio.links[..]).collect();
         assert_eq!(links, [&[0, 1][..], &[2]]);
+        let draws = [0, 1, 2, 3].map(|link| radios.of_link(link));
+        let of = |technology| Set::Mobisys2012.radio(technology);
+        let [wifi, lte] = [Technology::Wifi, Technology::Lte].map(of);
+        assert_eq!(draws, [wifi, wifi, lte, None]);
     }
 
     #[test]

@@ -244,11 +244,23 @@ impl World<'_> {
         }
     }
 
-    /// Reports the drivers' surveys.
+    /// Reports the drivers' surveys, and what is to come to policies that need to know it.
     pub(super) fn survey(&mut self) {
+        if self.what.policy.needs_foresight() {
+            self.foretell();
+        }
         let surveys: Vec<_> = self.ears.surveys().collect();
         for (link, sight) in surveys {
             self.tell(Input::Link(LinkId(link as u16), LinkEvent::Survey(sight)));
+        }
+    }
+
+    fn foretell(&mut self) {
+        let what = self.what;
+        for link in 0..what.plan.links.len() {
+            let of = (what.plan, &self.config, what.seed);
+            let carries = self.script.foreseen(link, self.now, of);
+            self.tell(Input::Link(LinkId(link as u16), LinkEvent::Foreseen(carries)));
         }
     }
 

@@ -17,6 +17,7 @@
 //! | actions of the engine | `act` |
 //! | the path manager of a stock kernel | `endpoints` |
 //! | faults and walks | `script` |
+//! | what links will carry | `forecast` |
 //! | what each link carried of each flow | `paths` |
 //! | the loop | `world` |
 //! | the result | `summary` |
@@ -38,6 +39,7 @@ mod carrier;
 mod datagrams;
 mod endpoints;
 mod flows;
+mod forecast;
 mod hear;
 mod others;
 mod paths;

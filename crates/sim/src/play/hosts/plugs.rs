@@ -1,6 +1,7 @@
 //! Links as the client's kernel shows them: carrier, address, and the beacons that a listener hears.
 
 use links::LinkState;
+use policy::estimate::energy::{Radio, Radios};
 use policy::{Input, LinkEvent, LinkId, LinkKind, LinkSpec, Role};
 use scenario::Plan;
 use std::collections::VecDeque;
@@ -15,6 +16,8 @@ pub(super) struct Plugs(Vec<Known>);
 #[derive(Debug)]
 struct Known {
     spec: LinkSpec,
+    /// What its radio draws; `None` if it has none.
+    draws: Option<Radio>,
     appeared: bool,
     carrier: bool,
     usable: bool,
@@ -23,13 +26,17 @@ struct Known {
 impl Plugs {
     /// Links of which the engine knows nothing yet.
     pub(super) fn new(plan: &Plan) -> Self {
-        let known = |link| Known {
-            spec: spec(link),
+        let specs: Vec<LinkSpec> = plan.links.iter().map(spec).collect();
+        let sleeps = plan.walkers.first().is_some_and(|client| client.power_save);
+        let radios = Radios::of(specs.iter().map(|spec| (spec.kind, spec.channel)), sleeps);
+        let known = |(link, spec)| Known {
+            spec,
+            draws: radios.of_link(link),
             appeared: false,
             carrier: false,
             usable: false,
         };
-        Self(plan.links.iter().map(known).collect())
+        Self(specs.into_iter().enumerate().map(known).collect())
     }
 
     /// Whether a link has an address.
@@ -64,6 +71,8 @@ impl Plugs {
         if !std::mem::replace(&mut known.appeared, true) {
             let appeared = LinkEvent::Appeared(known.spec.clone());
             facts.push_back(Input::Link(LinkId(link as u16), appeared));
+            let draws = known.draws.map(LinkEvent::Draws);
+            facts.extend(draws.map(|draws| Input::Link(LinkId(link as u16), draws)));
         }
     }
 

@@ -3,7 +3,10 @@
 //! # Where we differ, and why
 //! 1. The busiest link of the last second is found from totals of every 100 ms, as in the lab.
 
-use links::{Busiest, Condition, Direction, Fault, FaultTarget, Input, LinkId, Scheduled, Step};
+use super::forecast::Forecast;
+use links::{
+    Busiest, Condition, Direction, Fault, FaultTarget, Input, LinkId, NetworkConfig, Scheduled, Step,
+};
 use scenario::{Plan, models};
 use std::collections::VecDeque;
 use units::{Bytes, Instant};
@@ -14,6 +17,8 @@ pub(super) struct Script {
     steps: VecDeque<Scheduled>,
     busiest: Busiest,
     faults: Vec<(Instant, LinkId, Fault)>,
+    /// Computed when it is first asked for: few policies need it.
+    forecast: Option<Forecast>,
 }
 
 /// A step that is due, with its link.
@@ -32,6 +37,7 @@ impl Script {
             steps: models::script(plan, seed).into(),
             busiest: Busiest::default(),
             faults: Vec::new(),
+            forecast: None,
         }
     }
 
@@ -64,6 +70,15 @@ impl Script {
     /// Records how much each link has delivered since the start.
     pub(super) fn remember(&mut self, now: Instant, totals: Vec<Bytes>) {
         self.busiest.remember(now, totals);
+    }
+
+    /// What this link would carry from `now` on, in one slot of the policies that need to know it.
+    pub(super) fn foreseen(&mut self, link: usize, now: Instant, of: (&Plan, &NetworkConfig, u64)) -> Bytes {
+        let (plan, network, seed) = of;
+        let forecast = self
+            .forecast
+            .get_or_insert_with(|| Forecast::new(plan, network, seed));
+        forecast.of(link, now)
     }
 
     /// The condition of every link at that moment, as faults have left it.

@@ -1,11 +1,22 @@
 //! The result of a run with hosts.
 
 use super::world::World;
+use crate::hosts::MarkCounts;
 use crate::play::frames::Capture;
 use crate::play::run::Played;
 use scenario::models;
-use trace::{Levels, LinkUse, Run, RunRecord, SERIES_BIN, What};
+use trace::{Levels, LinkMarks, LinkUse, Run, RunRecord, SERIES_BIN, What};
 use units::{Bitrate, Duration, Instant};
+
+/// Here, every mark that is requested is made.
+const fn told(counts: MarkCounts) -> LinkMarks {
+    LinkMarks {
+        ect: counts.ect,
+        not_ect: counts.not_ect,
+        asked: counts.made,
+        made: counts.made,
+    }
+}
 
 impl World<'_> {
     /// Ends the run: the last poll of its flows, and its result.
@@ -70,6 +81,7 @@ impl World<'_> {
             0 => counters.delivered,
             frames => frames,
         };
+        let [marks, sent_marks] = self.client.marks(links::LinkId(link as u16));
         LinkUse {
             name: of.name.clone(),
             kind: of.kind.word(),
@@ -77,8 +89,8 @@ impl World<'_> {
             retries: counters.retries,
             collisions: counters.collisions,
             airtime_share: counters.airtime.as_secs_f64() / lasted.as_secs_f64().max(1e-9),
-            marks: None,
-            sent_marks: None,
+            marks: marks.map(told),
+            sent_marks: sent_marks.map(told),
         }
     }
 
@@ -112,8 +124,6 @@ impl World<'_> {
         });
         let flows = self.flows.all.iter().filter(|flow| flow.fell_back);
         let fell_back = flows.map(|flow| format!("{} fell back to plain TCP", flow.name));
-        let links = self.engine.explain().into_iter();
-        let said = links.map(|about| format!("{}: {}", about.name, about.why));
-        bounded.into_iter().chain(fell_back).chain(said).collect()
+        bounded.into_iter().chain(fell_back).collect()
     }
 }

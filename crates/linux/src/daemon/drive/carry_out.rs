@@ -63,11 +63,7 @@ impl World {
                 self.idle.ask(now, link, asked, means, &mut self.host);
                 Ok(())
             }
-            Action::Check(link) => {
-                let (links, outlet) = (&self.links, &mut self.host.outlet);
-                self.checks.check(link, links, &self.idle, outlet);
-                Ok(())
-            }
+            Action::Check(link) => self.check(link),
             Action::Window(conn, window) => {
                 self.conns.bound_window(conn, window, &mut self.host, &self.links)
             }
@@ -77,10 +73,6 @@ impl World {
             }
             Action::Mark(link, rate) => self.mark(link, rate, Hook::Ingress),
             Action::MarkSent(link, rate) => self.mark(link, rate, Hook::Egress),
-            Action::Slots(..) => Err(ActError::NotHere("divide a radio's time")),
-            Action::Assign(..) | Action::Hold(_) | Action::EndFlow(_) => {
-                Err(ActError::NotHere("give single flows a network"))
-            }
             Action::Outlook(link, ref outlook) => {
                 let (flows, outlet) = (&self.conns.flows, &mut self.host.outlet);
                 self.conns.cla.outlook(now, (link, outlook), flows, outlet);
@@ -90,7 +82,18 @@ impl World {
                 self.conns.bounds.marks.remember(note);
                 Ok(())
             }
+            // No policy of a daemon asks for slots of a radio or for networks of single flows.
+            _ => Err(ActError::NotHere(
+                "divide a radio's time, or give a flow its own network",
+            )),
         }
+    }
+
+    /// Checks a link for a captive portal.
+    fn check(&mut self, link: LinkId) -> Result<(), ActError> {
+        let (links, outlet) = (&self.links, &mut self.host.outlet);
+        self.checks.check(link, links, &self.idle, outlet);
+        Ok(())
     }
 
     /// Hands the request to the program that associates with access points.

@@ -56,14 +56,8 @@ impl State {
             }
             LinkEvent::Received { packets } => {
                 let arrived = core::mem::replace(&mut path.received, packets) < packets;
-                // The interface may have counted a neighbour's broadcast. That ends a doubt of some
-                // milliseconds, but does not revive a dead link.
                 let is_dead = matches!(path.health, Health::Dead { .. });
-                if arrived && !is_dead {
-                    self.proof_of_life(now, link)
-                } else {
-                    self.found_nothing(now, link)
-                }
+                self.counted(now, link, arrived && !is_dead)
             }
             LinkEvent::ProbeAnswered { probe, rtt } => self.answered(now, link, probe, rtt.min(LONGEST)),
             LinkEvent::ProbeFailed { probe } => {
@@ -92,6 +86,16 @@ impl State {
             }
             LinkEvent::Appeared(_) | LinkEvent::Gone => Change::Counters,
             told => path.told(now, told),
+        }
+    }
+
+    /// The counter of the interface was read. `lives`: packets arrived, and the link is not dead. It may
+    /// include a broadcast of a neighbour, which ends a doubt of some milliseconds, but revives no dead link.
+    fn counted(&mut self, now: Instant, link: LinkId, lives: bool) -> Change {
+        if lives {
+            self.proof_of_life(now, link)
+        } else {
+            self.found_nothing(now, link)
         }
     }
 

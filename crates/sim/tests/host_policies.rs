@@ -28,13 +28,13 @@ fn played(text: &str, policy: &str) -> Played {
 /// Bytes of the download over a link in these seconds.
 fn carried(played: &Played, link: &str, seconds: std::ops::Range<u64>) -> u64 {
     let until = |second: u64| {
-        let before = played.record.events.iter().filter_map(|event| match &event.what {
+        let mut before = played.record.events.iter().filter_map(|event| match &event.what {
             What::PathBytes { link: of, bytes, .. } if of == link => {
                 (event.t_ns <= second * 1_000_000_000).then_some(*bytes)
             }
             _ => None,
         });
-        before.last().unwrap_or(0)
+        before.next_back().unwrap_or(0)
     };
     until(seconds.end) - until(seconds.start)
 }

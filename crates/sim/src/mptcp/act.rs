@@ -51,8 +51,7 @@ pub struct SubflowView {
 }
 
 impl Connection {
-    /// Bytes that the application may write now. After it has found the buffers full, that is nothing until a
-    /// third of them is free (`sk_stream_is_writeable`).
+    /// Bytes that the application may write now.
     pub fn writable(&mut self) -> u64 {
         if matches!(self.phase, Phase::Opening | Phase::Closed) || self.outgoing.end().is_some() {
             return 0;
@@ -62,18 +61,13 @@ impl Connection {
             .subflows
             .iter_mut()
             .map(|subflow| subflow.send_buffer(config));
-        let backlog = self.outgoing.backlog();
-        let free = buffers.sum::<u64>().saturating_sub(backlog);
-        self.blocked &= free < backlog / 2;
-        if self.blocked { 0 } else { free }
+        buffers.sum::<u64>().saturating_sub(self.outgoing.backlog())
     }
 
     /// Writes up to this many bytes. Returns how many there was room for. [`Connection::flush`] follows this
     /// and every other action.
     pub fn write(&mut self, bytes: u64) -> u64 {
-        let writable = self.writable();
-        self.blocked |= bytes > writable;
-        let bytes = bytes.min(writable);
+        let bytes = bytes.min(self.writable());
         if bytes > 0 {
             self.outgoing.write(bytes);
         }

@@ -54,8 +54,6 @@ pub struct Connection {
     pub(super) scheduler: Scheduler,
     pub(super) outgoing: Outgoing,
     pub(super) incoming: Incoming,
-    /// Whether the application has found the send buffers full, and waits for room.
-    pub(super) blocked: bool,
     /// Cap on what each subflow may have assigned and unsent.
     pub(super) unsent: Option<Bytes>,
     pub(super) next_port: u16,
@@ -99,7 +97,6 @@ impl Connection {
             scheduler: config.scheduler.build(),
             outgoing: Outgoing::default(),
             incoming: Incoming::new(config.receive_buffer),
-            blocked: false,
             unsent: None,
             next_port: 0,
             joins: 0,

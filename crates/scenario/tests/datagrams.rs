@@ -2,24 +2,26 @@
 
 mod sound;
 
-use sound::{SOUND, messages, read};
+use sound::{SOUND, edited, messages, read};
+
+const DOWNLOAD: &str = "[flows.download]\ndirection = \"down\"";
 
 /// A flow of datagrams instead of the sound file's download.
-fn of_probes(keys: &str) -> String {
-    let flow = format!("[flows.probes]\ntransport = \"udp\"\n{keys}");
-    SOUND.replace("[flows.download]\ndirection = \"down\"", &flow)
+fn probes(keys: &str) -> String {
+    format!("[flows.probes]\ntransport = \"udp\"\n{keys}")
 }
 
+/// Problems of such a flow, where the file expects what datagrams can fulfil.
 fn datagrams(keys: &str) -> Vec<String> {
-    let expected = of_probes(keys).replace("intact = true", "moved_mb_min = 1");
-    messages(read(&expected, &[]))
+    let text = SOUND.replace("intact = true", "moved_mb_min = 1");
+    messages(read(&text.replace(DOWNLOAD, &probes(keys)), &[]))
 }
 
 #[test]
 fn datagrams_are_never_expected_to_be_intact() {
     let flow = "over = \"ap1\"\ndirection = \"up\"";
     assert_eq!(
-        messages(read(&of_probes(flow), &[])),
+        messages(edited(DOWNLOAD, &probes(flow))),
         [
             "bad.toml:36:10: datagrams may be lost, so their flow is never intact; remove it, or expect `goodput_mbps_min`"
         ]

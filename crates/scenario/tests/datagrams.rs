@@ -11,6 +11,7 @@ fn probes(keys: &str) -> String {
     format!("[flows.probes]\ntransport = \"udp\"\n{keys}")
 }
 
+/// Problems of such a flow, where the file expects what datagrams can fulfil.
 fn datagrams(keys: &str) -> Vec<String> {
     let expected = SOUND
         .replace(DOWNLOAD, &probes(keys))

@@ -496,14 +496,11 @@ fn fq_codel_keeps_flows_to_one_receiver_apart() {
 #[test]
 fn the_upper_limit_is_known_except_on_the_coarse_medium() {
     let wire = played(CELL, &[]);
-    assert!((wire.run.optimal_mbps - 12.0 * 1_448.0 / 1_500.0).abs() < 1e-5);
+    assert!((wire.run.optimal_mbps - 12.0 * 1_470.0 / 1_498.0).abs() < 1e-5);
     let air = played(ONE, &[]);
-    // TCP's ACKs take some of the air time that datagrams have for themselves.
-    assert!(
-        (20.0..goodput(&air, "download")).contains(&air.run.optimal_mbps),
-        "{}",
-        air.run.optimal_mbps
-    );
+    // A saturated access point alone reaches the limit, less its beacons.
+    let ratio = goodput(&air, "download") / air.run.optimal_mbps;
+    assert!((0.97..=1.0).contains(&ratio), "{ratio}");
     assert!(air.run.notes.iter().all(|note| !note.contains("optimal_mbps")));
     let wfq = format!("medium = \"wfq\"\n{ONE}").replace("rate_mbps = 54\n", "wfq = { packet_ms = 1 }\n");
     let coarse = played(&wfq, &[]).run;

@@ -2,6 +2,8 @@
 
 mod common;
 mod connections;
+#[path = "host/families.rs"]
+mod families;
 #[path = "../../linux/src/testing/patience.rs"]
 mod patience;
 #[path = "host/rig.rs"]

@@ -208,6 +208,17 @@ impl Path {
         self.is_usable() && self.health == Health::Alive
     }
 
+    /// It has an address from now on, or none.
+    pub(crate) fn set_usable(&mut self, now: Instant, usable: bool) {
+        if self.usable_since.is_some() != usable {
+            self.usable_since = usable.then_some(now);
+            self.health = Health::Alive;
+        }
+        if !usable {
+            self.families = [false; 2];
+        }
+    }
+
     /// The open doubt, if any.
     pub(crate) const fn doubt(&self) -> Option<Doubt> {
         match self.health {

@@ -23,6 +23,17 @@ pub(crate) struct Wanted {
     pub(crate) backup: bool,
 }
 
+impl Wanted {
+    pub(crate) const fn new((conn, link): (ConnId, LinkId), remote: RemoteId, backup: bool) -> Self {
+        Self {
+            conn,
+            link,
+            remote,
+            backup,
+        }
+    }
+}
+
 impl Conns {
     pub(crate) fn join(
         &mut self,

@@ -38,12 +38,7 @@ impl World {
                 remote,
                 backup,
             } => {
-                let wanted = Wanted {
-                    conn,
-                    link,
-                    remote,
-                    backup,
-                };
+                let wanted = Wanted::new((conn, link), remote, backup);
                 self.conns.join(now, wanted, &mut self.host, &self.links)
             }
             Action::SetBackup { subflow, backup } => {

@@ -30,13 +30,9 @@ impl State {
                 Change::Shape
             }
             LinkEvent::Usable(usable) => {
-                if path.usable_since.is_some() != usable {
-                    path.usable_since = usable.then_some(now);
-                    path.health = Health::Alive;
-                }
-                match usable {
-                    true => self.may_join_anew(link),
-                    false => path.families = [false; 2],
+                path.set_usable(now, usable);
+                if usable {
+                    self.may_join_anew(link);
                 }
                 self.leads_elsewhere(link);
                 Change::Shape

@@ -40,9 +40,13 @@ fn config(turns: [Option<Turn>; 2]) -> NetworkConfig {
 /// Both access points joined, at [`JOINED`].
 fn joined(turns: [Option<Turn>; 2]) -> Driver {
     let mut driver = Driver::new(1, config(turns));
-    [GOOD, POOR].map(|link| driver.input(Instant::ZERO, Input::Associate(link)));
+    for link in [GOOD, POOR] {
+        driver.input(Instant::ZERO, Input::Associate(link));
+    }
     driver.run_until(JOINED);
-    [GOOD, POOR].map(|link| assert_eq!(driver.network.state(link), LinkState::Up));
+    for link in [GOOD, POOR] {
+        assert_eq!(driver.network.state(link), LinkState::Up);
+    }
     driver
 }
 

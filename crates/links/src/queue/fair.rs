@@ -65,7 +65,8 @@ mod tests {
     #[test]
     fn a_sender_that_pauses_pays_for_no_packet_that_it_did_not_send() {
         let mut fair = Fair::default();
-        [1, 1].map(|weight| fair.add(weight));
+        fair.add(1);
+        fair.add(1);
         fair.begins(0);
         let mut served = [0; 2];
         for _ in 0..10 {

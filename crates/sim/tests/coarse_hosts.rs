@@ -35,9 +35,10 @@ fn tcp_fills_the_air_of_its_access_point() {
         "{}",
         good.run.optimal_mbps
     );
+    // What a loss has held back before is read in these seconds.
     let poor = played(PolicyName::Tcp("poor".to_owned()), &[]);
     assert!(
-        (0.95..=1.0).contains(&(mbps(&poor) * 6.0 / ALONE_MBPS)),
+        (0.95..=1.05).contains(&(mbps(&poor) * 6.0 / ALONE_MBPS)),
         "{}",
         mbps(&poor)
     );

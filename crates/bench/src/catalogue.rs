@@ -288,6 +288,11 @@ pub const ALL: &[Bench] = &[
         &[Trials::count(5)],
         air::sweep,
     ),
+    Bench::rootless(
+        &[Figure::less("fig6a", "s", "nsdi15's figure 6a in virtual time: 120 combinations of 60 s, three seeds, one policy, on all cores")],
+        &[Trials::count(1)],
+        air::fig6a,
+    ),
 ];
 
 /// Every figure there is.

@@ -138,6 +138,7 @@ fn main() {
             let how = match medium {
                 Medium::Exchanges => "wifi",
                 Medium::Frames => "every frame",
+                Medium::Weighted => "packet times",
             };
             measure(
                 &format!("{how}, {name}"),

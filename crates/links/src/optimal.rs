@@ -18,7 +18,7 @@
 use alloc::collections::BTreeMap;
 use units::{Bitrate, Bytes, Db, Duration, Instant};
 
-use crate::config::{CableConfig, CellConfig, CellRate, LinkConfig, NetworkConfig};
+use crate::config::{CableConfig, CellConfig, CellRate, LinkConfig, Medium, NetworkConfig};
 use crate::pipe::holes::Holes;
 use crate::pipe::opportunities::{OPPORTUNITY, Opportunities};
 use crate::wifi::{Radio, WifiConfig, datagrams, goodput};
@@ -26,6 +26,8 @@ use crate::{Direction, Position};
 
 /// Headers of IPv4 and UDP.
 const DATAGRAM_HEADERS: u64 = 28;
+/// Payload of a full TCP packet with timestamps.
+const TCP_PAYLOAD: u64 = 1_448;
 
 /// A stream of datagrams over one link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,7 +173,7 @@ fn pick<T>(direction: Direction, up: T, down: T) -> T {
 
 /// Share of TCP payload in full packets.
 fn payload(rate: Bitrate) -> Bitrate {
-    Bitrate::from_bps((u128::from(rate.as_bps()) * 1_448 / 1_500) as u64)
+    Bitrate::from_bps((u128::from(rate.as_bps()) * u128::from(TCP_PAYLOAD) / 1_500) as u64)
 }
 
 fn over_the_air(
@@ -181,11 +183,26 @@ fn over_the_air(
     radio: Radio,
     condition: Condition,
 ) -> Bitrate {
+    if config.medium == Medium::Weighted {
+        return turns(wifi, direction).min(payload(backhaul_rate(wifi, direction, condition)));
+    }
     let snr = wifi.snr(direction, radio, &config.walls) - condition.attenuation;
-    let backhaul = condition
-        .rate
-        .unwrap_or(pick(direction, wifi.backhaul.up, wifi.backhaul.down));
+    let backhaul = backhaul_rate(wifi, direction, condition);
     goodput(wifi.standard, wifi.rate, snr).min(payload(backhaul))
+}
+
+fn backhaul_rate(wifi: &WifiConfig, direction: Direction, condition: Condition) -> Bitrate {
+    condition
+        .rate
+        .unwrap_or(pick(direction, wifi.backhaul.up, wifi.backhaul.down))
+}
+
+/// What an access point carries if its packets follow each other. What the client sends needs no air.
+fn turns(wifi: &WifiConfig, direction: Direction) -> Bitrate {
+    match (wifi.turn, direction) {
+        (Some(turn), Direction::Down) => Bytes::new(TCP_PAYLOAD).per(turn.packet),
+        _ => Bitrate::from_bps(u64::MAX),
+    }
 }
 
 /// Mean rate over the second that begins at `at`.

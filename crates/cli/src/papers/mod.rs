@@ -3,6 +3,7 @@
 
 mod fig5;
 mod folder;
+mod steering;
 mod users;
 
 use std::collections::BTreeSet;
@@ -24,6 +25,7 @@ use show::terminal;
 Papers:
   nsdi15-fig5     how well a client estimates its access point's delivery probability
   nsdi15-users    several clients that switch between three channels
+  steering        which access points of one channel to use
 
 The claims, and where each is in its paper, are in papers/. Exit code 1: a claim does not hold.
 
@@ -61,7 +63,7 @@ struct Paper {
     run: fn(&Folder, Report<'_>) -> anyhow::Result<Experiment>,
 }
 
-const PAPERS: [Paper; 2] = [
+const PAPERS: [Paper; 3] = [
     Paper {
         id: "nsdi15-fig5",
         published: include_str!("../../../../papers/nsdi15-fig5/published.toml"),
@@ -73,6 +75,12 @@ const PAPERS: [Paper; 2] = [
         published: include_str!("../../../../papers/nsdi15-users/published.toml"),
         claims: include_str!("../../../../papers/nsdi15-users/claims.toml"),
         run: users::run,
+    },
+    Paper {
+        id: "steering",
+        published: include_str!("../../../../papers/steering/published.toml"),
+        claims: include_str!("../../../../papers/steering/claims.toml"),
+        run: steering::run,
     },
 ];
 

@@ -18,7 +18,7 @@ pub enum PlanError {
     Controller(#[from] NoController),
     /// Kernels reply, but the fair queue models one direction only.
     #[error(
-        "`medium = \"wfq\"` needs virtual time, as it carries one direction only; remove it, or use `--world sim`"
+        "`medium = \"wfq\"` needs virtual time, as only what access points send takes air; remove it, or use `--world sim`"
     )]
     Coarse,
     /// A sleeping radio wakes for the beacons of one access point.

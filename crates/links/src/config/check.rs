@@ -27,8 +27,11 @@ pub(crate) fn check(config: &NetworkConfig) -> Result<(), ConfigError> {
         }
     }
     hosts_are_sound(config)?;
-    if config.medium == Medium::Exchanges {
+    if config.medium != Medium::Frames {
         coarse_is_enough(config)?;
+    }
+    if config.medium == Medium::Weighted {
+        links.iter().try_for_each(has_a_turn)?;
     }
     let mut bottlenecks = config.bottlenecks.iter();
     bottlenecks.try_for_each(|shared| moves(&shared.name, &[shared.up, shared.down]))
@@ -80,6 +83,19 @@ fn coarse_is_enough(config: &NetworkConfig) -> Result<(), ConfigError> {
         return Ok(());
     };
     Err(ConfigError::Finer { what })
+}
+
+fn has_a_turn(link: &LinkConfig) -> Result<(), ConfigError> {
+    match link {
+        LinkConfig::Wifi(wifi)
+            if wifi
+                .turn
+                .is_none_or(|turn| turn.packet.is_zero() || turn.weight == 0) =>
+        {
+            Err(ConfigError::Turn(wifi.name.clone()))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn moves(name: &str, rates: &[Bitrate]) -> Result<(), ConfigError> {

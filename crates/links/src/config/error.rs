@@ -65,6 +65,9 @@ pub enum ConfigError {
         /// The one that requests it.
         what: String,
     },
+    /// An access point without packets on the weighted medium.
+    #[error("packets of `{0}` need an airtime and a weight on the weighted medium; give it both, at least 1")]
+    Turn(String),
     /// The access points of one channel differ in their standard, but a radio has only one.
     #[error("the access points on channel {channel} use different standards; give all of them the same")]
     Unlike {

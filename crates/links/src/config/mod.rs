@@ -28,7 +28,7 @@ pub use error::ConfigError;
 pub use host::{OtherHost, OtherLink};
 pub use queue::{Codel, QueueConfig, QueueLimit};
 pub(crate) use wifi::channels;
-pub use wifi::{Backhaul, ErrorModel, Fading, Join, Propagation, Radio, Shadowing, Wall, WifiConfig};
+pub use wifi::{Backhaul, ErrorModel, Fading, Join, Propagation, Radio, Shadowing, Turn, Wall, WifiConfig};
 
 /// The whole network, as [`crate::Network::new`] takes it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -69,6 +69,9 @@ pub enum Medium {
     Exchanges,
     /// Every frame, and which stations hear it ([`crate::air`]).
     Frames,
+    /// Packets that take a fixed time, and a weighted fair queue that decides which is next. Only access
+    /// points need air: what the client sends takes none ([`crate::wifi`]).
+    Weighted,
 }
 
 /// Background traffic: that of other stations, and broadcasts of access points. Only on the exact medium.

@@ -35,6 +35,8 @@ pub struct WifiConfig {
     pub queue: QueueConfig,
     /// Whether these queues run FQ-CoDel (RFC 8290). Only on the exact medium.
     pub fq_codel: bool,
+    /// Its packets on the weighted medium, which needs it.
+    pub turn: Option<Turn>,
     /// The wired segment behind it.
     pub backhaul: Backhaul,
     /// Durations of the steps of joining.
@@ -58,10 +60,20 @@ impl WifiConfig {
             propagation: Propagation::indoor(Standard::G),
             queue: QueueConfig::tail_drop(QueueLimit::Packets(200)),
             fq_codel: false,
+            turn: None,
             backhaul: Backhaul::new(Bitrate::from_mbps(100), Duration::from_millis(5)),
             join: Join::default(),
         }
     }
+}
+
+/// Packets of an access point on the weighted medium.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// Airtime of one packet, whatever its length.
+    pub packet: Duration,
+    /// How often it wins against an access point of weight 1.
+    pub weight: u32,
 }
 
 /// The wired segment behind an access point.

@@ -265,7 +265,9 @@ impl Network {
             return self.exits.drop(self.now, packet, DropReason::Detached);
         }
         match self.link(packet.link).kind {
-            Kind::Wifi(bss) if packet.direction == Direction::Up => self.enter_air(bss, entry),
+            Kind::Wifi(bss) if packet.direction == Direction::Up && self.air.carries(Direction::Up) => {
+                self.enter_air(bss, entry);
+            }
             _ => self.wires.enter(self.now, entry, &mut self.exits),
         }
     }

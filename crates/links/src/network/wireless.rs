@@ -24,7 +24,7 @@ impl Wireless {
         if config.medium == Medium::Frames && access_points(config).next().is_some() {
             return Ok(Self::Exact(Box::new(Exact::new(seed, config)?)));
         }
-        let mut air = Air::new(seed, config.radio, &config.walls);
+        let mut air = Air::new(seed, config.medium, config.radio, &config.walls);
         for (link, wifi) in access_points(config) {
             air.add(link, wifi);
         }
@@ -117,6 +117,14 @@ impl Wireless {
         match self {
             Self::Coarse(_) => None,
             Self::Exact(exact) => exact.overheard(),
+        }
+    }
+
+    /// Whether packets in this direction need air.
+    pub(crate) fn carries(&self, direction: Direction) -> bool {
+        match self {
+            Self::Coarse(air) => air.carries(direction),
+            Self::Exact(_) => true,
         }
     }
 

@@ -4,6 +4,7 @@
 
 pub(crate) mod codel;
 pub(crate) mod exits;
+pub(crate) mod fair;
 
 use alloc::collections::VecDeque;
 use units::{Bitrate, Bytes, Duration, Instant};

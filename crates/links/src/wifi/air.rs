@@ -6,7 +6,8 @@ use units::{Bitrate, Bytes, Db, Dbm, Instant};
 use super::bss::Bss;
 use super::channel::Channel;
 use super::signal::moved_mm;
-use crate::config::{Radio, Wall, WifiConfig};
+use super::weighted::Weighted;
+use crate::config::{Medium, Radio, Wall, WifiConfig};
 use crate::queue::exits::Exits;
 use crate::queue::{Depth, Entry};
 use crate::{Direction, DropReason, LinkId, LinkState, Position};
@@ -14,17 +15,73 @@ use crate::{Direction, DropReason, LinkId, LinkState, Position};
 #[derive(Debug)]
 pub(crate) struct Air {
     seed: u64,
+    medium: Medium,
     radio: Radio,
     walls: Vec<Wall>,
     numbers: Vec<u8>,
-    channels: Vec<Channel>,
+    channels: Vec<AnyChannel>,
     all: Vec<Bss>,
 }
 
+/// How the stations of a channel share it.
+#[derive(Debug)]
+enum AnyChannel {
+    Contended(Channel),
+    Weighted(Weighted),
+}
+
+impl AnyChannel {
+    fn members(&self) -> &[usize] {
+        match self {
+            Self::Contended(channel) => channel.members(),
+            Self::Weighted(channel) => channel.members(),
+        }
+    }
+
+    fn due(&self) -> Option<Instant> {
+        match self {
+            Self::Contended(channel) => channel.due(),
+            Self::Weighted(channel) => channel.due(),
+        }
+    }
+
+    /// Handles a packet of this access point that was just queued.
+    fn notice(&mut self, direction: Direction, bss: usize) {
+        match self {
+            Self::Contended(channel) => channel.notice(direction, bss),
+            Self::Weighted(channel) => channel.notice(bss),
+        }
+    }
+
+    fn run(&mut self, now: Instant, all: &mut [Bss], exits: &mut Exits) -> Option<Entry> {
+        match self {
+            Self::Contended(channel) => channel.run(now, all, exits),
+            Self::Weighted(channel) => channel.run(now, all, exits),
+        }
+    }
+
+    fn purge(&mut self, now: Instant, bss: usize, reason: DropReason, exits: &mut Exits) {
+        match self {
+            Self::Contended(channel) => channel.purge(now, bss, reason, exits),
+            Self::Weighted(channel) => channel.purge(now, bss, reason, exits),
+        }
+    }
+
+    /// The packet of this access point that has left its queue and is not delivered.
+    fn head(&self, bss: usize, direction: Direction) -> Option<Entry> {
+        match self {
+            Self::Contended(channel) => channel.head(bss, direction),
+            Self::Weighted(channel) => channel.head(bss, direction),
+        }
+    }
+}
+
 impl Air {
-    pub(crate) fn new(seed: u64, radio: Radio, walls: &[Wall]) -> Self {
+    /// An air without access points. `medium` is not [`Medium::Frames`].
+    pub(crate) fn new(seed: u64, medium: Medium, radio: Radio, walls: &[Wall]) -> Self {
         Self {
             seed,
+            medium,
             radio,
             walls: walls.into(),
             numbers: Vec::new(),
@@ -37,7 +94,12 @@ impl Air {
     pub(crate) fn add(&mut self, link: LinkId, config: &WifiConfig) -> usize {
         let channel = self.channel(config);
         let bss = self.all.len();
-        self.channels[channel].add(self.seed, &config.name, config.standard, bss);
+        match &mut self.channels[channel] {
+            AnyChannel::Contended(channel) => {
+                channel.add(self.seed, &config.name, config.standard, bss);
+            }
+            AnyChannel::Weighted(channel) => channel.add(config, bss),
+        }
         self.all.push(Bss::new(
             self.seed,
             link,
@@ -53,8 +115,12 @@ impl Air {
         let known = self.numbers.iter().position(|&number| number == config.channel);
         known.unwrap_or_else(|| {
             self.numbers.push(config.channel);
-            self.channels
-                .push(Channel::new(self.seed, config.channel, config.standard));
+            self.channels.push(match self.medium {
+                Medium::Weighted => AnyChannel::Weighted(Weighted::default()),
+                Medium::Exchanges | Medium::Frames => {
+                    AnyChannel::Contended(Channel::new(self.seed, config.channel, config.standard))
+                }
+            });
             self.channels.len() - 1
         })
     }
@@ -100,11 +166,16 @@ impl Air {
     /// Packets that wait for the air, including the one being sent.
     pub(crate) fn depth(&self, bss: usize, direction: Direction) -> Depth {
         let queue = self.all[bss].depth(direction);
-        let heads = self.channels[self.all[bss].channel].heads(bss, direction);
-        heads.fold(queue, |depth, entry| Depth {
+        let head = self.channels[self.all[bss].channel].head(bss, direction);
+        head.into_iter().fold(queue, |depth, entry| Depth {
             packets: depth.packets + 1,
             bytes: depth.bytes + Bytes::new(entry.packet.bytes.into()),
         })
+    }
+
+    /// Whether packets in this direction need air.
+    pub(crate) fn carries(&self, direction: Direction) -> bool {
+        direction == Direction::Down || self.medium != Medium::Weighted
     }
 
     /// Sends a packet over the air: from the access point (arrived on its wire) or from the client.
@@ -126,8 +197,16 @@ impl Air {
     /// Runs what is due at an access point.
     pub(crate) fn run_bss(&mut self, now: Instant, bss: usize, exits: &mut Exits) {
         self.change(now, bss, DropReason::Detached, exits, |here| here.run(now));
-        if self.all[bss].beacon {
-            self.channels[self.all[bss].channel].notice(Direction::Down, bss);
+        let here = &mut self.all[bss];
+        if !here.beacon {
+            return;
+        }
+        match &mut self.channels[here.channel] {
+            AnyChannel::Contended(channel) => channel.notice(Direction::Down, bss),
+            AnyChannel::Weighted(_) => {
+                here.beacon = false;
+                here.beacon_sent(now, false, exits);
+            }
         }
     }
 

@@ -138,14 +138,14 @@ impl Channel {
         }
     }
 
-    /// Packets whose attempts have begun, towards or from this access point.
-    pub(super) fn heads(&self, bss: usize, direction: Direction) -> impl Iterator<Item = Entry> + '_ {
-        let sending = self
+    /// The packet towards or from this access point whose attempts have begun.
+    pub(super) fn head(&self, bss: usize, direction: Direction) -> Option<Entry> {
+        let mut sending = self
             .stations
             .iter()
-            .filter(move |station| station.direction == direction);
-        let heads = sending.filter_map(move |station| station.head.filter(|head| head.bss == bss));
-        heads.filter(|head| !head.received).map(|head| head.entry)
+            .filter(|station| station.direction == direction);
+        let head = sending.find_map(|station| station.head.filter(|head| head.bss == bss))?;
+        (!head.received).then_some(head.entry)
     }
 
     /// Ends the exchange on the air and returns the packet it delivered, if any. If the air is idle, begins

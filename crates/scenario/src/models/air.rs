@@ -2,7 +2,7 @@
 
 use crate::plan::{self, AccessPoint, Point, RateControl};
 use links::air::{Countdown, Eifs, Ht, NoiseConfig, Rules, Thresholds};
-use links::wifi::{Backhaul, ErrorModel, Fading, Join, Propagation, Shadowing, Wall, WifiConfig};
+use links::wifi::{Backhaul, ErrorModel, Fading, Join, Propagation, Shadowing, Turn, Wall, WifiConfig};
 use links::{Position, air};
 
 use super::queue;
@@ -22,6 +22,10 @@ pub(super) fn access_point(name: &str, ap: &AccessPoint) -> WifiConfig {
         propagation: propagation(&ap.propagation),
         queue: queue(ap.queue),
         fq_codel: ap.fq_codel,
+        turn: ap.turn.map(|turn| Turn {
+            packet: turn.packet,
+            weight: turn.weight,
+        }),
         backhaul: Backhaul {
             down: ap.backhaul.down,
             up: ap.backhaul.up,

@@ -28,11 +28,6 @@ pub enum CastError {
         /// Why.
         source: crate::tcp::ControlError,
     },
-    /// TCP needs both directions.
-    #[error(
-        "TCP needs both directions, but `medium = \"wfq\"` carries one only; remove `medium`, or give the flows `transport = \"udp\"`"
-    )]
-    OneWay,
     /// The engine asked for something that no host can do.
     #[error("policy `{policy}` could not act: {why}; run it in the lab (--world lab)")]
     Unable {
@@ -142,7 +137,6 @@ impl CastError {
     pub fn about(&self) -> Option<Thing<'_>> {
         match self {
             Self::NotUdp(flow) | Self::OnlyDown(flow) | Self::Control { flow, .. } => Some(Thing::Flow(flow)),
-            Self::OneWay => Some(Thing::Medium),
             Self::Walks { walker, .. }
             | Self::WalksBySignal(walker)
             | Self::OwnRate(walker)

@@ -5,12 +5,7 @@
 //! - Croitoru, Niculescu and Raiciu 2015, §6.2.1: "different senders' packets take different time for
 //!   transmission on the medium, and when multiple senders have packets ready, packets are chosen according
 //!   to a weighted fair-queueing algorithm, with predefined weights".
-//! - Golestani 1994 ("A self-clocked fair queueing scheme for broadband applications"): virtual time is the
-//!   tag of the packet in service.
-//!
-//! # Where we differ, and why
-//! 1. A weight is how often a station wins, as in the paper's "AP1 wins contention four times more often".
-//!    Every packet costs 1/weight, whatever its length.
+//! - `queue::fair` has the order.
 //!
 //! # Checked by
 //! `tests`.
@@ -22,6 +17,7 @@ use thiserror::Error;
 use units::{Duration, Instant};
 
 use crate::air::io::{Counters, Destination, Fate, Input, Output, Packet, StationId};
+use crate::queue::fair::Fair;
 
 /// One station of the coarse medium.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,8 +54,7 @@ pub enum WfqError {
 pub struct Wfq {
     now: u64,
     stations: Vec<Station>,
-    /// Virtual time: the tag of the packet in service.
-    virtual_time: u64,
+    fair: Fair,
     /// End of service and station of the packet in service.
     busy: Option<(u64, usize)>,
     exits: VecDeque<(u64, Output)>,
@@ -68,17 +63,10 @@ pub struct Wfq {
 #[derive(Debug)]
 struct Station {
     time: u64,
-    /// What a packet adds to its tag.
-    step: u64,
     room: usize,
     packets: VecDeque<Packet>,
-    /// Tag of its first packet.
-    tag: u64,
     counters: Counters,
 }
-
-/// Virtual time of a packet of weight 1: divisible by many weights.
-const UNIT: u64 = 1 << 20;
 
 impl Wfq {
     /// Builds the medium at its start, [`Instant::ZERO`].
@@ -96,17 +84,18 @@ impl Wfq {
                 return Err(WfqError::NoQueue(name()));
             }
         }
+        let mut fair = Fair::default();
+        stations.iter().for_each(|station| fair.add(station.weight));
         Ok(Self {
             now: 0,
             stations: stations.iter().map(Station::new).collect(),
-            virtual_time: 0,
+            fair,
             busy: None,
             exits: VecDeque::new(),
         })
     }
 
     fn send(&mut self, number: StationId, packet: Packet, first: bool) {
-        let virtual_time = self.virtual_time;
         let station = &mut self.stations[number.0 as usize];
         if !first && station.packets.len() >= station.room {
             let done = Output::Done {
@@ -118,7 +107,7 @@ impl Wfq {
             return;
         }
         if station.packets.is_empty() {
-            station.tag = station.tag.max(virtual_time) + station.step;
+            self.fair.begins(number.0 as usize);
         }
         if first {
             let behind = usize::from(self.busy.is_some_and(|(_, of)| of == number.0 as usize));
@@ -148,19 +137,18 @@ impl Wfq {
         });
     }
 
-    /// Takes the packet with the lowest tag into service. If tags are equal, the one of the lower station.
+    /// Takes the next packet into service.
     fn serve(&mut self) {
         if self.busy.is_some() {
             return;
         }
         let waiting = self.stations.iter().enumerate();
         let waiting = waiting.filter(|(_, station)| !station.packets.is_empty());
-        let Some((place, station)) = waiting.min_by_key(|(place, station)| (station.tag, *place)) else {
+        let Some(place) = self.fair.next(waiting.map(|(place, _)| place)) else {
             return;
         };
-        self.virtual_time = station.tag;
-        self.busy = Some((self.now + station.time, place));
         let station = &mut self.stations[place];
+        self.busy = Some((self.now + station.time, place));
         station.counters.attempts += 1;
         station.counters.airtime += Duration::from_nanos(station.time);
         station.counters.occupied += Duration::from_nanos(station.time);
@@ -172,7 +160,9 @@ impl Wfq {
         let Some(packet) = station.packets.pop_front() else {
             return;
         };
-        station.tag += station.step;
+        if !station.packets.is_empty() {
+            self.fair.continues(place);
+        }
         let from = StationId(place as u32);
         let fate = match packet.to {
             Destination::Station(to) => {
@@ -204,10 +194,8 @@ impl Station {
     fn new(config: &WfqStation) -> Self {
         Self {
             time: crate::air::phy::timing::nanos(config.time),
-            step: UNIT / u64::from(config.weight),
             room: config.queue,
             packets: VecDeque::new(),
-            tag: 0,
             counters: Counters::default(),
         }
     }

@@ -2,7 +2,10 @@
 
 use crate::tcp::packet::{Ecn, Kind, Packet};
 use links::air::Overheard;
-use links::{ConfigError, Counters, Direction, Input, LinkId, LinkState, Network, NetworkConfig, Output};
+use links::{
+    ConfigError, Counters, Direction, Heard, Input, LinkId, LinkState, Network, NetworkConfig, Output,
+};
+use policy::estimate::delivery::{Frame, Receiver};
 use policy::estimate::energy::Carried;
 use std::collections::BTreeSet;
 use units::{Bytes, Dbm, Instant};
@@ -40,6 +43,8 @@ pub(super) enum Happened {
     Beacon(LinkId, Dbm),
     /// A link changed its state.
     State(LinkId, LinkState),
+    /// The client heard a frame that was sent to it, on a medium whose monitors show nothing else.
+    Frame(LinkId, Frame),
 }
 
 impl Carrier {
@@ -108,8 +113,7 @@ impl Carrier {
                 Output::Background { flow, bytes } => Happened::Background { flow, bytes },
                 Output::Beacon { link, signal } => Happened::Beacon(link, signal),
                 Output::State { link, state } => Happened::State(link, state),
-                // Frames come from `overheard`.
-                Output::Heard { .. } => continue,
+                Output::Heard { link, frame } => Happened::Frame(link, digest(frame)),
             };
             return Some((at, happened));
         }
@@ -167,5 +171,18 @@ impl Carrier {
     /// Segments that the hosts have sent.
     pub(super) const fn sent(&self) -> u64 {
         self.sent
+    }
+}
+
+/// The engine's view of a frame to the client, with a sequence number of its own counter.
+fn digest(frame: Heard) -> Frame {
+    Frame {
+        receiver: Receiver::Us,
+        tid: Some(0),
+        number: frame.number,
+        retry: frame.retry,
+        rate: frame.rate,
+        bytes: u16::try_from(frame.bytes).unwrap_or(u16::MAX),
+        aggregate: None,
     }
 }

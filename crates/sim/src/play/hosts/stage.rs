@@ -18,9 +18,6 @@ pub(in crate::play) fn has(plan: &Plan) -> bool {
 
 /// Checks that a plan with TCP flows can be played.
 pub(in crate::play) fn check(plan: &Plan) -> Result<(), CastError> {
-    if plan.medium == scenario::Medium::Wfq {
-        return Err(CastError::OneWay);
-    }
     check_families(plan)?;
     plan.flows
         .iter()
@@ -70,10 +67,13 @@ pub(super) fn configs(plan: &Plan, flow: &Flow, mptcp: bool, ecn: bool) -> Resul
     Ok([client, server])
 }
 
-/// The links of a run with this seed, with every frame of the air.
+/// The links of a run with this seed: every frame of the air, unless the plan wants the coarse medium.
 pub(super) fn network(plan: &Plan, seed: u64) -> NetworkConfig {
     NetworkConfig {
-        medium: Medium::Frames,
+        medium: match plan.medium {
+            scenario::Medium::Wfq => Medium::Weighted,
+            scenario::Medium::Dcf | scenario::Medium::Exact => Medium::Frames,
+        },
         monitor: plan.access_points().next().is_some(),
         background: models::background(plan),
         hosts: models::residents(plan)

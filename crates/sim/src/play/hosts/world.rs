@@ -30,7 +30,7 @@ use crate::tcp::packet::Kind;
 use links::{Direction, Input as Order, NetworkConfig};
 use policy::cc::Controller;
 use policy::estimate::energy::Radios;
-use policy::{Family, Input, LinkId};
+use policy::{Family, Input, LinkEvent, LinkId};
 use record::Recorded;
 use scenario::models;
 use std::collections::{BTreeSet, VecDeque};
@@ -256,6 +256,9 @@ impl<'p> World<'p> {
                     self.record(What::Signal { link, dbm });
                 }
                 Happened::State(link, state) => self.link_state(usize::from(link.0), state),
+                Happened::Frame(link, frame) => {
+                    self.tell(Input::Link(LinkId(link.0), LinkEvent::Frame(frame)));
+                }
             }
         }
     }

@@ -1,0 +1,99 @@
+//! The cases of the study, and what a run of one carries.
+
+use scenario::{Plan, Setting};
+use sim::{Play, play};
+
+const FIRST: &str = include_str!("../../../../../papers/steering/scenario-1.toml");
+const SECOND: &str = include_str!("../../../../../papers/steering/scenario-2.toml");
+const MORE: &str = include_str!("../../../../../papers/steering/access-points.toml");
+
+/// Packet times of the poor access point, its weights, and the round trips without queue (nsdi15 §6.2.1).
+pub(super) const TIMES_MS: [u32; 6] = [1, 2, 3, 4, 5, 6];
+pub(super) const WEIGHTS: [u32; 5] = [1, 2, 4, 8, 16];
+pub(super) const ROUND_TRIPS_MS: [u32; 4] = [10, 25, 50, 100];
+/// Numbers of other flows behind the good access point.
+pub(super) const OTHER_FLOWS: [u32; 8] = [0, 1, 2, 4, 7, 10, 15, 20];
+/// Numbers of access points beside the good one.
+pub(super) const OTHERS: [usize; 6] = [0, 1, 2, 3, 5, 8];
+
+/// Packets per second that the good access point carries alone.
+pub(super) const BEST: f64 = 1e3 / GOOD_MS;
+const GOOD_MS: f64 = 0.5;
+/// The packet time of the poor one in the second scenario.
+pub(super) const POOR_MS: f64 = 3.0;
+/// What other flows share.
+pub(super) const UPLINK_MBPS: f64 = 25.0;
+/// Packet times of mixed access points are spread evenly up to this.
+const WORST_MS: f64 = 6.0;
+
+/// Bytes of payload in a full packet: of MPTCP with a data sequence signal, and of plain TCP.
+const MPTCP_PAYLOAD: f64 = 1_420.0;
+const TCP_PAYLOAD: f64 = 1_448.0;
+/// Steps of 100 ms at the beginning that do not count.
+const WARM: usize = 100;
+
+/// One combination under one policy.
+#[derive(Debug, Clone)]
+pub(super) struct Case {
+    pub(super) policy: &'static str,
+    pub(super) place: Place,
+    pub(super) settings: Vec<String>,
+}
+
+/// The access points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    First,
+    Second,
+    /// With this many others.
+    More(usize),
+}
+
+impl Case {
+    /// The scenario with its settings.
+    pub(super) fn plan(&self) -> anyhow::Result<Plan> {
+        let mut settings = Vec::new();
+        for setting in &self.settings {
+            settings.extend(Setting::alternatives(setting)?);
+        }
+        let (name, text) = match self.place {
+            Place::First => ("papers/steering/scenario-1.toml", FIRST),
+            Place::Second => ("papers/steering/scenario-2.toml", SECOND),
+            Place::More(_) => ("papers/steering/access-points.toml", MORE),
+        };
+        let no_files = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+        let mut plan = scenario::parse(name, text.as_bytes(), &settings, &no_files)?;
+        if let Place::More(others) = self.place {
+            plan.links.truncate(1 + others);
+        }
+        Ok(plan)
+    }
+
+    /// Full packets per second that the client read after the first ten seconds.
+    pub(super) fn packets_per_s(&self, seed: u64) -> anyhow::Result<f64> {
+        let plan = self.plan()?;
+        let mut what = Play::new(&plan, self.policy.parse()?);
+        (what.seed, what.events) = (seed, false);
+        let payload = match what.policy.only_link() {
+            Some(_) => TCP_PAYLOAD,
+            None => MPTCP_PAYLOAD,
+        };
+        let series = play(&what)?.run.goodput_series;
+        let counted = series.get(WARM..).unwrap_or_default();
+        let seconds = counted.len() as f64 / 10.0;
+        Ok(counted.iter().sum::<u64>() as f64 / payload / seconds.max(0.1))
+    }
+}
+
+/// Payload of that many full packets per second of MPTCP, in Mb/s.
+pub(super) fn mbps(packets_per_s: f64) -> f64 {
+    packets_per_s * MPTCP_PAYLOAD * 8e-6
+}
+
+/// Packet times from the good one's to the worst, in even steps.
+pub(super) fn mixed(others: usize) -> Vec<String> {
+    let time = |other: usize| GOOD_MS + (WORST_MS - GOOD_MS) * other as f64 / others as f64;
+    (1..=others)
+        .map(|other| format!("aps.other{other}.wfq.packet_ms={:.3}", time(other)))
+        .collect()
+}

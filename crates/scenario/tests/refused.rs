@@ -544,7 +544,7 @@ fn expectations() {
             "policy = \"slowhand\"",
             "policy = \"magic\"",
             "bad.toml:33:10: there is no policy \"magic\"; one of \"tcp:<link>\", \"tcp-best\", \"handover\", \
-             \"handover-warm\", \"handover+cell\", \"wifi-first\", \"mptcp\", \"ecn\", \"slowhand\" or \"slowhand-no-window\"",
+             \"handover-warm\", \"handover+cell\", \"wifi-first\", \"mptcp\", \"ecn\", \"ecn:<form>\", \"one-at-a-time\", \"energy:<variant>\", \"omniscient\", \"slowhand\" or \"slowhand-no-window\"",
         ),
         (
             "policy = \"slowhand\"",

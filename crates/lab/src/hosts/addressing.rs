@@ -254,7 +254,7 @@ mod tests {
         let all = |link: &LinkAddresses| Vec::from_iter(link.all(1).map(|prefix| prefix.to_string()));
         assert_eq!(all(v4), ["10.1.1.102/24"]);
         assert_eq!(all(v6), ["fd01:1::1:2/64"]);
-        assert_eq!(all(both), ["192.168.1.204/24", "fd01:2::1:2/64"]);
+        assert_eq!(all(both), ["192.168.1.104/24", "fd01:2::1:2/64"]);
         assert_eq!(
             (v4.router_v6(), v6.router_v6()),
             (None, Some("fd01:1::1".parse().unwrap()))

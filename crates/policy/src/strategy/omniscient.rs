@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(at(20_000, 7, 7), Some(A));
         assert_eq!(at(30_000, 0, 0), None);
         assert_eq!(at(31_000, 0, 7), Some(B), "better late than not at all");
-        assert_eq!(at(45_000, 7, 7), Some(A));
+        assert_eq!(at(45_000, 7, 7), Some(B), "the present one");
         assert_eq!(path.wake_at(), Some(Instant::from_secs(50)));
     }
 

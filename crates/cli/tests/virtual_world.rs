@@ -390,12 +390,6 @@ fn invalid_settings_are_refused_with_position_and_remedy() {
             "sort the trace: times may be equal, but never decrease",
         ),
         (
-            "transport = \"udp\"",
-            "transport = \"tcp\"",
-            "bad.toml:",
-            "sends datagrams beside TCP",
-        ),
-        (
             "[walkers.client]\n",
             "[walkers.client]\npower_save = true\n",
             "bad.toml:22:10: `client` saves power and has flows over two access points on channel 36",

@@ -1,6 +1,7 @@
 //! A host whose second link has IPv6 only, and a server that announces its IPv6 address.
 
 use crate::connections::connection;
+use crate::patience::Patience;
 use crate::rig::{Host, output, until, words};
 use linux::netns::Netns;
 use serde_json::Value;
@@ -100,7 +101,12 @@ fn a_connection_begun_over_ipv4_continues_over_a_link_that_has_ipv6_only() {
     pass(&mut client, &mut server);
     pass(&mut server, &mut client);
     host.server.run(|| output("ip link set w0 up")).unwrap();
-    until("both links are joined again", || host.joined() == ["desk", "w1"]);
+    // A join that meets the link too early fails after 3 s, and is repeated after a pause of up to a minute.
+    let mut patience = Patience::of(Duration::from_secs(90));
+    while host.joined() != ["desk", "w1"] {
+        assert!(patience.lasts(), "{}", host.json("why"));
+        std::thread::sleep(Duration::from_millis(20));
+    }
     let (code, text) = words(&host.ask("down", &[]));
     assert_eq!(code, Some(0), "{text}");
     assert!(up.child.wait().unwrap().success());

@@ -44,7 +44,7 @@ pub use best::{BEST_WINDOW, tcp_best, versus_best};
 pub use document::{BenchSchema, PapersSchema, PlaySchema, TraceSchema};
 pub use engine::PolicyError;
 pub use event::{Event, LatenessUs, LinkState, RunStart, SubflowEvent, What};
-pub use meter::{FlowMeter, SERIES_BIN};
+pub use meter::{FlowMeter, SERIES_BIN, summed_series};
 pub use names::{Mode, Role, World};
 pub use observer::Observer;
 pub use papers::{Claim, ClaimKind, PaperFigure, PaperSeries, PapersDocument};

@@ -116,6 +116,18 @@ impl FlowMeter {
     }
 }
 
+/// Bytes that all of these flows read in each [`SERIES_BIN`] of a run that lasted this long.
+pub fn summed_series<'m>(meters: impl IntoIterator<Item = &'m FlowMeter>, lasted: Duration) -> Vec<u64> {
+    let bins = lasted.as_nanos().div_ceil(SERIES_BIN.as_nanos()) as usize;
+    let mut sums = vec![0; bins];
+    for meter in meters {
+        for (sum, bytes) in sums.iter_mut().zip(meter.series()) {
+            *sum += bytes;
+        }
+    }
+    sums
+}
+
 fn millis(duration: Duration) -> f64 {
     duration.as_micros() as f64 / 1e3
 }

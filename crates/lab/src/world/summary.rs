@@ -8,7 +8,7 @@ use links::{Fault, NetworkConfig};
 use linux::daemon;
 use policy::estimate::energy::Radios;
 use scenario::{Plan, models};
-use trace::{Event, Flow, Levels, LinkMarks, LinkUse, PathUse, PolicyName, Run, SERIES_BIN};
+use trace::{Event, Flow, Levels, LinkMarks, LinkUse, PathUse, PolicyName, Run, summed_series};
 use units::{Bitrate, Duration, Instant};
 
 /// The inputs of a summary.
@@ -112,14 +112,8 @@ impl Sources<'_> {
     }
 
     fn series(&self, duration: Duration) -> Vec<u64> {
-        let bins = duration.as_nanos().div_ceil(SERIES_BIN.as_nanos()) as usize;
-        let mut series = vec![0; bins];
-        for outcome in self.outcomes.iter().flatten() {
-            for (sum, bytes) in series.iter_mut().zip(outcome.meter.series()) {
-                *sum += bytes;
-            }
-        }
-        series
+        let outcomes = self.outcomes.iter().flatten();
+        summed_series(outcomes.map(|outcome| &outcome.meter), duration)
     }
 
     fn optimal(&self, duration: Duration) -> Bitrate {

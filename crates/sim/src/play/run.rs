@@ -24,7 +24,7 @@ use record::{Buffer, Recording};
 use scenario::{Medium, Plan, models};
 use trace::{
     Event, Flow, FlowMeter, LinkState, LinkUse, PathUse, PolicyName, Run, RunRecord, RunStart, SERIES_BIN,
-    What, World as Where,
+    What, World as Where, summed_series,
 };
 use units::{Bitrate, Duration, Instant};
 
@@ -365,30 +365,20 @@ impl<'p> Runner<'p> {
 
     fn summary(&self, stopped: Option<Instant>) -> Run {
         let plan = self.what.plan;
-        let bins = self
-            .now
-            .since(Instant::ZERO)
-            .as_nanos()
-            .div_ceil(SERIES_BIN.as_nanos()) as usize;
-        let mut series = vec![0; bins];
-        for meter in &self.meters {
-            for (sum, bytes) in series.iter_mut().zip(meter.series()) {
-                *sum += bytes;
-            }
-        }
+        let lasted = self.now.since(Instant::ZERO);
         Run {
             policy: self.what.policy.clone(),
             case: trace::Case::default(),
             cc: None,
             server: plan.server.as_str().to_owned(),
             seed: self.what.seed,
-            duration_s: self.now.since(Instant::ZERO).as_secs_f64(),
+            duration_s: lasted.as_secs_f64(),
             flows: (0..self.meters.len()).map(|flow| self.flow(flow)).collect(),
             links: (0..plan.links.len()).map(|link| self.link(link)).collect(),
             stations: stations(&self.cast, self.world.medium(), self.seconds()),
             energy_j: self.spending.joules(),
             optimal_mbps: self.optimal().as_mbps_f64(),
-            goodput_series: series,
+            goodput_series: summed_series(&self.meters, lasted),
             levels: trace::Levels::default(),
             notes: self.notes(stopped),
         }

@@ -5,7 +5,7 @@ use crate::hosts::MarkCounts;
 use crate::play::frames::Capture;
 use crate::play::run::Played;
 use scenario::models;
-use trace::{Levels, LinkMarks, LinkUse, Run, RunRecord, SERIES_BIN, What};
+use trace::{Levels, LinkMarks, LinkUse, Run, RunRecord, What, summed_series};
 use units::{Bitrate, Duration, Instant};
 
 /// Here, every mark that is requested is made.
@@ -68,7 +68,7 @@ impl World<'_> {
                 .collect(),
             energy_j: self.radios.settled().as_joules_f64(),
             optimal_mbps: self.optimal(lasted).as_mbps_f64(),
-            goodput_series: self.series(lasted),
+            goodput_series: summed_series(self.flows.all.iter().map(|flow| &flow.meter), lasted),
             levels: Levels::of(&self.events, self.now),
             notes: self.notes(stopped),
         }
@@ -92,17 +92,6 @@ impl World<'_> {
             marks: marks.map(told),
             sent_marks: sent_marks.map(told),
         }
-    }
-
-    fn series(&self, lasted: Duration) -> Vec<u64> {
-        let bins = lasted.as_nanos().div_ceil(SERIES_BIN.as_nanos()) as usize;
-        let mut series = vec![0; bins];
-        for flow in &self.flows.all {
-            for (sum, bytes) in series.iter_mut().zip(flow.meter.series()) {
-                *sum += bytes;
-            }
-        }
-        series
     }
 
     fn optimal(&self, lasted: Duration) -> Bitrate {

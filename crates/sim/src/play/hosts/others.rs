@@ -26,14 +26,29 @@ pub(super) struct Seat {
 /// The hosts that open connections, with their links, as applications see them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Openers<'w> {
-    pub(super) client: &'w Host,
-    pub(super) plugs: &'w Plugs,
+    client: &'w Host,
+    plugs: &'w Plugs,
     /// The link on which new connections of the client start.
-    pub(super) route: Option<LinkId>,
-    pub(super) others: &'w Others,
+    route: Option<LinkId>,
+    others: &'w Others,
 }
 
 impl<'w> Openers<'w> {
+    /// `route` is the engine's number of a link.
+    pub(super) fn new(
+        client: &'w Host,
+        plugs: &'w Plugs,
+        route: Option<policy::LinkId>,
+        others: &'w Others,
+    ) -> Self {
+        Self {
+            client,
+            plugs,
+            route: route.map(|link| LinkId(link.0)),
+            others,
+        }
+    }
+
     /// A host by its number.
     pub(super) fn host(&self, number: usize) -> &'w Host {
         match number.checked_sub(1) {

@@ -22,9 +22,8 @@ impl World<'_> {
     /// Ends the run: the last poll of its flows, and its result.
     pub(in crate::play) fn finish(mut self, end: Instant) -> Played {
         for index in 0..self.flows.all.len() {
-            let flow = &mut self.flows.all[index];
-            let (stall, name) = (flow.meter.end(self.now), flow.name.clone());
-            stall.into_iter().for_each(|stall| self.stalled(&name, stall));
+            let stall = self.flows.all[index].meter.end(self.now);
+            stall.into_iter().for_each(|stall| self.stalled(index, stall));
             self.look_at_flow(index);
         }
         self.radios.carried(self.now, self.carrier.carried());

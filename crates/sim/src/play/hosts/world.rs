@@ -33,7 +33,7 @@ use policy::estimate::energy::Radios;
 use policy::{Family, Input, LinkEvent, LinkId};
 use record::Recorded;
 use scenario::models;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use trace::{Event, Observer, RunStart, SERIES_BIN, What, World as Where};
 use units::{Bytes, Instant};
 
@@ -72,7 +72,7 @@ pub(super) struct World<'p> {
     pub(super) observer: Observer,
     pub(super) events: Vec<Event>,
     /// Flows whose applications may have read something.
-    touched: BTreeSet<usize>,
+    touched: Vec<usize>,
     next_sample: Instant,
 }
 
@@ -135,7 +135,7 @@ impl<'p> World<'p> {
             radios: Radios::of(kinds, sleeps),
             observer: Observer::new(names),
             events: Vec::new(),
-            touched: BTreeSet::new(),
+            touched: Vec::new(),
             next_sample: Instant::ZERO,
         })
     }
@@ -264,10 +264,8 @@ impl<'p> World<'p> {
     }
 
     fn read_datagram(&mut self, flow: usize, bytes: u64) {
-        let flow = &mut self.flows.all[flow];
-        let stall = flow.meter.read(self.now, bytes);
-        let name = flow.name.clone();
-        stall.into_iter().for_each(|stall| self.stalled(&name, stall));
+        let stall = self.flows.all[flow].meter.read(self.now, bytes);
+        stall.into_iter().for_each(|stall| self.stalled(flow, stall));
     }
 
     fn link_state(&mut self, link: usize, state: links::LinkState) {
@@ -364,22 +362,12 @@ impl<'p> World<'p> {
     }
 
     fn leave(&mut self) -> Option<(usize, u32)> {
-        let openers = Openers {
-            client: &self.client,
-            plugs: &self.plugs,
-            route: self.route.map(|link| links::LinkId(link.0)),
-            others: &self.others,
-        };
+        let openers = Openers::new(&self.client, &self.plugs, self.route, &self.others);
         self.flows.left(self.now, openers)
     }
 
     fn openers(&self) -> Openers<'_> {
-        Openers {
-            client: &self.client,
-            plugs: &self.plugs,
-            route: self.route.map(|link| links::LinkId(link.0)),
-            others: &self.others,
-        }
+        Openers::new(&self.client, &self.plugs, self.route, &self.others)
     }
 
     /// A host that opens connections, by its number.
@@ -393,19 +381,27 @@ impl<'p> World<'p> {
     fn progress(&mut self) {
         let mut touched = std::mem::take(&mut self.touched);
         touched.extend(self.flows.asking());
-        for index in touched {
-            let flow = &mut self.flows.all[index];
-            let Some(conn) = flow.conn() else { continue };
-            let opener = match flow.host.checked_sub(1) {
-                None => &self.client,
-                Some(other) => &self.others.all[other].host,
-            };
-            let reader = if flow.goes_up() { &self.server } else { opener };
-            let read = reader.connection(conn).map_or(0, |connection| connection.read());
-            let stalls = flow.progress(self.now, read, opener.app(conn));
-            let name = flow.name.clone();
-            stalls.into_iter().for_each(|stall| self.stalled(&name, stall));
+        // In the order of the plan, each once.
+        touched.sort_unstable();
+        touched.dedup();
+        for flow in touched.drain(..) {
+            let stalls = self.progress_of(flow);
+            stalls.into_iter().for_each(|stall| self.stalled(flow, stall));
         }
+        self.touched = touched;
+    }
+
+    /// Takes what the applications of one flow have read. Returns the stalls that this ended.
+    fn progress_of(&mut self, index: usize) -> Vec<trace::Stall> {
+        let openers = Openers::new(&self.client, &self.plugs, self.route, &self.others);
+        let flow = &mut self.flows.all[index];
+        let Some(conn) = flow.conn() else {
+            return Vec::new();
+        };
+        let opener = openers.host(flow.host);
+        let reader = if flow.goes_up() { &self.server } else { opener };
+        let read = reader.connection(conn).map_or(0, |connection| connection.read());
+        flow.progress(self.now, read, opener.app(conn))
     }
 
     /// Tells the engine all facts and carries out all its actions, until nothing is left.
@@ -459,13 +455,11 @@ impl<'p> World<'p> {
     }
 
     pub(super) fn look_at_flow(&mut self, index: usize) {
+        let openers = Openers::new(&self.client, &self.plugs, self.route, &self.others);
         let flow = &mut self.flows.all[index];
         let (name, bytes, conn) = (flow.name.clone(), flow.news(), flow.conn());
         let (up, bound) = (flow.goes_up(), flow.over.is_some() || flow.host > 0);
-        let opener = match flow.host.checked_sub(1) {
-            None => &self.client,
-            Some(other) => &self.others.all[other].host,
-        };
+        let opener = openers.host(flow.host);
         let ends = match up {
             true => [opener, &self.server],
             false => [&self.server, opener],
@@ -495,9 +489,9 @@ impl<'p> World<'p> {
         events.into_iter().for_each(|what| self.record(what));
     }
 
-    pub(super) fn stalled(&mut self, flow: &str, stall: trace::Stall) {
+    pub(super) fn stalled(&mut self, flow: usize, stall: trace::Stall) {
         self.record(What::Stall {
-            flow: flow.to_owned(),
+            flow: self.flows.all[flow].name.clone(),
             from_ns: stall.from.as_nanos(),
             to_ns: stall.to.as_nanos(),
         });

@@ -300,11 +300,10 @@ fn background_traffic_fills_its_path() {
     let mut cubic = Cubic::default();
     for ms in 0..20_000 {
         let now = Instant::from_millis(ms);
-        let srtt_us = subflow.srtt(now).as_micros() as u32;
         while subflow.flying.front().is_some_and(|at| *at <= now) {
             subflow.flying.pop_front();
             subflow.delivered += 1;
-            let increase = cubic.increase(ms * 1_000, subflow.cwnd, srtt_us);
+            let increase = cubic.increase(ms * 1_000, 1, subflow.cwnd, 40_000);
             let more = subflow.credit.add(increase, 1);
             subflow.cwnd = subflow.cwnd.saturating_add_signed(more).max(2);
         }

@@ -285,8 +285,8 @@ fn cubic_has_its_plateau_where_the_loss_was() {
     for round in 0..181 {
         let acknowledged = window;
         for _ in 0..acknowledged {
-            window =
-                window.saturating_add_signed(credit.add(cubic.increase(round * 50_000, window, 50_000), 1));
+            window = window
+                .saturating_add_signed(credit.add(cubic.increase(round * 50_000, 1, window, 50_000), 1));
         }
     }
     assert!((985..=1_015).contains(&window), "{window}");

@@ -49,8 +49,15 @@ pub(super) struct AckInStart {
 }
 
 impl CubicPath {
-    pub(super) fn increase(&mut self, now: Instant, cwnd: u32, srtt_us: u32) -> Increase {
-        self.curve.increase(now.as_nanos() / 1_000, cwnd, srtt_us)
+    /// Growth per segment, after an ACK of `acked` segments.
+    pub(super) fn increase(&mut self, now: Instant, acked: u32, cwnd: u32, min_rtt: Duration) -> Increase {
+        let (now_us, min_rtt_us) = (now.as_nanos() / 1_000, min_rtt.as_micros() as u32);
+        self.curve.increase(now_us, acked, cwnd, min_rtt_us)
+    }
+
+    /// A retransmission time-out forgets the last window.
+    pub(super) fn timed_out(&mut self) {
+        self.curve.reset();
     }
 
     pub(super) fn after_loss(&mut self, cwnd: u32) -> u32 {

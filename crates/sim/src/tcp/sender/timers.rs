@@ -171,6 +171,9 @@ impl Sender {
         if matches!(self.phase, Phase::Open | Phase::Reduced { .. }) {
             self.reduce(siblings);
         }
+        if let Some(cubic) = &mut self.cubic {
+            cubic.timed_out();
+        }
         let rack = self.config.detection == Detection::Linux;
         self.board.mark_all(now, rack);
         self.cwnd = self.board.in_flight() + 1;

@@ -82,7 +82,7 @@ impl Sender {
             newly
         };
         if acked > 0 {
-            let increase = self.increase(now, siblings);
+            let increase = self.increase(now, acked, siblings);
             let more = self.credit.add(increase, acked);
             self.cwnd = self.cwnd.saturating_add_signed(more).max(2);
         }
@@ -90,7 +90,7 @@ impl Sender {
 
     /// Growth per segment in congestion avoidance. With siblings it is computed once per round trip, as in
     /// `bpf/cc/control.h`.
-    fn increase(&mut self, now: Instant, siblings: &[Flow]) -> Increase {
+    fn increase(&mut self, now: Instant, acked: u32, siblings: &[Flow]) -> Increase {
         let begins = self.delivered >= self.round_end;
         if begins {
             self.mean.round(self.cwnd);
@@ -98,9 +98,9 @@ impl Sender {
         }
         match self.config.control {
             Control::Cubic => {
-                let srtt_us = self.own().srtt_us;
+                let min_rtt = self.min_rtt.unwrap_or_default();
                 let path = self.cubic.get_or_insert_default();
-                path.increase(now, self.cwnd, srtt_us)
+                path.increase(now, acked, self.cwnd, min_rtt)
             }
             Control::Coupled(Controller::Reno) => Controller::Reno.increase(0, &[self.own()]),
             Control::Coupled(controller) => {

@@ -60,10 +60,7 @@ pub(super) enum Stage {
 }
 
 impl Stage {
-    pub(super) const ALONE: Self = Self::Alone(Evidence {
-        short: Duration::ZERO,
-        idle: Duration::ZERO,
-    });
+    pub(super) const ALONE: Self = Self::Alone(Evidence::from(None));
 }
 
 /// Evidence for promoting another.
@@ -71,6 +68,18 @@ impl Stage {
 pub(super) struct Evidence {
     short: Duration,
     idle: Duration,
+    /// Nothing counts until then: a lost trial lowers goodput for about as long as it lasted.
+    from: Option<Instant>,
+}
+
+impl Evidence {
+    const fn from(from: Option<Instant>) -> Self {
+        Self {
+            short: Duration::ZERO,
+            idle: Duration::ZERO,
+            from,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -183,10 +192,14 @@ impl ClosedLoop {
         let Some(next) = self.best_other(false) else {
             return;
         };
+        if evidence.from.is_some_and(|from| now < from) {
+            return;
+        }
         let shortage = self.shortage(&next).filter(|_| wanting);
         let idle = Ratio::from_fraction(self.busy.get(), Ratio::ONE.as_raw());
         let room = wanting && idle < IDLE && next.air_when_held() <= idle.complement();
         let evidence = Evidence {
+            from: None,
             short: gathered(evidence.short, passed, shortage.is_some(), SHORT_FOR),
             idle: gathered(evidence.idle, passed, room, IDLE_FOR),
         };
@@ -256,6 +269,7 @@ impl ClosedLoop {
         });
         self.promote(trial.link, false);
         self.silence();
+        self.stage = Stage::Alone(Evidence::from(Some(now + (now - trial.since))));
     }
 
     fn shared(&mut self, now: Instant, passed: Duration, mut shared: Shared) {

@@ -10,9 +10,7 @@
 //!    a guess at the difference between access points, which selection already uses.
 //! 2. A client cannot see whether a sender has more to send. Connections count as wanting more while anything
 //!    arrives, and the closed loop undoes what gained nothing.
-//! 3. A suspect access point is compared with the others like any other. Without it, a poor one would count as
-//!    the best of its channel for as long as the doubt lasts.
-//! 4. If no survey reports how busy the air is, it is computed from our own packets.
+//! 3. If no survey reports how busy the air is, it is computed from our own packets.
 //!
 //! # Checked by
 //! `tests/engine_steering.rs`; `steer`'s own tests.
@@ -154,7 +152,7 @@ impl Channels {
     }
 
     /// Applies the orders to what was wanted. A link that is about to fade, or has another role, is not
-    /// promoted. One that is used as a last resort is not demoted.
+    /// promoted.
     pub(crate) fn apply(&self, state: &State, wants: &mut [Want]) {
         for want in wants {
             let path = &state.paths[&want.link];
@@ -163,9 +161,6 @@ impl Channels {
             };
             let Some(because) = verdict.because else { continue };
             let purpose = if verdict.backup {
-                if matches!(want.because, Choice::LastResort) {
-                    continue;
-                }
                 Use::Warm
             } else if path.spec.role == Role::Primary && !is_fading(path) {
                 Use::Active
@@ -177,10 +172,9 @@ impl Channels {
     }
 }
 
-/// Whether the link itself may be steered. A suspect one may: it is the best of its channel still, and most
-/// doubts last for a round trip.
+/// Whether the link itself may be steered.
 fn is_steerable(path: &Path) -> bool {
-    path.is_wifi() && path.is_candidate()
+    path.is_wifi() && path.is_candidate() && path.is_alive()
 }
 
 /// Channels on which a packet time was measured.

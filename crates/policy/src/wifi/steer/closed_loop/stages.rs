@@ -60,7 +60,10 @@ pub(super) enum Stage {
 }
 
 impl Stage {
-    pub(super) const ALONE: Self = Self::Alone(Evidence::from(None));
+    pub(super) const ALONE: Self = Self::Alone(Evidence {
+        short: Duration::ZERO,
+        idle: Duration::ZERO,
+    });
 }
 
 /// Evidence for promoting another.
@@ -68,18 +71,6 @@ impl Stage {
 pub(super) struct Evidence {
     short: Duration,
     idle: Duration,
-    /// Nothing counts until then: a lost trial lowers goodput for about as long as it lasted.
-    from: Option<Instant>,
-}
-
-impl Evidence {
-    const fn from(from: Option<Instant>) -> Self {
-        Self {
-            short: Duration::ZERO,
-            idle: Duration::ZERO,
-            from,
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -178,30 +169,35 @@ impl ClosedLoop {
         Ratio::from_fraction(strangers, Ratio::ONE.as_raw()).complement()
     }
 
+    /// Whether the goodput of the efficient ones rises.
+    fn is_rising(&self) -> bool {
+        let quick = self.efficient(|watched| watched.quick.get());
+        let slow = self.efficient(|watched| watched.slow.get());
+        quick > percent(slow, RISING_PERCENT)
+    }
+
     /// What the other could carry alone, if the efficient ones carry less and do not rise.
     fn shortage(&self, other: &Watched) -> Option<Bitrate> {
         let quick = self.efficient(|watched| watched.quick.get());
-        let slow = self.efficient(|watched| watched.slow.get());
         let could = other.alone(self.packet, self.air_left_by_strangers());
         let short = quick < could.percent(SHORT_PERCENT).as_bps();
-        let rising = quick > percent(slow, RISING_PERCENT);
-        (short && !rising && !self.is_full()).then_some(could)
+        (short && !self.is_rising() && !self.is_full()).then_some(could)
     }
 
     fn alone(&mut self, now: Instant, passed: Duration, evidence: Evidence, wanting: bool) {
         let Some(next) = self.best_other(false) else {
             return;
         };
-        if evidence.from.is_some_and(|from| now < from) {
-            return;
-        }
         let shortage = self.shortage(&next).filter(|_| wanting);
         let idle = Ratio::from_fraction(self.busy.get(), Ratio::ONE.as_raw());
         let room = wanting && idle < IDLE && next.air_when_held() <= idle.complement();
         let evidence = Evidence {
-            from: None,
             short: gathered(evidence.short, passed, shortage.is_some(), SHORT_FOR),
-            idle: gathered(evidence.idle, passed, room, IDLE_FOR),
+            idle: match room && self.is_rising() {
+                // What rises may fill the air by itself.
+                true => evidence.idle,
+                false => gathered(evidence.idle, passed, room, IDLE_FOR),
+            },
         };
         self.stage = Stage::Alone(evidence);
         let goodput = self.efficient(|watched| watched.slow.get());
@@ -269,7 +265,6 @@ impl ClosedLoop {
         });
         self.promote(trial.link, false);
         self.silence();
-        self.stage = Stage::Alone(Evidence::from(Some(now + (now - trial.since))));
     }
 
     fn shared(&mut self, now: Instant, passed: Duration, mut shared: Shared) {

@@ -6,7 +6,8 @@
 //!
 //! # Where we differ, and why
 //! 1. A figure from fewer than [`LEAST_FRAMES`] frames is not used: with 50 frames, the loss is known to
-//!    about 7 % (one σ). The last valid one is kept for [`KEPT_FOR`].
+//!    about 7 % (one σ). The last valid one is kept for [`KEPT_FOR`]. If a window has fewer frames, it is
+//!    added to the next ones until there are enough ([`Few`]): a link behind a slow wire never has 50 in one.
 //! 2. Where nothing was measured, because an access point that is kept silent sends nothing, the rate is
 //!    estimated from the signal.
 //!
@@ -15,7 +16,7 @@
 
 use crate::estimate::airtime::Form;
 use crate::estimate::bandwidth::{Bandwidth, Limit, Sight};
-use crate::estimate::delivery::{Delivery, Estimate, Frame};
+use crate::estimate::delivery::{Config, Delivery, Estimate, Frame};
 use crate::estimate::phy::Phy;
 use crate::estimate::signal;
 use units::{Bitrate, Bytes, Dbm, Duration, Instant, Ratio};
@@ -24,6 +25,8 @@ use units::{Bitrate, Bytes, Dbm, Duration, Instant, Ratio};
 pub(crate) const LEAST_FRAMES: u32 = 50;
 /// How long a measured packet time stays valid after the last frames.
 const KEPT_FOR: Duration = Duration::from_secs(5);
+/// Length of the estimator's window.
+const WINDOW: Duration = Config::LEGACY.window;
 /// Access points are compared by packets of this size, in bytes.
 const PACKET: u32 = 1_500;
 
@@ -34,7 +37,18 @@ pub(crate) struct Air {
     delivery: Delivery,
     bandwidth: Bandwidth,
     measured: Option<Measured>,
+    few: Few,
     pub(crate) view: View,
+}
+
+/// Windows that had too few frames, added up.
+#[derive(Debug, Clone, Copy, Default)]
+struct Few {
+    /// When the first of them began, and when the last one ended. `None`: there are none.
+    span: Option<(Instant, Instant)>,
+    frames: u32,
+    /// Delivery ratios, each times its frames.
+    delivered: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +81,7 @@ impl Air {
             delivery: Delivery::new(phy.watched()),
             bandwidth: Bandwidth::new(&phy.contention()),
             measured: None,
+            few: Few::default(),
             view: View {
                 delivery: Estimate::Silent,
                 rate: Bitrate::ZERO,
@@ -115,10 +130,43 @@ impl Air {
         };
         let traffic = self.delivery.traffic(now)?;
         self.view.rate = traffic.rate;
-        let loss = self.view.delivery.loss(LEAST_FRAMES)?;
+        let loss = match self.view.delivery.loss(LEAST_FRAMES) {
+            Some(loss) => {
+                self.few = Few::default();
+                loss
+            }
+            None => self.few.add(now, self.view.delivery)?,
+        };
         let frames_milli = traffic.sent_per_aggregate_milli(delivered);
         let exchange = self.phy.exchange(traffic.rate, PACKET, frames_milli);
         exchange.airtime(Form::PerDelivered, loss)
+    }
+}
+
+impl Few {
+    /// Adds the window that ends now, unless it overlaps the last one. Returns the loss of a first attempt
+    /// once there are enough frames.
+    fn add(&mut self, now: Instant, window: Estimate) -> Option<Ratio> {
+        let Estimate::Known { delivered, frames } = window else {
+            return None;
+        };
+        let begun = match self.span {
+            Some((_, ended)) if now - ended < WINDOW => return None,
+            Some((begun, _)) if now - begun <= KEPT_FOR => begun,
+            _ => {
+                *self = Self::default();
+                now - WINDOW
+            }
+        };
+        self.span = Some((begun, now));
+        self.frames += frames;
+        self.delivered += delivered.as_raw() * u64::from(frames);
+        if self.frames < LEAST_FRAMES {
+            return None;
+        }
+        let all = core::mem::take(self);
+        let whole = Ratio::ONE.as_raw() * u64::from(all.frames);
+        Some(Ratio::from_fraction(all.delivered, whole).complement())
     }
 }
 
@@ -127,4 +175,42 @@ pub(crate) fn expected_packet_time(phy: Phy, signal: Dbm) -> Option<Duration> {
     let rate = signal::sure_rate(signal)?;
     phy.exchange(rate, PACKET, 1_000)
         .airtime(Form::PerDelivered, Ratio::ZERO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn window(frames: u32, percent: u64) -> Estimate {
+        Estimate::Known {
+            delivered: Ratio::from_fraction(percent, 100),
+            frames,
+        }
+    }
+
+    #[test]
+    fn windows_with_few_frames_add_up_and_do_not_overlap() {
+        let at = |ms| Instant::from_secs(10) + Duration::from_millis(ms);
+        let mut few = Few::default();
+        assert_eq!(few.add(at(0), window(20, 90)), None);
+        assert_eq!(
+            few.add(at(450), window(40, 90)),
+            None,
+            "it overlaps the first one"
+        );
+        assert_eq!(few.add(at(500), window(20, 60)), None);
+        let loss = few.add(at(1_000), window(20, 90)).unwrap();
+        assert_eq!(loss.to_string(), "20.00 %");
+        assert_eq!(few.add(at(1_500), window(20, 90)), None, "they are used once");
+    }
+
+    #[test]
+    fn windows_that_are_too_far_apart_are_not_added() {
+        let at = |s| Instant::from_secs(10) + Duration::from_secs(s);
+        let mut few = Few::default();
+        assert_eq!(few.add(at(0), window(30, 10)), None);
+        assert_eq!(few.add(at(6), window(30, 90)), None);
+        let loss = few.add(at(7), window(30, 90)).unwrap();
+        assert_eq!(loss.to_string(), "10.00 %");
+    }
 }

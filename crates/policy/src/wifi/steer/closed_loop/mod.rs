@@ -25,6 +25,8 @@
 //!    holds for coupled and uncoupled senders.
 //! 4. A probe comes early when the efficient ones carry more by themselves: their uplink has become free.
 //! 5. Evidence is accumulated, and need not be uninterrupted: under noise every second has an exception.
+//! 6. Air that is idle while goodput rises is no evidence. Over a long round trip slow start leaves air idle
+//!    for seconds, and a trial would end it.
 //!
 //! # Checked by
 //! `steer::tests`: nsdi15's scenarios in a fluid model, with noise, strangers, changing uplinks and packet

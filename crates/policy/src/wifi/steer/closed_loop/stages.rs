@@ -169,14 +169,19 @@ impl ClosedLoop {
         Ratio::from_fraction(strangers, Ratio::ONE.as_raw()).complement()
     }
 
+    /// Whether the goodput of the efficient ones rises.
+    fn is_rising(&self) -> bool {
+        let quick = self.efficient(|watched| watched.quick.get());
+        let slow = self.efficient(|watched| watched.slow.get());
+        quick > percent(slow, RISING_PERCENT)
+    }
+
     /// What the other could carry alone, if the efficient ones carry less and do not rise.
     fn shortage(&self, other: &Watched) -> Option<Bitrate> {
         let quick = self.efficient(|watched| watched.quick.get());
-        let slow = self.efficient(|watched| watched.slow.get());
         let could = other.alone(self.packet, self.air_left_by_strangers());
         let short = quick < could.percent(SHORT_PERCENT).as_bps();
-        let rising = quick > percent(slow, RISING_PERCENT);
-        (short && !rising && !self.is_full()).then_some(could)
+        (short && !self.is_rising() && !self.is_full()).then_some(could)
     }
 
     fn alone(&mut self, now: Instant, passed: Duration, evidence: Evidence, wanting: bool) {
@@ -188,7 +193,11 @@ impl ClosedLoop {
         let room = wanting && idle < IDLE && next.air_when_held() <= idle.complement();
         let evidence = Evidence {
             short: gathered(evidence.short, passed, shortage.is_some(), SHORT_FOR),
-            idle: gathered(evidence.idle, passed, room, IDLE_FOR),
+            idle: match room && self.is_rising() {
+                // What rises may fill the air by itself.
+                true => evidence.idle,
+                false => gathered(evidence.idle, passed, room, IDLE_FOR),
+            },
         };
         self.stage = Stage::Alone(evidence);
         let goodput = self.efficient(|watched| watched.slow.get());

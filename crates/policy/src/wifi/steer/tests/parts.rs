@@ -272,6 +272,29 @@ fn on_off_uses_one_at_a_time_and_keeps_it_while_it_is_good_enough() {
 }
 
 #[test]
+fn idle_air_leads_to_a_trial_only_once_goodput_stops_rising() {
+    let mut steering = Steering::default();
+    let mut steps = Vec::new();
+    let mut promoted = |from: u64, to: u64, mbps: &dyn Fn(u64) -> u64| {
+        for n in from..to {
+            let poor = AccessPoint {
+                backup: true,
+                ..point(1, 1_000, 0)
+            };
+            let points = [point(0, 500, mbps(n)), poor];
+            let reading = Reading {
+                busy: Ratio::from_fraction(1, 2),
+                ..reading(&points)
+            };
+            steering.look(ms(n * 100), &reading, &mut steps);
+        }
+        orders(&steps).contains(&(1, Order::Backup(false)))
+    };
+    assert!(!promoted(0, 40, &|n| 12 + n), "it rises");
+    assert!(promoted(40, 80, &|_| 52), "it has stopped");
+}
+
+#[test]
 fn without_access_points_nothing_is_ordered() {
     for mut steering in [
         Steering::Off,

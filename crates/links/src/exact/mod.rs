@@ -158,6 +158,10 @@ impl Exact {
         self.heard.pop_front()
     }
 
+    pub(crate) fn has_overheard(&self) -> bool {
+        !self.heard.is_empty()
+    }
+
     /// Sends a packet over the air: from the access point (arrived on its wire) or from the client.
     pub(crate) fn push(&mut self, now: Instant, bss: usize, entry: Entry, exits: &mut Exits) {
         let Entry { packet, .. } = entry;

@@ -122,15 +122,15 @@ impl Network {
         self.now = self.now.max(now);
     }
 
-    /// As [`Network::tick`], but stops at the first output. Returns whether there is one.
-    pub fn tick_to_output(&mut self, until: Instant) -> bool {
-        while self.exits.is_empty() {
+    /// As [`Network::tick`], but stops at the first output or overheard frame. Returns when, if there is one.
+    pub fn tick_to_output(&mut self, until: Instant) -> Option<Instant> {
+        while self.exits.is_empty() && !self.air.has_overheard() {
             if !self.run_next(until) {
                 self.now = self.now.max(until);
-                return false;
+                return None;
             }
         }
-        true
+        Some(self.now)
     }
 
     /// Runs the part that is due first, if that is not after `until`.

@@ -120,6 +120,13 @@ impl Wireless {
         }
     }
 
+    pub(crate) fn has_overheard(&self) -> bool {
+        match self {
+            Self::Coarse(_) => false,
+            Self::Exact(exact) => exact.has_overheard(),
+        }
+    }
+
     /// Whether packets in this direction need air.
     pub(crate) fn carries(&self, direction: Direction) -> bool {
         match self {

@@ -84,7 +84,7 @@ impl Pair {
             let timers = [self.client.next_timer(), self.server.next_timer()];
             let timer = timers.into_iter().flatten().min();
             let next = timer.map_or(until, |at| at.min(until)).max(self.now);
-            if self.network.tick_to_output(next) {
+            if self.network.tick_to_output(next).is_some() {
                 self.deliver();
             } else {
                 self.now = next;

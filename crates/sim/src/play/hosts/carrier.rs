@@ -8,7 +8,7 @@ use links::{
 use policy::estimate::delivery::{Frame, Receiver};
 use policy::estimate::energy::Carried;
 use std::collections::BTreeSet;
-use units::{Bytes, Dbm, Instant};
+use units::{Bytes, Dbm, Duration, Instant};
 
 /// The links, and the segments on them.
 #[derive(Debug)]
@@ -70,8 +70,10 @@ impl Carrier {
         self.network.tick(now);
     }
 
-    pub(super) fn wake_at(&self) -> Option<Instant> {
-        self.network.wake_at().map(|(at, _)| at)
+    /// Runs the links up to `until`, or to the first thing that they report before. Returns the time reached.
+    pub(super) fn advance(&mut self, until: Instant) -> Instant {
+        let before = until - Duration::from_nanos(1);
+        self.network.tick_to_output(before).unwrap_or(until)
     }
 
     /// Puts a segment on a link.

@@ -82,7 +82,9 @@ pub(in crate::play) fn play(what: &Play<'_>) -> Result<Played, CastError> {
     world.begin()?;
     let end = Instant::ZERO + what.plan.duration;
     while world.now < end && world.carrier.sent() < what.most && !what.is_interrupted() {
-        let next = world.next().map_or(end, |next| next.min(end));
+        let planned = world.next().map_or(end, |next| next.min(end));
+        // Until then only the links act, and most of what they do reaches no host.
+        let next = world.carrier.advance(planned);
         world.step(next)?;
     }
     Ok(world.finish(end))
@@ -158,11 +160,10 @@ impl<'p> World<'p> {
         self.settle()
     }
 
-    /// When something happens next.
+    /// When something happens next, apart from the links.
     fn next(&self) -> Option<Instant> {
         let times = [
             self.script.wake_at(),
-            self.carrier.wake_at(),
             self.client.next_timer(),
             self.server.next_timer(),
             self.others.next_timer(),

@@ -58,6 +58,23 @@ pub enum Policy {
     SlowhandNoWindow,
 }
 
+impl Policy {
+    /// Whether it uses frames and surveys. It compares the access points of one channel by them.
+    pub const fn uses_frames(self) -> bool {
+        match self {
+            Self::Ecn(_) | Self::OneAtATime | Self::Slowhand | Self::SlowhandNoWindow => true,
+            Self::Tcp(_)
+            | Self::Mptcp
+            | Self::Handover
+            | Self::HandoverWarm
+            | Self::HandoverCell
+            | Self::WifiFirst
+            | Self::Omniscient
+            | Self::Energy(_) => false,
+        }
+    }
+}
+
 /// Settings that do not change during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {

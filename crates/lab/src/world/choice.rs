@@ -40,21 +40,6 @@ pub(super) fn phy(link: &Link) -> Option<Phy> {
     })
 }
 
-/// Whether the policy uses frames and surveys. It compares the access points of one channel by them.
-pub(super) const fn uses_frames(policy: Policy) -> bool {
-    match policy {
-        Policy::Ecn(_) | Policy::OneAtATime | Policy::Slowhand | Policy::SlowhandNoWindow => true,
-        Policy::Tcp(_)
-        | Policy::Mptcp
-        | Policy::Handover
-        | Policy::HandoverWarm
-        | Policy::HandoverCell
-        | Policy::WifiFirst
-        | Policy::Omniscient
-        | Policy::Energy(_) => false,
-    }
-}
-
 /// The channels that several access points share.
 pub(super) fn shared_channels(plan: &Plan) -> BTreeSet<u8> {
     let mut known = BTreeSet::new();

@@ -1,7 +1,7 @@
 //! Prepares everything that a run needs before time zero.
 
 use super::brain::{Brain, Wiring};
-use super::choice::{engine_policy, phy, shared_channels, spec, uses_frames};
+use super::choice::{engine_policy, phy, shared_channels, spec};
 use super::controllers::{Controllers, is_upload};
 use super::flows::content_seeds;
 use super::glue::Glue;
@@ -80,7 +80,7 @@ impl Stage {
         let glue = glue(plan, &hosts, &ports, &addressing, sender)?;
         let monitor = config.monitor.then(|| monitor(&hosts, &config)).transpose()?;
         let ears = match &monitor {
-            Some(monitor) if uses_frames(policy) => ears(plan, &hosts, monitor, &glue)?,
+            Some(monitor) if policy.uses_frames() => ears(plan, &hosts, monitor, &glue)?,
             _ => None,
         };
         let monitor = monitor.map(Feed::start).transpose().map_err(PlayError::Thread)?;

@@ -36,6 +36,7 @@ use crate::air::wlan::{InterfaceId, Load, Wlan, WlanError, WlanInput, WlanOutput
 use crate::air::{self, Overheard, RateControl, StationId};
 use crate::config::NetworkConfig;
 use crate::io::side;
+use crate::pipe::timers::earlier;
 use crate::queue::exits::Exits;
 use crate::queue::{Depth, Entry};
 use crate::wifi::{Propagation, Radio, Signal, Wall, WifiConfig, moved_mm};
@@ -58,7 +59,6 @@ pub(crate) struct Exact {
     passed: VecDeque<Entry>,
     heard: VecDeque<Overheard>,
     /// Whether to report what the client's radios hear.
-    monitor: bool,
     /// Whether the client's radios sleep while they have an address.
     power_save: bool,
     background: Background,
@@ -89,7 +89,7 @@ impl Exact {
         let cast = Cast::of(config)?;
         let propagation = cast.wlan.air.propagation;
         let mut wlan = Wlan::new(seed, &cast.wlan).map_err(refused)?;
-        for &radio in &cast.radios {
+        for &radio in cast.radios.iter().filter(|_| config.monitor) {
             wlan.monitor(radio);
         }
         let all = cast.members.iter().map(|member| Bss {
@@ -112,7 +112,6 @@ impl Exact {
             carried: Carried::default(),
             passed: VecDeque::new(),
             heard: VecDeque::new(),
-            monitor: config.monitor,
             power_save: config.power_save,
             background: Background::new(config, &cast)?,
             now: Instant::ZERO,
@@ -130,8 +129,7 @@ impl Exact {
     /// When [`Exact::run`] is due.
     pub(crate) fn due(&mut self) -> Option<Instant> {
         if self.passed.is_empty() && self.wlan.is_settled() {
-            let air = self.wlan.wake_at().map(|(at, _)| at);
-            [air, self.background.due()].into_iter().flatten().min()
+            earlier(self.wlan.due(), self.background.due())
         } else {
             Some(self.now)
         }
@@ -148,7 +146,7 @@ impl Exact {
             self.take(at, output, exits);
         }
         while let Some(frame) = self.wlan.poll_overheard() {
-            self.hear(frame);
+            self.heard.push_back(frame);
         }
         self.passed.pop_front()
     }
@@ -394,13 +392,6 @@ impl Exact {
                 self.tell(now, WlanInput::Rate(radio, station, up));
                 self.tell(now, WlanInput::Rate(station, radio, down));
             }
-        }
-    }
-
-    /// Handles a frame that one of the client's radios heard or sent.
-    fn hear(&mut self, frame: Overheard) {
-        if self.monitor {
-            self.heard.push_back(frame);
         }
     }
 

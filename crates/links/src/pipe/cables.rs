@@ -63,4 +63,9 @@ impl Cables {
         let (due, part) = self.wires.first()?;
         Some((due.max(self.now), self.wires.reason(part)))
     }
+
+    /// [`Cables::wake_at`] without the reason.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.wires.first().map(|(due, _)| due.max(self.now))
+    }
 }

@@ -10,6 +10,14 @@ use units::Instant;
 
 const NEVER: u64 = u64::MAX;
 
+/// The earlier of two times. `None`: never.
+pub(crate) fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
 /// The due time of every slot, and the first of them.
 #[derive(Debug)]
 pub(crate) struct Timers {

@@ -86,6 +86,13 @@ impl Connection {
         }
     }
 
+    /// When its first subflow last heard from the peer, and whether that subflow has anything left to deliver.
+    pub fn first_heard(&self) -> Option<(Instant, bool)> {
+        let first = self.subflows.iter().find(|subflow| subflow.is_open())?;
+        let awaits = first.sender.unacknowledged() > 0 || first.unsent() > 0;
+        Some((first.last_heard, awaits))
+    }
+
     /// Bytes that the application has read: all that arrived in order.
     pub const fn read(&self) -> u64 {
         self.incoming.next()

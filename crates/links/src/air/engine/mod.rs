@@ -207,6 +207,12 @@ impl<S: Schedule> Air<S> {
         (deadline != NEVER).then(|| (Instant::from_nanos(deadline >> 1), reason))
     }
 
+    /// [`Air::wake_at`] without the reason.
+    pub(in crate::air) fn due(&mut self) -> Option<Instant> {
+        let (deadline, _) = self.schedule.first();
+        (deadline != NEVER).then(|| Instant::from_nanos(deadline >> 1))
+    }
+
     /// Counters of a station since the start.
     pub fn counters(&self, station: StationId) -> Counters {
         self.stations[station.0 as usize].counters

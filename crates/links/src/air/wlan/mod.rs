@@ -59,6 +59,7 @@ pub use config::{
 use super::io::{Destination, Fate, Input, Output, Packet, StationId};
 use super::{Aid, Air, AirConfig, FrameKind, Overheard, Says, Tim};
 use crate::pipe::cables::Cables;
+use crate::pipe::timers::earlier;
 use crate::{Direction, DropReason, LinkState};
 use access_point::AccessPoint;
 use join::Interface;
@@ -162,7 +163,7 @@ impl Wlan {
 
     /// Advances time up to and including `now`.
     pub fn tick(&mut self, now: Instant) {
-        while let Some((at, _)) = self.wake_at().filter(|(at, _)| *at <= now) {
+        while let Some(at) = self.due().filter(|at| *at <= now) {
             self.air.tick(at);
             self.wires.tick(at);
             self.settle(at);
@@ -190,6 +191,13 @@ impl Wlan {
         let timer = self.timers.first().map(|&(at, timer)| (at, timer.reason()));
         let wakes = [self.air.wake_at(), self.wires.wake_at(), timer];
         wakes.into_iter().flatten().min_by_key(|&(at, _)| at)
+    }
+
+    /// [`Wlan::wake_at`] without the reason.
+    pub(crate) fn due(&mut self) -> Option<Instant> {
+        let timer = self.timers.first().map(|&(at, _)| at);
+        let others = earlier(timer, self.wires.due());
+        earlier(self.air.due(), others)
     }
 
     /// The air, for its counters.

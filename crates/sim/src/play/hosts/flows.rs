@@ -155,7 +155,7 @@ impl Flows {
             let (conn, since) = flow.attempt.filter(|_| !flow.done)?;
             let connection = openers.host(flow.host).connection(conn)?;
             let silent = |link| {
-                let since = flow.silent_at(now, connection);
+                let since = flow.silent_at(connection);
                 openers.is_usable(flow.host, link) && since.is_some_and(|at| at <= now)
             };
             let leaves = match connection.is_open() {
@@ -185,7 +185,7 @@ impl Flows {
             let connection = connection.filter(|_| !flow.done)?;
             match connection.is_open() {
                 false => Some(since + CONNECT_PATIENCE),
-                true if flow.over.is_some() => flow.silent_at(now, connection),
+                true if flow.over.is_some() => flow.silent_at(connection),
                 true => None,
             }
         };
@@ -247,13 +247,12 @@ impl Flow {
     }
 
     /// When a silent connection has been silent for too long. `None`: it awaits nothing.
-    fn silent_at(&self, now: Instant, connection: &Connection) -> Option<Instant> {
+    fn silent_at(&self, connection: &Connection) -> Option<Instant> {
         if matches!(self.work, Work::Requests { .. }) {
             return None;
         }
-        let subflow = connection.subflows(now).next()?;
-        let awaits = subflow.sample.unacked > 0 || subflow.sample.unsent > Bytes::ZERO;
-        (awaits || !self.goes_up()).then(|| now - subflow.sample.last_ack + TOO_LONG)
+        let (heard, awaits) = connection.first_heard()?;
+        (awaits || !self.goes_up()).then(|| heard + TOO_LONG)
     }
 
     /// Takes what the present connection has read in total, and the requests of its application. Returns the

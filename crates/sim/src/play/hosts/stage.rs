@@ -68,13 +68,14 @@ pub(super) fn configs(plan: &Plan, flow: &Flow, mptcp: bool, ecn: bool) -> Resul
 }
 
 /// The links of a run with this seed: every frame of the air, unless the plan wants the coarse medium.
-pub(super) fn network(plan: &Plan, seed: u64) -> NetworkConfig {
+/// `monitor`: whether something uses the frames that the client's radios hear.
+pub(super) fn network(plan: &Plan, seed: u64, monitor: bool) -> NetworkConfig {
     NetworkConfig {
         medium: match plan.medium {
             scenario::Medium::Wfq => Medium::Weighted,
             scenario::Medium::Dcf | scenario::Medium::Exact => Medium::Frames,
         },
-        monitor: plan.access_points().next().is_some(),
+        monitor: monitor && plan.access_points().next().is_some(),
         background: models::background(plan),
         hosts: models::residents(plan)
             .map(|resident| models::other_host(plan, &resident))

@@ -98,7 +98,7 @@ impl<'p> World<'p> {
         let policy = what
             .policy
             .in_engine((0..).map(LinkId).zip(names.iter().map(String::as_str)))?;
-        let config = stage::network(plan, what.seed);
+        let config = stage::network(plan, what.seed, what.capture || policy.uses_frames());
         let engine = policy::Config {
             policy,
             peer_subflows: plan.server_subflows.into(),

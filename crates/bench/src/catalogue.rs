@@ -259,6 +259,11 @@ pub const ALL: &[Bench] = &[
         air::cell_of_50,
     ),
     Bench::rootless(
+        &[Figure::more("tcp-air", "packets/s", "a TCP download over a 20 Mb/s wire and 802.11a in virtual time, 60 s: packets delivered per second of wall time, beside ns-3")],
+        &[Trials::count(5)],
+        transport::over_the_air,
+    ),
+    Bench::rootless(
         &[Figure::more("mptcp-2x1", "packets/s", "an MPTCP download under LIA over two 25 Mb/s paths in virtual time, 65 s: packets delivered per second of wall time, beside htsim, which has no headers, SACK, delayed ACKs or data sequence numbers")],
         &[Trials::count(5)],
         transport::one_connection,

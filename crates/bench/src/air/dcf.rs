@@ -74,7 +74,7 @@ pub fn cell_of_50(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
 
 fn run(setup: &Setup, cell: &Cell) -> anyhow::Result<Vec<BenchRow>> {
     let plan = cells::cell(Standard::A, Bitrate::from_mbps(54), cell.stations, PAYLOAD);
-    let ns3 = Ns3::build();
+    let ns3 = Ns3::build("ns3_dcf");
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     let mut goodput = (0.0, None);
     let progress = Progress::new(cell.name, setup.trials() as usize);
@@ -83,10 +83,8 @@ fn run(setup: &Setup, cell: &Cell) -> anyhow::Result<Vec<BenchRow>> {
         let (rate, mbps) = packets_per_second(setup.seed + u64::from(trial), &plan, cell.seconds)?;
         ours.push(rate);
         goodput.0 = mbps;
-        if let Some((rate, mbps)) = ns3
-            .as_ref()
-            .and_then(|ns3| ns3.packets_per_second(cell.stations, cell.seconds))
-        {
+        let arguments = [cell.stations.to_string(), cell.seconds.to_string()];
+        if let Some((rate, mbps)) = ns3.as_ref().and_then(|ns3| ns3.packets_per_second(&arguments)) {
             theirs.push(rate);
             goodput.1 = Some(mbps);
         }

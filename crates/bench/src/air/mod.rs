@@ -12,4 +12,5 @@ pub use dcf::{cell_of_1, cell_of_10, cell_of_50};
 pub use fig6a::run as fig6a;
 pub use growth::run as growth;
 pub use memory::run as memory;
+pub(crate) use peer::Ns3;
 pub use sweep::run as sweep;

@@ -4,9 +4,16 @@ use show::tell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Source of the peer's program, which is built against ns-3 and is no part of this one.
-const SOURCE: &str = "crates/bench/peers/ns3_dcf.cc";
-const PACKAGES: [&str; 4] = ["ns3-wifi", "ns3-applications", "ns3-internet", "ns3-mobility"];
+/// Where the peer's programs are. They are built against ns-3 and are no part of this one.
+const SOURCES: &str = "crates/bench/peers";
+const PACKAGES: [&str; 6] = [
+    "ns3-wifi",
+    "ns3-applications",
+    "ns3-internet",
+    "ns3-mobility",
+    "ns3-point-to-point",
+    "ns3-traffic-control",
+];
 
 /// The peer's program, built; removed when this is dropped.
 #[derive(Debug)]
@@ -15,30 +22,31 @@ pub struct Ns3 {
 }
 
 impl Ns3 {
-    /// Builds the program. If that fails, says why on standard error and returns `None`.
-    pub fn build() -> Option<Self> {
-        if !Path::new(SOURCE).exists() {
+    /// Builds the program of this name. If that fails, says why on standard error and returns `None`.
+    pub fn build(name: &str) -> Option<Self> {
+        let source = Path::new(SOURCES).join(name).with_extension("cc");
+        if !source.exists() {
             tell!(
-                "bench: {SOURCE} is not here (run in slowhand's source tree): ns-3's stored figure is used"
+                "bench: {} is not here (run in slowhand's source tree): ns-3's stored figure is used",
+                source.display()
             );
             return None;
         }
-        let program = std::env::temp_dir().join(format!("slowhand-ns3-{}", std::process::id()));
+        let program = std::env::temp_dir().join(format!("slowhand-{name}-{}", std::process::id()));
         let flags = output(
             Command::new("pkg-config")
                 .args(["--cflags", "--libs"])
                 .args(PACKAGES),
         )?;
         let mut compiler = Command::new("c++");
-        compiler.args(["-O2", SOURCE, "-o"]).arg(&program);
+        compiler.arg("-O2").arg(&source).arg("-o").arg(&program);
         output(compiler.args(flags.split_whitespace()))?;
         Some(Self { program })
     }
 
-    /// Packets received per second of wall time, and goodput in Mb/s.
-    pub fn packets_per_second(&self, stations: u32, seconds: u64) -> Option<(f64, f64)> {
-        let mut run = Command::new(&self.program);
-        let line = output(run.arg(stations.to_string()).arg(seconds.to_string()))?;
+    /// Runs it. Returns packets received per second of wall time, and goodput in Mb/s.
+    pub fn packets_per_second(&self, arguments: &[String]) -> Option<(f64, f64)> {
+        let line = output(Command::new(&self.program).args(arguments))?;
         let numbers: Vec<f64> = line
             .split_whitespace()
             .filter_map(|word| word.parse().ok())

@@ -1,9 +1,11 @@
-//! Benchmarks of TCP and MPTCP between hosts in virtual time: their speed against htsim, and a connection's
-//! memory.
+//! Benchmarks of TCP and MPTCP between hosts in virtual time: their speed against htsim and ns-3, and a
+//! connection's memory.
 
+mod air;
 mod memory;
 mod speed;
 
+pub use air::run as over_the_air;
 pub use memory::run as memory;
 pub use speed::{hundred_connections, one_connection};
 

@@ -7,8 +7,7 @@ use crate::tcp::packet::{Ecn, Packet};
 use links::{ConfigError, Direction, Fault, Input, LinkId, Network, NetworkConfig, Output};
 use units::{Duration, Instant};
 
-/// A client and a server over links of [`links`]. Links of WiFi work, too, but the world neither moves the
-/// client nor associates it.
+/// A client and a server over links of [`links`]. Links of WiFi work, too, but the client does not move.
 #[derive(Debug)]
 pub struct Pair {
     /// The client.
@@ -51,6 +50,12 @@ impl Pair {
     pub fn start(&mut self, conn: u32, path: Path, [client, server]: [App; 2]) {
         self.server.expect(conn, server);
         self.client.open(self.now, conn, path, client);
+        self.dispatch();
+    }
+
+    /// Associates the client with a link's access point.
+    pub fn associate(&mut self, link: LinkId) {
+        self.network.handle(self.now, Input::Associate(link));
         self.dispatch();
     }
 

@@ -375,19 +375,10 @@ fn datagrams(flow: &scenario::Flow) -> Result<(usize, Way, Pace, Bytes), CastErr
     }
 }
 
-/// Checks that no host has an IPv6 address.
-pub(super) fn check_families(plan: &Plan) -> Result<(), CastError> {
-    if let Some(link) = plan.links.iter().find(|link| link.families.has_v6()) {
-        return Err(CastError::LinkFamilies(link.name.clone()));
-    }
-    if plan.uses_v6() {
-        return Err(CastError::ServerFamilies);
-    }
-    Ok(())
-}
-
 fn check(plan: &Plan) -> Result<(), CastError> {
-    check_families(plan)?;
+    if let Some(flow) = plan.flows.first().filter(|_| plan.uses_v6()) {
+        return Err(CastError::DatagramsOverV6(flow.name.clone()));
+    }
     if !plan.faults.is_empty() {
         return Err(CastError::Faults);
     }

@@ -59,16 +59,11 @@ pub enum CastError {
         "`{0}` has its own `rate_mbps`, but 802.11n selects its rate by MCS, and the coarse medium has none; remove it, or `ht` and `medium = \"wfq\"`"
     )]
     OwnRate(String),
-    /// Virtual time has IPv4 only.
+    /// Datagrams have IPv4 only.
     #[error(
-        "`{0}` has IPv6 addresses, which virtual time does not support; remove its `families`, or use --world lab"
+        "flow `{0}` is UDP, which goes over IPv4 only; remove it, or all `families` and `server_families`"
     )]
-    LinkFamilies(String),
-    /// The same, at the server.
-    #[error(
-        "the server has IPv6 addresses, which virtual time does not support; remove `server_families`, or use --world lab"
-    )]
-    ServerFamilies,
+    DatagramsOverV6(String),
     /// There are no faults for datagrams.
     #[error("virtual time has no faults for datagrams; remove [[faults]], or use --world lab")]
     Faults,
@@ -136,7 +131,10 @@ impl CastError {
     /// The part of the plan that the error is about. `None` if there is no single one.
     pub fn about(&self) -> Option<Thing<'_>> {
         match self {
-            Self::NotUdp(flow) | Self::OnlyDown(flow) | Self::Control { flow, .. } => Some(Thing::Flow(flow)),
+            Self::NotUdp(flow)
+            | Self::OnlyDown(flow)
+            | Self::DatagramsOverV6(flow)
+            | Self::Control { flow, .. } => Some(Thing::Flow(flow)),
             Self::Walks { walker, .. }
             | Self::WalksBySignal(walker)
             | Self::OwnRate(walker)
@@ -146,12 +144,10 @@ impl CastError {
             | Self::SleepsTwice { walker, .. } => Some(Thing::Walker(walker)),
             Self::Propagation(link)
             | Self::Shadows(link)
-            | Self::LinkFamilies(link)
             | Self::Standards { link, .. }
             | Self::Backhaul { link, .. } => Some(Thing::Link(link)),
             Self::Faults => Some(Thing::Faults),
             Self::Unable { .. }
-            | Self::ServerFamilies
             | Self::Policy(_)
             | Self::Wlan(_)
             | Self::Queue(_)

@@ -1,13 +1,13 @@
 //! Carries out the engine's actions on the client's host and on the links.
 //!
 //! # Where we differ, and why
-//! 1. `DefaultRoute` of IPv6 changes nothing, as no host here has an IPv6 address. `CapPacing` and `Outlook`
-//!    act on congestion controllers that pace or hear signals: no sender here does.
+//! 1. `CapPacing` and `Outlook` change nothing. They act on congestion controllers that pace or hear signals,
+//!    and no sender here does.
 
 use super::endpoints::Step;
 use super::world::World;
 use links::Input as Order;
-use policy::{Action, ConnId, Family, Input, JoinFailure, LinkId, SubflowEvent, SubflowId};
+use policy::{Action, ConnId, Input, JoinFailure, LinkId, RemoteId, SubflowEvent, SubflowId};
 use thiserror::Error;
 
 /// Subflows that a stock client adds to a connection by itself (`ip mptcp limits`).
@@ -43,15 +43,18 @@ impl World<'_> {
         match *action {
             Action::Associate(link) => self.carrier.handle(self.now, Order::Associate(wire(link))),
             Action::Leave(link) => self.carrier.handle(self.now, Order::Leave(wire(link))),
-            Action::DefaultRoute(Family::V4, link) => self.route = link,
+            Action::DefaultRoute(family, link) => self.routes[family as usize] = link,
             Action::Endpoint(link, wanted) => {
                 let conns: Vec<ConnId> = self.book.conns().collect();
                 let steps = self.endpoints.set(link, wanted, &conns);
                 self.manage(&steps);
             }
             Action::Join {
-                conn, link, backup, ..
-            } => self.join(conn, link, backup),
+                conn,
+                link,
+                remote,
+                backup,
+            } => self.join(conn, link, remote, backup),
             Action::SetBackup { subflow, backup } => self.set_backup(subflow, backup)?,
             Action::Destroy(subflow) => {
                 let known = self.book.living(subflow).ok_or(ActError::NoSubflow)?;
@@ -62,7 +65,8 @@ impl World<'_> {
                 if !self.plugs.is_usable(link) {
                     return Err(ActError::NoWay);
                 }
-                self.client.probe(self.now, wire(link), Family::V4, probe, true);
+                let family = self.versions.over(usize::from(link.0));
+                self.client.probe(self.now, wire(link), family, probe, true);
             }
             Action::Window(conn, window) => {
                 let capped = self
@@ -78,10 +82,7 @@ impl World<'_> {
             }
             Action::Mark(link, rate) => self.client.mark_arriving(wire(link), rate),
             Action::MarkSent(link, rate) => self.client.mark_leaving(wire(link), rate),
-            Action::DefaultRoute(Family::V6, _)
-            | Action::CapPacing { .. }
-            | Action::Outlook(..)
-            | Action::Note(_) => {}
+            Action::CapPacing { .. } | Action::Outlook(..) | Action::Note(_) => {}
             Action::Ask { .. } => return Err(ActError::Unable("probe hosts that programs reach")),
             Action::Check(_) => return Err(ActError::Unable("check for captive portals")),
             // Slots of a radio and networks of single flows. No policy of a scenario asks for them.
@@ -95,7 +96,7 @@ impl World<'_> {
     }
 
     /// Joins a connection over a link, or tells the engine why not.
-    fn join(&mut self, conn: ConnId, link: LinkId, backup: bool) {
+    fn join(&mut self, conn: ConnId, link: LinkId, remote: RemoteId, backup: bool) {
         let is_same = |input: &Input| {
             matches!(*input, Input::Subflow(_, SubflowEvent::Established { conn: of, link: over, .. })
                 if (of, over) == (conn, link))
@@ -109,7 +110,11 @@ impl World<'_> {
         if !is_joinable || !self.book.is_open(conn) || !self.plugs.is_usable(link) {
             return self.join_failed(conn, link, JoinFailure::Untimely);
         }
-        let (now, path) = (self.now, self.addresses.path(link));
+        let family = self.versions.of(remote);
+        if !self.versions.has(usize::from(link.0), family) {
+            return self.join_failed(conn, link, JoinFailure::NoAddress);
+        }
+        let (now, path) = (self.now, self.addresses.path(link, family));
         self.book.join(now, conn, path, backup);
         self.client.act(now, conn.0, |connection, out| {
             connection.join(now, path, backup, out)
@@ -142,20 +147,22 @@ impl World<'_> {
     pub(super) fn manage(&mut self, steps: &[Step]) {
         for &step in steps {
             match step {
-                Step::Join(conn, link) => self.join_as_kernel(conn, link),
+                Step::Join(conn, link) => self.join_as_kernel(conn, link, RemoteId::FIRST),
                 Step::Part(conn, link) => self.part_as_kernel(conn, link),
             }
         }
     }
 
-    fn join_as_kernel(&mut self, conn: ConnId, link: LinkId) {
+    /// A kernel leaves out links without an address of the peer's family.
+    pub(super) fn join_as_kernel(&mut self, conn: ConnId, link: LinkId, remote: RemoteId) {
         let connection = self.client.connection(conn.0);
         let is_joinable = connection.is_some_and(|connection| connection.is_joinable());
         let joined = self.book.of(conn).filter(|(_, subflow)| !subflow.initial);
         let has_room = joined.count() < MOST_SUBFLOWS;
         let is_there = self.book.of(conn).any(|(_, subflow)| subflow.link() == link);
-        if is_joinable && has_room && !is_there && !self.book.is_joining(conn, link) {
-            self.join(conn, link, false);
+        let has_way = self.versions.has(usize::from(link.0), self.versions.of(remote));
+        if is_joinable && has_room && has_way && !is_there && !self.book.is_joining(conn, link) {
+            self.join(conn, link, remote, false);
         }
     }
 

@@ -10,10 +10,11 @@ use super::world::World;
 use crate::mptcp::Path;
 use policy::{Family, Input, LinkId, SubflowEvent};
 
-/// The identifier of each link's address.
+/// The identifiers of each link's addresses.
 #[derive(Debug)]
 pub(super) struct Addresses {
-    ids: Vec<u8>,
+    /// Per link: of IPv4, and of IPv6.
+    ids: Vec<[u8; 2]>,
     /// The first identifier that no link begins with, and the next one to use.
     first: u8,
     next: u8,
@@ -22,32 +23,34 @@ pub(super) struct Addresses {
 impl Addresses {
     /// The first addresses of this many links: those of [`Path::over`].
     pub(super) fn new(links: usize) -> Self {
-        let path = |link| Path::over(links::LinkId(link), Family::V4);
+        let ids = |link| Family::ALL.map(|family| Path::over(links::LinkId(link), family).client);
         let first = (links as u8).saturating_mul(2);
         Self {
-            ids: (0..links as u16).map(|link| path(link).client).collect(),
+            ids: (0..links as u16).map(ids).collect(),
             first,
             next: first,
         }
     }
 
-    /// Gives a link another address. After 255, the identifier used longest ago is taken again.
+    /// Gives a link other addresses. After 255, the identifier used longest ago is taken again.
     fn renew(&mut self, link: LinkId) {
-        self.ids[usize::from(link.0)] = self.next;
-        self.next = self.next.checked_add(1).unwrap_or(self.first);
+        for id in &mut self.ids[usize::from(link.0)] {
+            *id = self.next;
+            self.next = self.next.checked_add(1).unwrap_or(self.first);
+        }
     }
 
     /// The path of a join over a link.
-    pub(super) fn path(&self, link: LinkId) -> Path {
+    pub(super) fn path(&self, link: LinkId, family: Family) -> Path {
         Path {
-            client: self.ids[usize::from(link.0)],
-            ..Path::over(links::LinkId(link.0), Family::V4)
+            client: self.ids[usize::from(link.0)][family as usize],
+            ..Path::over(links::LinkId(link.0), family)
         }
     }
 }
 
 impl World<'_> {
-    /// A link has another address from now on. Subflows with the old one are dead. Those that the engine
+    /// A link has other addresses from now on. Subflows with the old one are dead. Those that the engine
     /// knows are closed and withdrawn, as a daemon does when the kernel reports that an address is gone.
     pub(super) fn renew(&mut self, link: LinkId) {
         let dead = (0..self.flows.count()).flat_map(|conn| {
@@ -77,6 +80,6 @@ impl World<'_> {
                 });
             }
         }
-        self.plugs.renew(link, &mut self.facts);
+        self.plugs.renew(link, &self.versions, &mut self.facts);
     }
 }

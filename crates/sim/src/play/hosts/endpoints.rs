@@ -40,6 +40,11 @@ impl Endpoints {
         conns.iter().map(|&conn| step(conn, link)).collect()
     }
 
+    /// Whether connections are left to the kernel's path manager.
+    pub(super) fn are_managed(&self) -> bool {
+        !self.0.is_empty()
+    }
+
     /// A connection can be joined from now on.
     pub(super) fn joinable(&self, conn: ConnId) -> Vec<Step> {
         self.0.iter().map(|&link| Step::Join(conn, link)).collect()

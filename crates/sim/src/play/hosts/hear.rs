@@ -23,6 +23,7 @@ impl World<'_> {
                 self.established(ConnId(conn));
                 let steps = self.endpoints.joinable(ConnId(conn));
                 self.manage(&steps);
+                self.join_announced(ConnId(conn));
             }
             Event::Closed { conn } => {
                 if self.book.close(ConnId(conn)) {
@@ -50,8 +51,7 @@ impl World<'_> {
                     self.join_failed(conn, link, reason);
                 }
             }
-            // The server has one address.
-            Event::Announced { .. } => {}
+            Event::Announced { conn, .. } => self.announced(ConnId(conn)),
             Event::ProbeAnswered { link, probe, rtt } => {
                 if rtt < PROBE_PATIENCE {
                     let answered = LinkEvent::ProbeAnswered { probe, rtt };
@@ -74,6 +74,7 @@ impl World<'_> {
         };
         self.book.open(self.now, conn);
         self.tell(Input::Conn(conn, ConnEvent::Opened));
+        self.tell_remotes(conn);
         self.book.add(self.now, id, (conn, path), true, false);
         self.introduce(id);
     }

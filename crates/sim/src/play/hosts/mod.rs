@@ -38,6 +38,7 @@ mod book;
 mod carrier;
 mod datagrams;
 mod endpoints;
+mod families;
 mod flows;
 mod forecast;
 mod hear;

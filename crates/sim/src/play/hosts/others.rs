@@ -4,13 +4,15 @@
 //! # Where we differ, and why
 //! 1. Its links have the numbers after the client's, as in [`links::NetworkConfig::other_links`].
 //! 2. New connections start on its first usable link in the order of the plan.
+//! 3. It joins at the server's first address only.
 
+use super::families::has;
 use super::plugs::Plugs;
 use crate::hosts::Host;
 use crate::mptcp::{Config, Event, Path};
 use links::{Input as Order, LinkId, LinkState};
 use policy::Family;
-use scenario::{LinkKind, Plan, models};
+use scenario::{Families, LinkKind, Plan, models};
 use std::collections::BTreeSet;
 use units::Instant;
 
@@ -87,6 +89,8 @@ pub(super) struct Other {
     by: usize,
     pub(super) host: Host,
     links: Vec<Interface>,
+    /// The family in which connections begin.
+    begins: Family,
     /// Connections that can be joined.
     joinable: BTreeSet<u32>,
 }
@@ -95,6 +99,7 @@ pub(super) struct Other {
 struct Interface {
     id: LinkId,
     is_radio: bool,
+    families: Families,
     state: LinkState,
 }
 
@@ -110,6 +115,7 @@ impl Others {
                 links.push(Interface {
                     id: LinkId(seats.len() as u16),
                     is_radio,
+                    families: plan.links[through].families,
                     state: if is_radio { LinkState::Down } else { LinkState::Up },
                 });
                 seats.push(Seat {
@@ -121,6 +127,10 @@ impl Others {
                 by: resident.by,
                 host: Host::new(unused),
                 links,
+                begins: match plan.server_families.begins_in_v6() {
+                    true => Family::V6,
+                    false => Family::V4,
+                },
                 joinable: BTreeSet::new(),
             });
         }
@@ -167,7 +177,13 @@ impl Other {
 
     /// Where new connections start.
     pub(super) fn route(&self) -> Option<LinkId> {
-        self.usable().next()
+        self.usable().find(|&link| self.has_way(link))
+    }
+
+    /// Whether a link has an address of the family in which connections begin.
+    fn has_way(&self, id: LinkId) -> bool {
+        let mut links = self.links.iter();
+        links.any(|link| link.id == id && has(link.families, self.begins))
     }
 
     /// Acts on a beacon. Returns what the link shall do.
@@ -211,7 +227,10 @@ impl Other {
     }
 
     fn join(&mut self, now: Instant, conn: u32, link: LinkId) {
-        let path = Path::over(link, Family::V4);
+        if !self.has_way(link) {
+            return;
+        }
+        let path = Path::over(link, self.begins);
         self.host.act(now, conn, |connection, out| {
             let is_there = connection.subflows(now).any(|view| view.path.link == link);
             if connection.is_joinable() && !is_there {

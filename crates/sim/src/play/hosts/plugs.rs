@@ -7,6 +7,7 @@ use scenario::Plan;
 use std::collections::VecDeque;
 use units::Dbm;
 
+use super::families::Versions;
 use crate::play::brain::spec;
 
 /// All links of the client.
@@ -44,10 +45,11 @@ impl Plugs {
         self.0[usize::from(link.0)].usable
     }
 
-    /// Reports that a link's address is replaced by another, if it has one.
-    pub(super) fn renew(&self, link: LinkId, facts: &mut VecDeque<Input>) {
+    /// Reports that a link's addresses are replaced by others, if it has any.
+    pub(super) fn renew(&self, link: LinkId, versions: &Versions, facts: &mut VecDeque<Input>) {
         if self.is_usable(link) {
             facts.push_back(Input::Link(link, LinkEvent::Usable(false)));
+            versions.addresses(link, facts);
             facts.push_back(Input::Link(link, LinkEvent::Usable(true)));
         }
     }
@@ -83,7 +85,13 @@ impl Plugs {
     }
 
     /// Reports what a link's state changes for the kernel. A link that must not be used gets no address.
-    pub(super) fn state(&mut self, link: usize, state: LinkState, facts: &mut VecDeque<Input>) {
+    pub(super) fn state(
+        &mut self,
+        link: usize,
+        state: LinkState,
+        versions: &Versions,
+        facts: &mut VecDeque<Input>,
+    ) {
         if self.0[link].spec.role == Role::Never {
             return;
         }
@@ -105,6 +113,7 @@ impl Plugs {
             facts.push_back(Input::Link(id, LinkEvent::Carrier(carrier)));
         }
         if usable && !known.usable {
+            versions.addresses(id, facts);
             facts.push_back(Input::Link(id, LinkEvent::Usable(true)));
         }
         (known.carrier, known.usable) = (carrier, usable);

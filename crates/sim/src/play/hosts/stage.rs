@@ -5,7 +5,6 @@
 //!    slowhand does nothing else here: it would only listen to signals for `cla`, which is refused.
 
 use crate::mptcp::Config;
-use crate::play::cast::check_families;
 use crate::play::error::CastError;
 use crate::tcp::Control;
 use links::{Medium, NetworkConfig};
@@ -18,7 +17,7 @@ pub(in crate::play) fn has(plan: &Plan) -> bool {
 
 /// Checks that a plan with TCP flows can be played.
 pub(in crate::play) fn check(plan: &Plan) -> Result<(), CastError> {
-    check_families(plan)?;
+    has_ipv4_for_datagrams(plan)?;
     plan.flows
         .iter()
         .try_for_each(|flow| control(plan, flow).map(drop))?;
@@ -29,6 +28,15 @@ pub(in crate::play) fn check(plan: &Plan) -> Result<(), CastError> {
         .chain(stations.filter(|&by| by != 0))
         .try_for_each(|by| has_a_steady_radio(&plan.walkers[by]))?;
     Ok(())
+}
+
+/// Checks that datagrams need no IPv6, as in the lab.
+fn has_ipv4_for_datagrams(plan: &Plan) -> Result<(), CastError> {
+    let mut flows = plan.flows.iter();
+    match flows.find(|flow| plan.uses_v6() && matches!(flow.work, scenario::Work::Datagrams { .. })) {
+        Some(flow) => Err(CastError::DatagramsOverV6(flow.name.clone())),
+        None => Ok(()),
+    }
 }
 
 /// Checks that the radio of a walker beside the client can be played beside TCP.

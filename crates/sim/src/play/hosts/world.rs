@@ -12,6 +12,7 @@ use super::book::Book;
 use super::carrier::{Carrier, Happened};
 use super::datagrams::Datagrams;
 use super::endpoints::Endpoints;
+use super::families::Versions;
 use super::flows::{Flows, Opening};
 use super::others::{Openers, Others};
 use super::paths::Paths;
@@ -20,7 +21,7 @@ use super::sampler::Sampler;
 use super::script::{Due, Script};
 use super::stage;
 use crate::hosts::Host;
-use crate::mptcp::{Config, Path};
+use crate::mptcp::{Config, Event as Heard};
 use crate::play::ears::Ears;
 use crate::play::error::CastError;
 use crate::play::frames::Capture;
@@ -30,7 +31,7 @@ use crate::tcp::packet::Kind;
 use links::{Direction, Input as Order, NetworkConfig};
 use policy::cc::Controller;
 use policy::estimate::energy::Radios;
-use policy::{Family, Input, LinkEvent, LinkId};
+use policy::{Input, LinkEvent, LinkId};
 use record::Recorded;
 use scenario::models;
 use std::collections::VecDeque;
@@ -62,8 +63,9 @@ pub(super) struct World<'p> {
     pub(super) engine: Recorded,
     /// What the engine has not been told yet.
     pub(super) facts: VecDeque<Input>,
-    /// The link on which new connections start.
-    pub(super) route: Option<LinkId>,
+    /// Per family: the link on which new connections start.
+    pub(super) routes: [Option<LinkId>; 2],
+    pub(super) versions: Versions,
     pub(super) script: Script,
     pub(super) ears: Ears,
     pub(super) capture: Option<Capture>,
@@ -128,7 +130,8 @@ impl<'p> World<'p> {
             sampler: Sampler::new(),
             engine,
             facts: VecDeque::new(),
-            route: None,
+            routes: [None; 2],
+            versions: Versions::new(plan),
             script: Script::new(plan, what.seed),
             ears,
             capture,
@@ -270,7 +273,7 @@ impl<'p> World<'p> {
     }
 
     fn link_state(&mut self, link: usize, state: links::LinkState) {
-        self.plugs.state(link, state, &mut self.facts);
+        self.plugs.state(link, state, &self.versions, &mut self.facts);
         let link = self.what.plan.links[link].name.clone();
         let state = trace_state(state);
         self.record(What::LinkState { link, state });
@@ -312,8 +315,12 @@ impl<'p> World<'p> {
                 heard = true;
                 self.hear(event);
             }
-            // What the server sees tells the client's engine nothing.
-            while self.server.poll_event().is_some() {}
+            // What else the server sees tells the client's engine nothing.
+            while let Some(event) = self.server.poll_event() {
+                if let Heard::Opened { conn, mptcp: true } = event {
+                    self.announce(conn);
+                }
+            }
             if heard {
                 let watched = self.watched();
                 self.sampler.stir(self.now, watched);
@@ -349,12 +356,12 @@ impl<'p> World<'p> {
                 .act(now, conn, |connection, out| connection.abort(now, out));
         }
         while let Some((flow, link)) = self.flows.wanting(self.now, self.openers()) {
-            let host = self.flows.all[flow].host;
+            let (host, bound) = (self.flows.all[flow].host, self.flows.all[flow].over.is_some());
             let Opening { conn, configs, apps } = self.flows.begin(self.now, flow);
             let ([client, server], [asks, serves]) = (configs, apps);
             self.server.configure(server);
             self.server.expect(conn, serves);
-            let (now, path) = (self.now, Path::over(link, Family::V4));
+            let (now, path) = (self.now, self.opening(link, bound));
             let opener = self.opener(host);
             opener.configure(client);
             opener.open(now, conn, path, asks);
@@ -363,12 +370,12 @@ impl<'p> World<'p> {
     }
 
     fn leave(&mut self) -> Option<(usize, u32)> {
-        let openers = Openers::new(&self.client, &self.plugs, self.route, &self.others);
+        let openers = Openers::new(&self.client, &self.plugs, self.first_route(), &self.others);
         self.flows.left(self.now, openers)
     }
 
     fn openers(&self) -> Openers<'_> {
-        Openers::new(&self.client, &self.plugs, self.route, &self.others)
+        Openers::new(&self.client, &self.plugs, self.first_route(), &self.others)
     }
 
     /// A host that opens connections, by its number.
@@ -394,7 +401,7 @@ impl<'p> World<'p> {
 
     /// Takes what the applications of one flow have read. Returns the stalls that this ended.
     fn progress_of(&mut self, index: usize) -> Vec<trace::Stall> {
-        let openers = Openers::new(&self.client, &self.plugs, self.route, &self.others);
+        let openers = Openers::new(&self.client, &self.plugs, self.first_route(), &self.others);
         let flow = &mut self.flows.all[index];
         let Some(conn) = flow.conn() else {
             return Vec::new();
@@ -456,7 +463,7 @@ impl<'p> World<'p> {
     }
 
     pub(super) fn look_at_flow(&mut self, index: usize) {
-        let openers = Openers::new(&self.client, &self.plugs, self.route, &self.others);
+        let openers = Openers::new(&self.client, &self.plugs, self.first_route(), &self.others);
         let flow = &mut self.flows.all[index];
         let (name, bytes, conn) = (flow.name.clone(), flow.news(), flow.conn());
         let (up, bound) = (flow.goes_up(), flow.over.is_some() || flow.host > 0);

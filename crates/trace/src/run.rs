@@ -81,11 +81,11 @@ impl fmt::Display for SetValue {
 pub struct Run {
     /// The policy.
     pub policy: PolicyName,
-    /// What else distinguishes it.
+    /// What else distinguishes the run from others of its document.
     #[serde(flatten)]
     pub case: Case,
-    /// The sender's congestion controller; `null` where TCP sends nothing, as in virtual time. (Older results
-    /// of virtual time name the scenario's controller.)
+    /// The sender's congestion controller. `null` if all flows are datagrams. Older results of virtual time
+    /// name the scenario's controller.
     #[serde(default)]
     pub cc: Option<String>,
     /// `stock` or `slowhand`.
@@ -98,7 +98,7 @@ pub struct Run {
     pub flows: Vec<Flow>,
     /// What its links did.
     pub links: Vec<LinkUse>,
-    /// What each station did on the air, in virtual time.
+    /// What each station did on the air. Only in virtual time, and only if all flows are datagrams.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stations: Vec<StationUse>,
     /// Energy that the client's radios spent on the data, in joules, by the figures of Huang et al. 2012.
@@ -127,7 +127,7 @@ impl Run {
         self.flows.iter().map(|flow| flow.bytes).sum()
     }
 
-    /// That over the duration, in Mb/s.
+    /// Goodput of all flows together over the duration, in Mb/s.
     pub fn goodput_mbps(&self) -> f64 {
         if self.duration_s > 0.0 {
             self.bytes() as f64 * 8e-6 / self.duration_s
@@ -154,7 +154,7 @@ impl Run {
         self.flows.iter().all(|flow| flow.intact != Some(false))
     }
 
-    /// The same; `None` if all flows are datagrams, which may be lost.
+    /// Whether no flow arrived other than it was sent. `None` if all flows are datagrams, which may be lost.
     pub fn arrived_intact(&self) -> Option<bool> {
         let known = self.flows.iter().any(|flow| flow.intact.is_some());
         known.then(|| self.intact())
@@ -187,7 +187,7 @@ pub struct Flow {
     /// How many stalls.
     #[serde(default)]
     pub stalls: u64,
-    /// Datagrams, in virtual time.
+    /// What became of the flow's datagrams. Only in virtual time, and only if all flows are datagrams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<Datagrams>,
     /// What each link carried of it.

@@ -24,7 +24,7 @@ use units::{Bytes, Duration, Instant};
 /// One subflow, as a world can read it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SubflowView {
-    /// Its number.
+    /// Identifier of the subflow.
     pub id: SubflowId,
     /// Its path.
     pub path: Path,
@@ -79,7 +79,7 @@ impl Connection {
         self.outgoing.finish();
     }
 
-    /// As [`Connection::finish`], if it has not finished.
+    /// Calls [`Connection::finish`] unless the application has finished.
     pub fn finish_once(&mut self) {
         if self.outgoing.end().is_none() {
             self.finish();
@@ -171,7 +171,7 @@ impl Connection {
         }
     }
 
-    /// Its established subflows.
+    /// Established subflows of the connection.
     pub fn subflows(&self, now: Instant) -> impl Iterator<Item = SubflowView> {
         let open = self.subflows.iter().filter(|subflow| subflow.is_open());
         open.map(move |subflow| subflow.read(now))
@@ -182,7 +182,7 @@ impl Connection {
         Bytes::new(self.incoming.window())
     }
 
-    /// What it leaves to the next connection over this path.
+    /// RTT and slow-start threshold for the next connection over this path.
     pub fn metrics(&self, path: Path) -> Option<Metrics> {
         let over = self.subflows.iter().find(|subflow| subflow.path == path)?;
         over.sender.get()?.metrics()

@@ -124,12 +124,12 @@ impl Connection {
         connection
     }
 
-    /// Its number.
+    /// Number of the connection.
     pub const fn id(&self) -> u32 {
         self.id
     }
 
-    /// Whether it is over.
+    /// Whether the connection is over.
     pub fn is_closed(&self) -> bool {
         self.phase == Phase::Closed
     }

@@ -200,7 +200,7 @@ impl<S: Schedule> Ears<'_, S> {
         }
     }
 
-    /// As [`Ears::begin_apart`].
+    /// Ends a frame for a station that hears it by itself, as [`Ears::begin_apart`] begins one.
     #[inline(never)]
     fn end_apart(&mut self, station: usize, id: u16, quiet: bool, now: u64, loud: bool) {
         self.end_at(station, id, quiet, now, loud);

@@ -203,7 +203,7 @@ pub(in crate::air) struct Sight {
     /// The centre of those who hear it, in the coordinates of the sources, and how far they are from there.
     pub(in crate::air) middle: (f32, f32),
     pub(in crate::air) radius: f32,
-    /// Its place and its times are precise. If they are not, nothing counts as far.
+    /// Whether its place and its times are precise. If they are not, nothing counts as far.
     pub(in crate::air) exact: bool,
 }
 
@@ -246,7 +246,7 @@ impl Nearby {
         &mut self.fours[..fours]
     }
 
-    /// Their positions in the stretch.
+    /// Positions of the near sources in the stretch.
     pub(in crate::air) fn places(&mut self) -> &[u32] {
         let room = 4 * self.count;
         if self.places.len() < room {

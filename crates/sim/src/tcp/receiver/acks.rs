@@ -14,7 +14,7 @@ const QUICK_AFTER_MARK: u8 = 2;
 pub(super) struct Acks {
     /// ACKs that still leave at once.
     quick: u8,
-    /// Whether one segment waits for its ACK.
+    /// Whether a segment has arrived whose ACK is delayed.
     waits: bool,
     now: bool,
     at: Option<Instant>,

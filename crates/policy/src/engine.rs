@@ -33,7 +33,7 @@ pub enum Policy {
     Tcp(LinkId),
     /// One access point at a time, break before make (nsdi15 §6.3).
     Handover,
-    /// The same choice, with the next access point already associated.
+    /// `Handover`, with the next access point already associated.
     HandoverWarm,
     /// `HandoverWarm` for WiFi, with the cellular links joined throughout (cla).
     HandoverCell,

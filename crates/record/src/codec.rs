@@ -18,7 +18,7 @@ pub(crate) trait Codec: Sized {
 
 /// The names of an enum's variants, without what they hold.
 pub(crate) trait Variants {
-    /// All of them.
+    /// Names of all variants.
     const NAMES: &'static [&'static str];
 
     /// The one of this value.

@@ -23,7 +23,7 @@ pub(crate) struct Log<'s> {
 }
 
 impl<'s> Log<'s> {
-    /// Nothing wrong yet.
+    /// Creates a log without problems.
     pub fn new(sources: &'s Sources) -> Self {
         Self {
             sources,
@@ -281,7 +281,7 @@ impl<'d> Section<'d> {
         pair
     }
 
-    /// One of a few words.
+    /// Reads a value that is one of a few words.
     pub fn choice<T: Copy>(&self, key: &'static str, options: &[(&str, T)]) -> Option<T> {
         let entry = self.entry(key)?;
         let text = self.text(key)?;

@@ -34,7 +34,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Its interface's counter.
+    /// Counter of packets that the link's interface received.
     fn packets(&self) -> u64 {
         (self.bytes / SEGMENT) as u64 + self.answers
     }

@@ -35,7 +35,7 @@ pub enum LinkKind {
 }
 
 impl LinkKind {
-    /// The same in the words of traces.
+    /// The kind in the words of traces.
     pub const fn word(&self) -> trace::LinkKind {
         match self {
             Self::Wifi(_) => trace::LinkKind::Wifi,

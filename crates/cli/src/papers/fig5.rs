@@ -123,7 +123,7 @@ type Powers = Vec<(i32, Summary)>;
 /// The result of each pace of hidden traffic.
 type Paces = Vec<(f64, Summary)>;
 
-/// Of all runs.
+/// Results of all runs.
 #[derive(Debug)]
 struct Results {
     /// Two minutes at low power.
@@ -176,7 +176,7 @@ impl Results {
         self.weak.iter().chain(&self.strong).copied().collect()
     }
 
-    /// By the names that claims use.
+    /// Figures by the names that claims use.
     fn measured(&self) -> anyhow::Result<Figures> {
         let most = self.sparse[0]
             .iter()

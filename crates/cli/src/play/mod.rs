@@ -54,8 +54,8 @@ pub struct Args {
     /// Scenario file (TOML).
     pub file: PathBuf,
 
-    /// Where to run: `lab` is this machine's kernel over modelled links, `sim` is virtual time, `both` is one
-    /// after the other, with the curves of both beside each other on the page.
+    /// Where to run: `lab` is this machine's kernel over modelled links, `sim` is virtual time. `both` plays
+    /// one after the other, and the page has the curves of both beside each other.
     #[arg(long, value_enum, default_value_t = World::Lab)]
     world: World,
 
@@ -70,8 +70,8 @@ pub struct Args {
     policies: Vec<PolicyName>,
 
     /// Run every policy that the scenario lists in `report`. If it lists none, run tcp:LINK for each link,
-    /// tcp-best, mptcp, slowhand-no-window and slowhand, and those of the handover policies, wifi-first and
-    /// ecn that have something to choose from.
+    /// tcp-best, mptcp, slowhand-no-window and slowhand. The handover policies, wifi-first and ecn are run if
+    /// they have something to choose from.
     #[arg(long)]
     compare: bool,
 

@@ -68,7 +68,7 @@ pub struct Dependency {
 }
 
 impl Metadata {
-    /// Asks cargo.
+    /// Reads the metadata from cargo.
     pub fn load() -> anyhow::Result<Self> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let output = Command::new(cargo)

@@ -103,7 +103,7 @@ fn has_words(line: &str, words: &str) -> bool {
     })
 }
 
-/// What can be named.
+/// Names that exist: files, words of code, and modules.
 struct Tree {
     /// Every file's path, without `.rs`.
     files: Vec<String>,
@@ -133,8 +133,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Whether a name in backticks, in the file at `path`, exists: a file, a module, or a word of code such
-    /// as
+    /// Whether a name in backticks, in the file at `path`, exists: a file, a module, or a word of code such as
     /// a benchmark's name.
     fn has(&self, path: &str, named: &str) -> bool {
         let named = named.rsplit(' ').next().unwrap_or(named).trim_end_matches('/');

@@ -122,6 +122,26 @@ pub struct Run {
 }
 
 impl Run {
+    /// A run with these flows and a stock server, of which nothing else is known.
+    pub fn of_flows(policy: PolicyName, seed: u64, duration_s: f64, flows: Vec<Flow>) -> Self {
+        Self {
+            policy,
+            case: Case::default(),
+            cc: None,
+            server: "stock".to_owned(),
+            seed,
+            duration_s,
+            flows,
+            links: Vec::new(),
+            stations: Vec::new(),
+            energy_j: 0.0,
+            optimal_mbps: 0.0,
+            goodput_series: Vec::new(),
+            levels: Levels::default(),
+            notes: Vec::new(),
+        }
+    }
+
     /// What all flows moved together, in bytes.
     pub fn bytes(&self) -> u64 {
         self.flows.iter().map(|flow| flow.bytes).sum()
@@ -167,7 +187,7 @@ impl Run {
 }
 
 /// What one application moved.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
     /// Its name in the scenario.
     pub name: String,
@@ -194,7 +214,7 @@ pub struct Flow {
     pub paths: Vec<PathUse>,
 }
 
-/// What became of a flow's datagrams. The rest was still under way when the run ended.
+/// What became of a flow's datagrams. The rest was still in flight when the run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Datagrams {
     /// Handed to the sender's queue.

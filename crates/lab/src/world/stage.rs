@@ -1,7 +1,7 @@
 //! Prepares everything that a run needs before time zero.
 
 use super::brain::{Brain, Wiring};
-use super::choice::{engine_policy, phy, shared_channels, spec, uses_frames};
+use super::choice::{engine_config, engine_policy, phy, shared_channels, spec, uses_frames};
 use super::controllers::{Controllers, is_upload};
 use super::flows::content_seeds;
 use super::glue::Glue;
@@ -92,10 +92,7 @@ impl Stage {
         let (listener, reports) = listening.flatten().unzip();
         let (tell, notes) = channel();
         let wiring = Wiring {
-            engine: policy::Config {
-                policy,
-                peer_subflows: plan.server_subflows.into(),
-            },
+            engine: engine_config(policy, plan),
             links: declared(plan, &addressing, &interfaces),
             first_link: 0,
             epoch_ns: clock.epoch_ns(),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// A value that has a form as bytes.
 pub(crate) trait Codec: Sized {
-    /// Appends it.
+    /// Appends the value.
     fn encode(&self, out: &mut Vec<u8>);
 
     /// Reads one.
@@ -21,7 +21,7 @@ pub(crate) trait Variants {
     /// Names of all variants.
     const NAMES: &'static [&'static str];
 
-    /// The one of this value.
+    /// Name of this value's variant.
     fn name(&self) -> &'static str;
 }
 

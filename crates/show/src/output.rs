@@ -1,4 +1,4 @@
-//! Writes the files that a command is told to write.
+//! Writes the output files of a command.
 //!
 //! - [`Output`]: a file written as a whole. It goes to a temporary file in the same folder, which is renamed
 //!   when it is complete. A reader finds the old file or the new one.

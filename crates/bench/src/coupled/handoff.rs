@@ -196,7 +196,7 @@ impl Measured<'_> {
         seeds.flat_map(of_seed).collect()
     }
 
-    /// Each sender's walks.
+    /// Walks of each sender.
     fn walks(&self, observed: &[Observed]) -> anyhow::Result<Vec<Walks>> {
         let of_sender = |at: usize| observed.iter().skip(at).step_by(self.senders.len());
         let walks = self.senders.iter().enumerate().map(|(at, sender)| {

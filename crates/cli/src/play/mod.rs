@@ -37,8 +37,8 @@ use world::Order;
 #[command(after_help = "\
 The lab (--world lab) needs root, MPTCP and /dev/net/tun. It runs in network namespaces of its own and removes them at the end.
 It models WiFi coarsely, one frame exchange at a time on each channel. With medium = \"exact\" in the scenario it models every frame and
-who hears whom, as virtual time always does. Virtual time (--world sim) needs no privileges. It carries TCP and MPTCP between
-hosts of its own, or UDP. The same seed gives the same trace, byte for byte.
+who hears whom, as virtual time does by default. Virtual time (--world sim) needs no privileges. It carries TCP, MPTCP and UDP between
+hosts of its own. The same seed gives the same trace, byte for byte.
 Files of JSON Lines (--trace, --table) grow row by row. All other files are replaced when they are complete; Ctrl-C leaves them unchanged.
 No two options may write the same file, and none may overwrite an input.
 
@@ -172,7 +172,7 @@ pub enum World {
     Both,
 }
 
-/// Plays, shows, judges.
+/// Plays the scenario, shows the results, and judges the expectations.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.wanted.json {
         progress::lines_only();

@@ -68,7 +68,7 @@ impl fmt::Display for Job {
     }
 }
 
-/// Plays, shows, judges.
+/// Plays the scenario in virtual time, shows the results, and judges the expectations.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.shell.is_some() {
         return Err(Refused::because(

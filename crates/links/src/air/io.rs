@@ -1,4 +1,4 @@
-//! What goes into the air and what comes out of it.
+//! Inputs and outputs of the air.
 
 use units::wifi::DATA_OVERHEAD_BYTES;
 use units::wifi::ht::QOS_DATA_OVERHEAD_BYTES;

@@ -10,7 +10,7 @@
 //! # Where we differ, and why
 //! 1. From bandits and probing schedules: one trial per address, and never another. Moving a place costs a
 //!    drain and a slow start, and the goodput that a link has shown is remembered.
-//! 2. No trial takes place without demand, or while a link is in doubt or about to be too weak. It would show
+//! 2. No trial takes place without demand, or while a link is suspect or about to be too weak. It would show
 //!    nothing, or cost what is needed now.
 //!
 //! # Checked by

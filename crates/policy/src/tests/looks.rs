@@ -107,7 +107,7 @@ fn links_that_pause_while_polled_rarely_are_not_removed() {
     assert!(asked > 0, "no link was ever in doubt");
 }
 
-/// Two live links are in doubt, and have been for this long.
+/// Two live links have been suspect for this long.
 fn in_doubt_for(time: Duration) -> World {
     let mut world = World::new(Policy::Slowhand);
     world.glances = true;

@@ -44,7 +44,7 @@ pub enum Condition {
 pub struct Times(u32);
 
 impl Times {
-    /// From thousandths.
+    /// A factor of this many thousandths.
     pub const fn from_thousandths(thousandths: u32) -> Self {
         Self(thousandths)
     }

@@ -131,7 +131,7 @@ pub enum QueueLimit {
     Time(Duration),
 }
 
-/// Who manages a queue.
+/// Active queue management of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Aqm {
     /// Drop-tail: what does not fit is dropped.

@@ -30,7 +30,7 @@ pub struct SubflowView {
     pub path: Path,
     /// Its number within the connection, which its packets carry.
     pub port: u16,
-    /// What `tcp_info` has.
+    /// Counters of the subflow, as in `tcp_info`.
     pub sample: SubflowSample,
     /// Counters of its sender.
     pub sent: Counts,
@@ -74,7 +74,7 @@ impl Connection {
         bytes
     }
 
-    /// The application writes no more.
+    /// Records that the application writes no more.
     pub const fn finish(&mut self) {
         self.outgoing.finish();
     }
@@ -161,7 +161,7 @@ impl Connection {
         self.unsent = cap;
     }
 
-    /// What `mptcp_info` has.
+    /// Counters of the connection, as in `mptcp_info`.
     pub fn sample(&self) -> ConnSample {
         ConnSample {
             bytes_received: Bytes::new(self.incoming.next()),

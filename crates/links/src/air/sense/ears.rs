@@ -133,7 +133,7 @@ impl<S: Schedule> Ears<'_, S> {
         self.stop_counting(station, now);
     }
 
-    /// Energy without a preamble.
+    /// Handles energy without a preamble.
     fn sense(&mut self, station: usize, now: u64) {
         let radio = &mut self.radios[station];
         radio.disturbed = true;

@@ -81,7 +81,7 @@ impl Datagrams {
         self.0.iter_mut().find_map(|source| source.due(now))
     }
 
-    /// A datagram has arrived.
+    /// Records that a datagram has arrived.
     pub(super) fn arrived(&mut self, now: Instant, flow: u32) {
         let Some(source) = self.saturated(flow) else {
             return;
@@ -90,7 +90,7 @@ impl Datagrams {
         source.ready += if calm { 2 } else { 1 };
     }
 
-    /// A datagram is lost.
+    /// Records that a datagram is lost.
     pub(super) fn lost(&mut self, now: Instant, flow: u32) {
         let Some(source) = self.saturated(flow) else {
             return;

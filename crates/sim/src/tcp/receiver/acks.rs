@@ -60,7 +60,7 @@ impl Acks {
         self.at
     }
 
-    /// An ACK has left.
+    /// Records that an ACK has left.
     pub(super) const fn sent(&mut self) {
         if self.now || self.waits {
             self.quick = self.quick.saturating_sub(1);

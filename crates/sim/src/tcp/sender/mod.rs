@@ -91,7 +91,7 @@ pub struct Sender {
     cla: Option<Box<Cla>>,
 }
 
-/// State of CLA.
+/// State of CLA's hand-off stage.
 #[derive(Debug, Clone, Default)]
 struct Cla {
     stage: HandOffStage,

@@ -171,7 +171,7 @@ impl Clique {
             .map(|place| self.first + place as u32);
     }
 
-    /// The medium becomes busy.
+    /// Stops the countdowns, because the medium becomes busy.
     fn freeze(&mut self, now: u64, timing: &Timing, countdown: Countdown) {
         // What is left of as many slots as a radio can have says how many have passed.
         self.view.slots = u16::MAX;
@@ -234,7 +234,7 @@ impl Members {
         bits >> (station - self.first as usize) & 1 == 1
     }
 
-    /// One more, of those.
+    /// Adds a station of the same clique.
     fn add(&mut self, of: &Self, station: usize) {
         self.first = of.first;
         self.bits |= 1 << (station - of.first as usize);

@@ -61,7 +61,7 @@ pub struct Package {
 /// One declared dependency.
 #[derive(Debug, Deserialize)]
 pub struct Dependency {
-    /// Whose name, as the registry or the workspace knows it.
+    /// Name of the package, as the registry or the workspace knows it.
     pub name: String,
     /// `None` for a normal dependency, otherwise `dev` or `build`.
     pub kind: Option<String>,

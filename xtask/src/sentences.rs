@@ -1,7 +1,7 @@
 //! Finds sentences of comments and documents that are too long to be understood at first reading.
 //!
-//! A full stop, a question mark, a colon and a semicolon end a sentence. Sources are quoted as they are. Tables
-//! and code have no sentences.
+//! A full stop, a question mark, a colon and a semicolon end a sentence. Sources are quoted as they are.
+//! Tables and code have no sentences.
 
 use crate::Findings;
 use crate::files::{ends_in, texts};

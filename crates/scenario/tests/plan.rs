@@ -1,7 +1,7 @@
 //! What a plan answers when a world asks it: faults in time, holes, and verdicts at the end.
 
 use scenario::{Effect, FaultTarget, Outcome, Plan, judge, parse};
-use trace::{Flow, PolicyName, Run};
+use trace::{Flow, Run};
 use units::{Bitrate, Bytes, Db, Duration};
 
 const BASE: &str = r#"

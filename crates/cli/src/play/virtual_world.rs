@@ -325,7 +325,7 @@ fn refuse_too_many(before: u64, factors: &[u64]) -> anyhow::Result<()> {
 #[derive(Debug, Clone, Default)]
 struct Values {
     all: Vec<Setting>,
-    /// Those of keys that have several.
+    /// Values of the keys that are swept.
     varied: Vec<Setting>,
 }
 

@@ -165,7 +165,7 @@ fn the_queue_of_another_subflow_does_not_slow_it() {
         assert_eq!(
             caps(&world).len(),
             times,
-            "beside {demand} and {unacked} under way"
+            "beside {demand} and {unacked} in flight"
         );
     }
 }

@@ -149,7 +149,7 @@ struct Narrow {
 pub(crate) struct Need {
     /// The rate that the links in use have lately shown together.
     pub(crate) rate: Bitrate,
-    /// The same, or the rate of their last round trip if that is more.
+    /// `rate`, or the rate of their last round trip if that is more.
     pub(crate) goodput: Bitrate,
     /// Bytes in flight when each link is full, by its own round trip.
     pub(crate) under_way: Bytes,

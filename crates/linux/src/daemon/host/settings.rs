@@ -54,7 +54,7 @@ pub enum RecoverError {
         "limits may still lie on open connections, and go when the connections are closed: {}{}", words(.on_sockets), and_others(.others)
     )]
     Sockets {
-        /// Those limits, and why they could not be removed.
+        /// The limits that remain, and why they could not be removed.
         on_sockets: Vec<Leftover>,
         /// Other changes that were not restored.
         others: Vec<Leftover>,

@@ -34,7 +34,7 @@ const PORT: u16 = 5_001;
 /// How far ahead time zero is when the daemon starts: enough for it to load its programs and to find its
 /// links. Being late harms only the first moments of the run.
 const RUN_UP: Duration = Duration::from_millis(400);
-/// The same on a busy machine, as a multiple of the time that building the hosts took.
+/// Replaces [`RUN_UP`] on a busy machine: a multiple of the time that building the hosts took.
 const RUN_UP_FOR_BUILDING: u32 = 4;
 const LONGEST_RUN_UP: Duration = Duration::from_secs(10);
 

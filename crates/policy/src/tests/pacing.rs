@@ -17,7 +17,7 @@ fn uploads(kind: LinkKind) -> World {
     world
 }
 
-/// The same over a link that another upload, another download, or nothing has long been filling.
+/// An upload over a link that another upload, another download, or nothing has long been filling.
 fn beside(kind: LinkKind, demand: f64, unacked: u32) -> World {
     let mut world = World::new(Policy::Slowhand);
     world.up(0, kind, Role::Primary, 30, 50);

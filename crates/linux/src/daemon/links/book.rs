@@ -46,7 +46,7 @@ pub(crate) enum Step {
     Tell(LinkId, LinkEvent),
     /// Change routes and rules to match [`Links::plan`], then call [`Links::applied`].
     Apply,
-    /// The same, but the plan has not changed: another program has removed something.
+    /// Apply the plan again, although it has not changed: another program has removed something.
     Restore,
     /// This address is gone, but the link stays usable in the other family. Subflows from the address are
     /// lost.

@@ -14,7 +14,7 @@
  * Where we differ, and why
  * 1. Not `bpf_skb_ecn_set_ce`: it silently marks nothing while any AF_PACKET receiver is open on the device,
  *    because the packet is then shared. The helpers used here copy it first.
- * 2. If one packet holds several segments (GRO, or a TUN with offloads), it counts as that many, but all are
+ * 2. If one packet holds several segments (GRO, or a TUN with offloads), it counts as that many. All are
  *    marked together in the one header. The receiver responds as to one mark. `segments` counts how many
  *    really became CE.
  *

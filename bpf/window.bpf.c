@@ -7,12 +7,12 @@
  * a window of at most that many bytes. The window is never raised, and a segment of any other connection is
  * left unchanged.
  *
- * How the peer reads the field. If a segment carries a DATA_ACK, the peer scales the field by the factor that
- * *we* sent in our SYN (`rx_opt.rcv_wscale`) and adds it to that DATA_ACK. The sum is the edge up to which it
- * may assign data to any of its subflows (RFC 8684 §3.3.1, `ack_update_msk` in net/mptcp/options.c). So the
- * value in `caps` counts bytes of the *connection* that are not acknowledged in order at data level. They are
- * in flight on all subflows, queued on them, or held here out of order. The same field also limits the bytes
- * in flight on the subflow that carried it, which the connection's limit implies. The peer's edge never moves
+ * How the peer reads the field. If a segment carries a DATA_ACK, the peer scales the field by the factor in
+ * *our* SYN (`rx_opt.rcv_wscale`) and adds it to that DATA_ACK. The sum is the edge up to which it may assign
+ * data to any of its subflows (RFC 8684 §3.3.1, `ack_update_msk` in net/mptcp/options.c). So the value in
+ * `caps` counts bytes of the *connection* that are not acknowledged in order at data level. They are in
+ * flight on all subflows, queued on them, or held here out of order. The same field also limits the bytes in
+ * flight on the subflow that carried it, which the connection's limit implies. The peer's edge never moves
  * left. After the cap is lowered, the peer keeps its earlier allowance until (old − new) bytes are
  * acknowledged.
  *

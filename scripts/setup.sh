@@ -10,7 +10,7 @@ set -eu
 build_packages="clang libelf-dev zlib1g-dev pkg-config make gcc libc6-dev"
 # What packs a Debian package.
 deb_packages="dpkg-dev binutils xz-utils"
-# Real programs whose traffic the tests send over our paths, a browser to inspect the page, reference
+# Real programs whose traffic the tests send over our paths, and a browser to inspect the page. Reference
 # implementations for comparison, and the linter of the scripts.
 test_packages="nginx-light iperf3 mptcpize curl chromium bpftool iproute2 nftables procps util-linux mount git shellcheck tshark libbpf-dev python3 systemd mmdebstrap"
 

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::Findings;
 use crate::files::{listed, texts};
 
-/// Looks at every Markdown file of the repository.
+/// Checks every Markdown file of the repository.
 pub fn check() -> anyhow::Result<Findings> {
     let paths = listed()?;
     let pages: BTreeMap<String, String> = texts(|path| path.ends_with(".md"))?.into_iter().collect();

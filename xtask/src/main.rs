@@ -8,9 +8,11 @@ mod licences;
 mod links;
 mod metadata;
 mod modules;
+mod pages;
 mod prose;
 mod readings;
 mod rooms;
+mod sentences;
 mod spdx;
 mod test;
 mod tidy;
@@ -45,6 +47,8 @@ fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
             tidy::check()?,
             prose::comments()?,
             prose::words()?,
+            sentences::check()?,
+            pages::check()?,
             unreached::check()?,
             circles::check()?,
         ]),
@@ -58,7 +62,13 @@ fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
             [check] if check == "--check" => report(&[readings::check()?]),
             _ => anyhow::bail!("{USAGE}"),
         },
-        "tidy" => report(&[tidy::check()?, prose::comments()?, prose::words()?]),
+        "tidy" => report(&[
+            tidy::check()?,
+            prose::comments()?,
+            prose::words()?,
+            sentences::check()?,
+            pages::check()?,
+        ]),
         "test" => test::run(rest),
         _ => anyhow::bail!("{USAGE}"),
     }

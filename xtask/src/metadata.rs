@@ -61,14 +61,14 @@ pub struct Package {
 /// One declared dependency.
 #[derive(Debug, Deserialize)]
 pub struct Dependency {
-    /// Whose name, as the registry or the workspace knows it.
+    /// Name of the package, as the registry or the workspace knows it.
     pub name: String,
     /// `None` for a normal dependency, otherwise `dev` or `build`.
     pub kind: Option<String>,
 }
 
 impl Metadata {
-    /// Asks cargo.
+    /// Reads the metadata from cargo.
     pub fn load() -> anyhow::Result<Self> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let output = Command::new(cargo)

@@ -33,6 +33,8 @@ const WORDS: &[(&str, &str)] = &[
     ("mends", "fixes"),
     ("goes on", "continues"),
     ("go on", "continue"),
+    ("under way", "in flight"),
+    ("in doubt", "suspect"),
 ];
 
 /// The width of comments, and whether what "Checked by" names exists.
@@ -103,7 +105,7 @@ fn has_words(line: &str, words: &str) -> bool {
     })
 }
 
-/// What can be named.
+/// Names that exist: files, words of code, and modules.
 struct Tree {
     /// Every file's path, without `.rs`.
     files: Vec<String>,
@@ -134,8 +136,7 @@ impl Tree {
     }
 
     /// Whether a name in backticks, in the file at `path`, exists: a file, a module, or a word of code such
-    /// as
-    /// a benchmark's name.
+    /// as a benchmark's name.
     fn has(&self, path: &str, named: &str) -> bool {
         let named = named.rsplit(' ').next().unwrap_or(named).trim_end_matches('/');
         if let Some(start) = named.strip_suffix('…') {

@@ -26,7 +26,7 @@ pub struct LeanProgram {
     pub because: &'static str,
 }
 
-/// Every such program.
+/// Every program that must not link some crates.
 pub const LEAN: &[LeanProgram] = &[LeanProgram {
     name: "slowhandd",
     // Papers are a part of `slowhand`.

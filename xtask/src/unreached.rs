@@ -28,9 +28,9 @@ const WORLDS: &[&str] = &[
 ];
 /// Rooms of a world. What they use counts only once a file outside of them imports them.
 const ROOMS: &[&str] = &["sim::hosts", "sim::mptcp"];
-/// Those that carry out what it decides.
+/// The crates that carry out what the engine decides.
 const ACTORS: &[&str] = &["linux", "sim"];
-/// A world has to make a value of each variant.
+/// Types of inputs. A world has to make a value of each variant.
 const TOLD: &[&str] = &[
     "Input",
     "LinkEvent",

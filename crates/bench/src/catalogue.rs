@@ -10,7 +10,7 @@ use crate::{air, transport, window, worlds};
 const WITH_RENO_AND_BBR: &str = "with each of reno and bbr";
 const OF_EACH: &str = "of each sender";
 
-/// All of them, in the order in which they are measured and listed.
+/// All benchmarks, in the order in which they are measured and listed.
 pub const ALL: &[Bench] = &[
     Bench::rooted(
         &[Figure::less("stall-drop", "ms", "one of three 50 Mb/s links silently drops everything: longest gap").quoted()],

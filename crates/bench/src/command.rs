@@ -27,8 +27,7 @@ pub struct Args {
     policy: Option<PolicyName>,
 
     /// Measure with this congestion controller only, not with those of the definition: reno and bbr for
-    /// window-…; lia or all of ours for
-    /// cc-….
+    /// window-…; lia or all of ours for cc-….
     #[arg(long, value_name = "NAME")]
     cc: Option<String>,
 

@@ -33,7 +33,7 @@ pub struct Args {
     accept_words: bool,
 }
 
-/// Replays all of them.
+/// Replays all files.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut all_same = true;
     let progress = Progress::new("replay", args.files.len());

@@ -55,7 +55,7 @@ impl Loaded {
         Self::start_where(arguments, |_| {})
     }
 
-    /// The same, somewhere that `change` takes it.
+    /// Starts the command after `change` has modified it.
     fn start_where(arguments: &[&str], change: impl FnOnce(&mut Command)) -> Self {
         let mut command = program();
         command.args(["cc", "load"]).args(arguments);

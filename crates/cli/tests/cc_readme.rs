@@ -1,8 +1,8 @@
 //! Runs the blocks of `bpf/cc/README.md` that are marked `run=root`, from first to last, as a user would who
 //! only wants the controllers. They run in a network namespace and with a BPF file system of their own.
 //!
-//! Names of controllers are global to the host. The one that the page uses gets another name for the run, so
-//! that it collides neither with a parallel run nor with the host's own.
+//! Names of controllers are global to the host. The one that the page uses gets another name for the run. It
+//! then collides neither with a parallel run nor with the host's own.
 
 mod common;
 

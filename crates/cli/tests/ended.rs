@@ -97,7 +97,7 @@ impl Host {
         command.spawn().unwrap()
     }
 
-    /// Nothing is left of a run with these witnesses.
+    /// Asserts that nothing is left of a run with these witnesses.
     fn assert_clean(&mut self, witnesses: &Witnesses) {
         witnesses.watch_until_gone(&mut self.home, PATIENCE);
         let mut patience = Patience::of(PATIENCE);

@@ -4,7 +4,7 @@ mod common;
 
 use std::path::Path;
 
-use common::{Scratch, program, slowhand};
+use common::{Scratch, program, slowhand, virtual_play};
 use serde_json::Value;
 
 const SCENARIO: &str = "scenarios/shared-air.toml";
@@ -66,17 +66,8 @@ fn several_seeds_are_distributions_and_swept_keys_are_axes() {
     let scratch = Scratch::new("sweep-page");
     let page = |name: &str, more: &[&str]| {
         let file = scratch.path(name);
-        let mut command = program();
-        command.args([
-            "play",
-            SCENARIO,
-            "--world",
-            "sim",
-            "--seeds",
-            "1..4",
-            "--set",
-            "duration_s=1",
-        ]);
+        let mut command = virtual_play(SCENARIO, 1);
+        command.args(["--seeds", "1..4"]);
         command.args(more).arg("--html").arg(&file);
         let ran = command.output().unwrap();
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
@@ -105,16 +96,8 @@ fn several_seeds_are_distributions_and_swept_keys_are_axes() {
 
 #[test]
 fn each_run_of_a_document_names_its_values() {
-    let mut command = program();
-    command.args([
-        "play",
-        SCENARIO,
-        "--world",
-        "sim",
-        "--json",
-        "--set",
-        "duration_s=1",
-    ]);
+    let mut command = virtual_play(SCENARIO, 1);
+    command.arg("--json");
     command.args(["--set", "aps.near.rate_mbps=54,auto", "--set", "air.attempts=4,7"]);
     let ran = command.output().unwrap();
     let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
@@ -254,16 +237,8 @@ fn a_rate_that_a_world_would_ignore_is_refused() {
 
 #[test]
 fn a_result_counts_datagrams_and_what_each_station_did() {
-    let mut command = program();
-    command.args([
-        "play",
-        SCENARIO,
-        "--world",
-        "sim",
-        "--json",
-        "--set",
-        "duration_s=4",
-    ]);
+    let mut command = virtual_play(SCENARIO, 4);
+    command.arg("--json");
     let ran = command.output().unwrap();
     let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
     let run = &document["runs"][0];
@@ -272,7 +247,7 @@ fn a_result_counts_datagrams_and_what_each_station_did() {
         let [sent, received, lost] =
             ["sent", "received", "lost"].map(|key| flow["datagrams"][key].as_u64().unwrap());
         assert!(received > 0, "{flow}");
-        // Up to a queue of them is under way at the end. Each receiver of the broadcast counts.
+        // At the end, up to a full queue of them is in flight. Each receiver of the broadcast counts.
         let is_broadcast = flow["name"] == "probe";
         assert!(is_broadcast || received + lost <= sent, "{flow}");
         assert!(sent <= received + lost + 400, "{flow}");

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Scratch, program, slowhand};
+use common::{Scratch, program, slowhand, virtual_play};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -21,18 +21,8 @@ fn one_seed_gives_one_trace_and_expectations_are_judged() {
     let scratch = Scratch::new("virtual-trace");
     let run = |name: &str, seed: &str| {
         let (trace, capture) = (scratch.path(name), scratch.path(&format!("{name}.pcapng")));
-        let mut command = program();
-        command.args([
-            "play",
-            SCENARIO,
-            "--world",
-            "sim",
-            "--json",
-            "--seed",
-            seed,
-            "--set",
-            "duration_s=2",
-        ]);
+        let mut command = virtual_play(SCENARIO, 2);
+        command.args(["--json", "--seed", seed]);
         command.arg("--trace").arg(&trace).arg("--capture").arg(&capture);
         let ran = command.output().unwrap();
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
@@ -59,17 +49,8 @@ fn a_sweep_writes_a_row_for_every_combination() {
     let scratch = Scratch::new("virtual-sweep");
     let sweep = |name: &str| {
         let file = scratch.path(name);
-        let mut command = program();
-        command.args([
-            "play",
-            SCENARIO,
-            "--world",
-            "sim",
-            "--seeds",
-            "3..6",
-            "--set",
-            "duration_s=1",
-        ]);
+        let mut command = virtual_play(SCENARIO, 1);
+        command.args(["--seeds", "3..6"]);
         command
             .args(["--set", "aps.near.rate_mbps=6,54", "--table"])
             .arg(&file);

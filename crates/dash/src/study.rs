@@ -13,7 +13,7 @@ use trace::{Case, Datagrams, PlayDocument, PolicyName, Run};
 pub(crate) struct Figure {
     pub name: &'static str,
     pub unit: &'static str,
-    /// `None`: the run has no such figure.
+    /// Computes the figure. `None` if the run does not have it.
     of: fn(&Run) -> Option<f64>,
 }
 
@@ -41,7 +41,7 @@ const FIGURES: [Figure; 4] = [
     },
 ];
 
-/// Of all flows of datagrams together.
+/// Datagrams that were lost, in percent, of all flows together.
 fn lost_percent(run: &Run) -> Option<f64> {
     let flows = run.flows.iter().filter_map(|flow| flow.datagrams);
     let sum = flows.reduce(|sum, flow| Datagrams {
@@ -52,7 +52,7 @@ fn lost_percent(run: &Run) -> Option<f64> {
     sum?.lost_percent()
 }
 
-/// When the last of the flows has its first byte.
+/// Time until every flow has its first byte, in ms.
 fn last_first_byte(run: &Run) -> Option<f64> {
     let times = run.flows.iter().map(|flow| flow.first_byte_ms);
     let times: Option<Vec<f64>> = times.collect();
@@ -116,7 +116,7 @@ impl Spread {
 /// The runs of a document, grouped.
 #[derive(Debug)]
 pub(crate) struct Study<'d> {
-    /// In the order of the document.
+    /// Groups, in the order of the document.
     pub groups: Vec<Group<'d>>,
     /// Swept keys.
     pub keys: Vec<&'d str>,

@@ -1,5 +1,5 @@
 use super::*;
-use trace::{Flow, FlowMeter, PlaySchema, SetValue, World};
+use trace::{FlowMeter, PlaySchema, SetValue, World};
 use units::{Duration, Instant};
 
 /// A run with this goodput in Mb/s, whose first byte comes after `first_ms`, if it does.
@@ -9,28 +9,14 @@ fn run(policy: &str, seed: u64, set: &[(&str, SetValue)], (mbps, first_ms): (u64
         meter.read(Instant::from_millis(ms), mbps * 125_000);
     }
     meter.end(Instant::from_millis(1_000));
-    let flow: Flow = meter.result(Instant::ZERO + Duration::from_secs(1), true, Vec::new());
+    let flow = meter.result(Instant::ZERO + Duration::from_secs(1), true, Vec::new());
+    let set = set.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
     Run {
-        policy: policy.parse().unwrap(),
         case: Case {
             world: None,
-            set: set
-                .iter()
-                .map(|(key, value)| ((*key).to_owned(), value.clone()))
-                .collect(),
+            set: set.collect(),
         },
-        cc: None,
-        server: "stock".into(),
-        seed,
-        duration_s: 1.0,
-        flows: vec![flow],
-        links: Vec::new(),
-        stations: Vec::new(),
-        energy_j: 0.0,
-        optimal_mbps: 0.0,
-        goodput_series: Vec::new(),
-        levels: trace::Levels::default(),
-        notes: Vec::new(),
+        ..Run::of_flows(policy.parse().unwrap(), seed, 1.0, vec![flow])
     }
 }
 

@@ -114,7 +114,7 @@ impl Running {
         thread.spawn(wait).map(drop).map_err(ProgramError::Thread)
     }
 
-    /// Its exit status, if it has ended by itself; otherwise it is killed.
+    /// Ends the program. Returns its exit status if it had ended by itself, otherwise kills it.
     pub(crate) fn finish(self) -> Option<ExitStatus> {
         lock(&self.child).try_wait().ok().flatten()
     }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use trace::{Event, Flow, PolicyName, What};
 use witness::{Witnesses, namespaces_of};
 
-/// Each of these tests looks at all namespaces of this process, so they run one after the other.
+/// Each of these tests inspects all namespaces of this process, so they run one after the other.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// The port of the lab's server.
@@ -51,7 +51,7 @@ struct Sight {
     syns_repeated: u64,
 }
 
-/// Plays, and looks at every namespace with a client once all of these flows have moved something.
+/// Plays the plan, and inspects every namespace with a client once all of these flows have moved something.
 fn played_and_seen(plan: &Plan, policy: &str, flows: &[&str]) -> (Played, Vec<Sight>) {
     let what = Play::new(plan, policy.parse().unwrap());
     let (mut moving, mut seen) = (BTreeMap::new(), None);

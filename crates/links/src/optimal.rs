@@ -10,7 +10,8 @@
 //! 3. Rates are those before 802.11n, even for access points that have it (`ht`). With aggregation they carry
 //!    more than this limit.
 //!
-//! Datagrams have one link each: [`Stream`] is the largest payload of theirs that it could carry.
+//! A flow of datagrams uses one link: [`Stream`] gives the largest rate of payload that this link could
+//! carry.
 //!
 //! # Checked by
 //! `optimal_tests`: one link of each kind by hand, and their sum.
@@ -52,7 +53,7 @@ pub enum Shared {
 }
 
 impl Stream {
-    /// What it shares with others.
+    /// What the stream shares with other streams.
     pub fn shares(self, config: &NetworkConfig) -> Shared {
         let up = self.direction == Direction::Up;
         match &config.links[self.link] {
@@ -104,7 +105,7 @@ impl Stream {
 /// Faults of a link at the given time. The default is a link without faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Condition {
-    /// Carries nothing: down, or a black hole.
+    /// Whether the link carries nothing, because it is down or silently drops everything.
     pub gone: bool,
     /// Extra attenuation of a WiFi link.
     pub attenuation: Db,
@@ -197,7 +198,8 @@ fn backhaul_rate(wifi: &WifiConfig, direction: Direction, condition: Condition) 
         .unwrap_or(pick(direction, wifi.backhaul.up, wifi.backhaul.down))
 }
 
-/// What an access point carries if its packets follow each other. What the client sends needs no air.
+/// Goodput of an access point on the weighted medium that always has a packet to send. Packets of the client
+/// need no air.
 fn turns(wifi: &WifiConfig, direction: Direction) -> Bitrate {
     match (wifi.turn, direction) {
         (Some(turn), Direction::Down) => Bytes::new(TCP_PAYLOAD).per(turn.packet),

@@ -26,7 +26,7 @@ impl Key {
         Self(name.into())
     }
 
-    /// Its name, with dots.
+    /// Name of the parameter, with dots.
     pub fn name(&self) -> &str {
         &self.0
     }

@@ -33,7 +33,7 @@ pub enum Policy {
     Tcp(LinkId),
     /// One access point at a time, break before make (nsdi15 §6.3).
     Handover,
-    /// The same choice, with the next access point already associated.
+    /// `Handover`, with the next access point already associated.
     HandoverWarm,
     /// `HandoverWarm` for WiFi, with the cellular links joined throughout (cla).
     HandoverCell,
@@ -262,12 +262,12 @@ impl Engine {
         }
     }
 
-    /// Whether a link is in doubt. Every sample counts then, and the world should poll twice as often.
+    /// Whether a link is suspect. Every sample counts then, and the world should poll twice as often.
     pub fn is_in_doubt(&self) -> bool {
         self.doubted().next().is_some()
     }
 
-    /// The links in doubt. When the time of [`Engine::wake_at`] has come, the world reports what their
+    /// The suspect links. When the time of [`Engine::wake_at`] has come, the world reports what their
     /// interfaces have received ([`LinkEvent::Received`]) before it ticks. So a doubt is decided by a poll,
     /// however rarely subflows are sampled.
     pub fn doubted(&self) -> impl Iterator<Item = LinkId> {

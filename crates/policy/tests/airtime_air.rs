@@ -32,7 +32,7 @@ fn saturate(air: &mut Air, bytes: u32) -> (Counters, Duration) {
     queued(air, bytes, 2, PACKETS)
 }
 
-/// The same with `waiting` packets queued at any time.
+/// Sends packets with `waiting` of them queued at any time, until `packets` are sent.
 fn queued(air: &mut Air, bytes: u32, waiting: u64, packets: u64) -> (Counters, Duration) {
     let packet = |token| Packet::new(Destination::Station(StationId(1)), bytes, token);
     (0..waiting).for_each(|token| air.handle(Instant::ZERO, Input::Send(SENDER, packet(token))));

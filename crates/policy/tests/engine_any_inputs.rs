@@ -19,7 +19,7 @@ proptest! {
     }
 }
 
-/// With fewer bytes, not every link has failed at every address of every peer yet.
+/// The number of bytes must suffice for every link to fail at every address of every peer.
 #[test]
 fn memory_does_not_grow_with_the_number_of_inputs() {
     let mut rng = units::Rng::named(1, "facts");

@@ -20,7 +20,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// At the first byte.
+    /// A reader at the first byte.
     pub const fn new(all: &'a [u8]) -> Self {
         Self { all, at: 0 }
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// A value that has a form as bytes.
 pub(crate) trait Codec: Sized {
-    /// Appends it.
+    /// Appends the value.
     fn encode(&self, out: &mut Vec<u8>);
 
     /// Reads one.
@@ -18,10 +18,10 @@ pub(crate) trait Codec: Sized {
 
 /// The names of an enum's variants, without what they hold.
 pub(crate) trait Variants {
-    /// All of them.
+    /// Names of all variants.
     const NAMES: &'static [&'static str];
 
-    /// The one of this value.
+    /// Name of this value's variant.
     fn name(&self) -> &'static str;
 }
 

@@ -9,10 +9,10 @@ use thiserror::Error;
 /// Why bytes are not a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ReadError {
-    /// It is something else.
+    /// The file is no recording.
     #[error("no recording: it does not begin with `slowhand-record`; name a file that `--record` wrote")]
     NotOurs,
-    /// It is of another format.
+    /// The recording has another format.
     #[error(
         "format {found} of recordings; this program reads format {VERSION}: replay it with the slowhand that wrote it"
     )]
@@ -23,7 +23,7 @@ pub enum ReadError {
     /// Bytes are missing or not those that were written.
     #[error("damaged or cut off: the checksum in its last 8 bytes does not match; record it again")]
     Checksum,
-    /// It is whole, and this crate does not understand it.
+    /// The file is complete, but this crate does not understand it.
     #[error("{0}; replay it with the slowhand that wrote it")]
     Malformed(#[from] Malformed),
 }
@@ -81,7 +81,7 @@ impl<'a> File<'a> {
         &self.header
     }
 
-    /// Its entries, in order.
+    /// Entries of the file, in order.
     pub fn entries(&self) -> Entries<'a> {
         Entries::new(self.entries.clone(), self.header.start, self.header.texts)
     }

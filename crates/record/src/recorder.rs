@@ -100,14 +100,14 @@ impl Recorder {
         recorder
     }
 
-    /// The engine is told a fact.
+    /// Records an input of the engine.
     pub fn handle(&mut self, now: Instant, input: &Input) {
         self.call();
         self.names.learn(input);
         self.times.handle(now, input, &mut self.bytes);
     }
 
-    /// Time passes.
+    /// Records a tick of the engine.
     pub fn tick(&mut self, now: Instant) {
         self.call();
         self.times.tick(now, &mut self.bytes);

@@ -1,4 +1,4 @@
-//! What an engine is told, and how it is built, as bytes.
+//! Inputs and the configuration of an engine, as bytes.
 
 use crate::bytes::{Malformed, Reader};
 use crate::codec::{Codec, Variants, enums, numbers, structs};

@@ -39,7 +39,7 @@ const MAGIC: [(&[u8], Format); 13] = [
 ];
 
 impl Format {
-    /// By the first bytes.
+    /// Recognises the format by the first bytes.
     pub fn of(content: &[u8]) -> Option<Self> {
         let start = content.trim_ascii_start();
         let magic = |(magic, _): &&(&[u8], Self)| content.starts_with(magic) || start.starts_with(magic);

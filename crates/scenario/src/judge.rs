@@ -20,7 +20,7 @@ pub enum Outcome {
 pub struct Verdict {
     /// The seed of the run.
     pub seed: u64,
-    /// Whose run it is.
+    /// The policy whose run is judged.
     pub policy: PolicyName,
     /// What must hold, in words.
     pub wanted: String,

@@ -27,27 +27,12 @@ fn run(policy: PolicyName, moved: [u64; 2]) -> Run {
         goodput_mbps: bytes as f64 * 8e-7,
         intact: Some(true),
         first_byte_ms: (bytes > 0).then_some(1.0),
-        longest_stall_ms: 0.0,
-        stall_total_ms: 0.0,
-        stalls: 0,
-        datagrams: None,
-        paths: Vec::new(),
+        ..Flow::default()
     };
+    let flows = vec![flow("first", moved[0]), flow("second", moved[1])];
     Run {
-        policy,
-        case: trace::Case::default(),
-        cc: None,
-        server: "stock".to_owned(),
-        seed: 1,
-        duration_s: 10.0,
-        flows: vec![flow("first", moved[0]), flow("second", moved[1])],
-        links: Vec::new(),
-        stations: Vec::new(),
-        energy_j: 0.0,
         optimal_mbps: 1.0,
-        goodput_series: Vec::new(),
-        levels: trace::Levels::default(),
-        notes: Vec::new(),
+        ..Run::of_flows(policy, 1, 10.0, flows)
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Log<'s> {
 }
 
 impl<'s> Log<'s> {
-    /// Nothing wrong yet.
+    /// Creates a log without problems.
     pub fn new(sources: &'s Sources) -> Self {
         Self {
             sources,
@@ -206,7 +206,7 @@ impl<'d> Section<'d> {
         );
     }
 
-    /// Text.
+    /// Reads a text.
     pub fn text(&self, key: &'static str) -> Option<&'d str> {
         let entry = self.entry(key)?;
         match &entry.node.value {
@@ -218,7 +218,7 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// True or false.
+    /// Reads `true` or `false`.
     pub fn flag(&self, key: &'static str) -> Option<bool> {
         let entry = self.entry(key)?;
         match entry.node.value {
@@ -230,7 +230,7 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// A whole number within bounds.
+    /// Reads a whole number within bounds.
     pub fn count(&self, key: &'static str, bounds: std::ops::RangeInclusive<i64>) -> Option<i64> {
         let entry = self.entry(key)?;
         match entry.node.value {
@@ -281,7 +281,7 @@ impl<'d> Section<'d> {
         pair
     }
 
-    /// One of a few words.
+    /// Reads a value that is one of a few words.
     pub fn choice<T: Copy>(&self, key: &'static str, options: &[(&str, T)]) -> Option<T> {
         let entry = self.entry(key)?;
         let text = self.text(key)?;

@@ -106,23 +106,23 @@ pub struct Problems(Vec<Problem>);
 const PRINTED: usize = 10;
 
 impl Problems {
-    /// At least one.
+    /// Makes an error of these problems, of which there is at least one.
     pub(crate) fn of(problems: Vec<Problem>) -> Self {
         debug_assert!(!problems.is_empty(), "an error has at least one problem");
         Self(problems)
     }
 
-    /// A single one.
+    /// Makes an error of a single problem.
     pub(crate) fn one(problem: Problem) -> Self {
         Self(vec![problem])
     }
 
-    /// One by one.
+    /// The problems, one by one.
     pub fn iter(&self) -> impl Iterator<Item = &Problem> {
         self.0.iter()
     }
 
-    /// The first one.
+    /// The first problem.
     pub fn first(&self) -> &Problem {
         &self.0[0]
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use trace::{Shown, Spot};
 
-/// One of a plan's things that a world may have no use for.
+/// A part of a plan that a world may be unable to play.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Thing<'n> {
     /// The link of that name.

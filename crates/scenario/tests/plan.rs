@@ -1,7 +1,7 @@
 //! What a plan answers when a world asks it: faults in time, holes, and verdicts at the end.
 
 use scenario::{Effect, FaultTarget, Outcome, Plan, judge, parse};
-use trace::{Flow, PolicyName, Run};
+use trace::{Flow, Run};
 use units::{Bitrate, Bytes, Db, Duration};
 
 const BASE: &str = r#"
@@ -173,24 +173,12 @@ fn run(policy: &str, bytes: u64, stall_ms: f64) -> Run {
         longest_stall_ms: stall_ms,
         stall_total_ms: stall_ms,
         stalls: 1,
-        datagrams: None,
-        paths: Vec::new(),
+        ..Flow::default()
     };
     Run {
-        policy: policy.parse::<PolicyName>().unwrap(),
-        case: trace::Case::default(),
         cc: Some("reno".to_owned()),
-        server: "stock".to_owned(),
-        seed: 1,
-        duration_s: 20.0,
-        flows: vec![flow("down"), flow("up")],
-        links: Vec::new(),
-        stations: Vec::new(),
-        energy_j: 0.0,
         optimal_mbps: 100.0,
-        goodput_series: Vec::new(),
-        levels: trace::Levels::default(),
-        notes: Vec::new(),
+        ..Run::of_flows(policy.parse().unwrap(), 1, 20.0, vec![flow("down"), flow("up")])
     }
 }
 

@@ -88,7 +88,7 @@ pub fn tell(line: fmt::Arguments<'_>) {
     beside(&mut || drop(writeln!(io::stderr(), "{}", shown_lines(line))));
 }
 
-/// Runs a function while nothing is drawn in place on the terminal.
+/// A function that runs another one while nothing is drawn in place on the terminal.
 pub type Aside = fn(&mut dyn FnMut());
 
 static ASIDE: OnceLock<Aside> = OnceLock::new();

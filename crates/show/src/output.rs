@@ -1,7 +1,7 @@
-//! Writes the files that a command is told to write.
+//! Writes the output files of a command.
 //!
 //! - [`Output`]: a file written as a whole. It goes to a temporary file in the same folder, which is renamed
-//!   when it is complete, so that a reader finds the old file or the new one.
+//!   when it is complete. A reader finds the old file or the new one.
 //! - [`Rows`]: JSON Lines grow in place, row by row, so that a run that ends early leaves the rows it had.
 //! - [`distinct`]: refuses to write a file that is read, or to write one twice.
 //!

@@ -129,7 +129,7 @@ impl Table {
         widths
     }
 
-    /// The header and its rule if there are any, and all rows.
+    /// Formats the header, its rule, and all rows by `line`. The first two are optional.
     fn lines(&self, width: usize, line: impl Fn(&[Cell]) -> String) -> String {
         let mut lines = String::new();
         if !self.header.is_empty() {

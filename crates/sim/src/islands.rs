@@ -3,8 +3,8 @@
 //!
 //! Stations on different channels never hear each other, however near they are, and share only the clock.
 //! Each part runs to its end by itself. Its memory stays in the caches, and the parts run in parallel on all
-//! cores. The result is that of one [`World`] with all stations, bit by bit for each station, because random
-//! streams are named after stations and not numbered.
+//! cores. The result is that of one [`World`] with all stations, bit by bit for each station: random streams
+//! are named after stations and not numbered.
 //!
 //! # Where we differ, and why
 //! 1. The network takes no input while it runs ([`World::handle`]), and has no monitors. Stations related by

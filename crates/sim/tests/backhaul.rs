@@ -58,7 +58,7 @@ fn two_flows_share_a_slow_wire_and_one_queue() {
     let all = mbps(&played, 1..5);
     assert!((all / (8.0 * 1_470.0 / 1_498.0) - 1.0).abs() < 0.01, "{all}");
     // 1.15 of 9 Mb/s are dropped. Which flow loses them depends on the phases of the two paces at a full
-    // queue (Floyd and Jacobson 1991), so either may lose all of it.
+    // queue (Floyd and Jacobson 1991). Either may lose all of it.
     let least = (all - 3.0) / all;
     let most = 6.0 / all;
     assert!(

@@ -109,10 +109,10 @@ fn rice(db: i32) -> Option<Fading> {
 /// nsdi15 §4.2, case I. Both channels have equal means and vary independently. The access point with the
 /// better channel at the moment fails less, backs off less and sends more. The gain is 10 to 20 % over one of
 /// them alone.
+///
 /// The paper does not say how much the channels varied. Measured gains (n = 60 seeds, each ± 0.4 at most):
 /// 18.5 % with a steady path as strong as the scattered ones together, 14.9 % at 3 dB more, 8.8 % at 6 dB,
 /// and 2.4 % at 10 dB. With n = 10: 1.4 % on constant channels.
-/// 0.4 at most). With n = 10: 1.4 % on constant channels.
 #[test]
 fn independent_fading_between_two_access_points_is_a_gain() {
     let (none, _) = between(MIDDLE_MM, None).gain(SEEDS);

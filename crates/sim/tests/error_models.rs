@@ -2,9 +2,9 @@
 //! error model. Compared with ns-3.
 //!
 //! The figures are from ns-3 3.37 (Debian package `libns3-dev` 3.37-2): three `AdhocWifiMac` stations of
-//! 802.11a on a `YansWifiChannel` with a `MatrixPropagationLossModel`, data and control frames at 24 Mb/s, 7
-//! attempts, 1,498 bytes above LLC, no frame capture model, 20 s, run 1. The stronger one arrives at
-//! −50 dBm. The goodput counts 1,470 bytes a frame.
+//! 802.11a on a `YansWifiChannel` with a `MatrixPropagationLossModel`, for 20 s, run 1. Data and control
+//! frames have 24 Mb/s, 7 attempts and 1,498 bytes above LLC. There is no frame capture model. The stronger
+//! one arrives at −50 dBm. The goodput counts 1,470 bytes a frame.
 
 use links::Position;
 use links::air::{AirConfig, Input, Rules, StationConfig, StationId};

@@ -69,7 +69,7 @@ fn energy_policies_turn_the_dearer_radio_off() {
     assert!(joules.is_sorted(), "{joules:?}");
 }
 
-/// What the links' radios draw is part of what the engine is told: a recording has it.
+/// The engine gets the power that each link's radio draws. A recording of its inputs shows that.
 #[test]
 fn the_engine_learns_what_radios_draw() {
     let plan = plan(RADIOS, &["duration_s=1"]);

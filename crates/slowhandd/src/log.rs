@@ -63,7 +63,7 @@ impl Chronicle {
         }
     }
 
-    /// The only place that reads the reason of a decision.
+    /// Logs a decision. No other part of the log reads reasons.
     fn decision(&self, note: &Note) {
         let link = match (note.link, note.conn) {
             (None, None) => Some(Link::All),
@@ -165,7 +165,7 @@ impl Chronicle {
     }
 }
 
-/// Logs an input. Each sample is one, so nothing may be formatted unless it is logged.
+/// Logs an input. Each sample is an input, so nothing is formatted unless it is logged.
 fn told(input: &impl fmt::Debug) {
     trace!(target: INPUT, "{input:?}");
 }

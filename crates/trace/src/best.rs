@@ -74,34 +74,21 @@ fn best_bins(singles: &[&Run], window: usize) -> Vec<u64> {
 fn computed(like: &Run, series: Vec<u64>, intact: bool) -> Run {
     let bytes = Bytes::new(series.iter().sum());
     let duration = SERIES_BIN * series.len() as u32;
+    let name = like.flows.first().map(|flow| flow.name.clone());
+    let flow = Flow {
+        name: name.unwrap_or_default(),
+        bytes: bytes.get(),
+        goodput_mbps: bytes.per(duration).as_mbps_f64(),
+        intact: Some(intact),
+        ..Flow::default()
+    };
     Run {
-        policy: PolicyName::TcpBest,
         case: like.case.clone(),
         cc: like.cc.clone(),
         server: like.server.clone(),
-        seed: like.seed,
-        duration_s: duration.as_secs_f64(),
-        flows: vec![Flow {
-            name: like
-                .flows
-                .first()
-                .map_or_else(String::new, |flow| flow.name.clone()),
-            bytes: bytes.get(),
-            goodput_mbps: bytes.per(duration).as_mbps_f64(),
-            intact: Some(intact),
-            first_byte_ms: None,
-            longest_stall_ms: 0.0,
-            stall_total_ms: 0.0,
-            stalls: 0,
-            datagrams: None,
-            paths: Vec::new(),
-        }],
-        links: Vec::new(),
-        stations: Vec::new(),
-        energy_j: 0.0,
         optimal_mbps: like.optimal_mbps,
         goodput_series: series,
-        levels: crate::Levels::default(),
         notes: vec!["computed: in every 10 s, the best tcp:<link> run".to_owned()],
+        ..Run::of_flows(PolicyName::TcpBest, like.seed, duration.as_secs_f64(), vec![flow])
     }
 }

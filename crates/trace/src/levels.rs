@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use units::Instant;
 
 impl Levels {
-    /// Of the events of a run, in order, that ended then.
+    /// Builds the levels from the events of a run, in order of time. `ended`: when the run ended.
     pub fn of(events: &[Event], ended: Instant) -> Self {
         let [window, queue, held] = summed(events);
         Self {

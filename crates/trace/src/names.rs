@@ -23,7 +23,7 @@ words! {
         Handover = "handover",
         /// The path with the least delay, the others backup.
         Interactive = "interactive",
-        /// All of them.
+        /// The links together.
         Aggregate = "aggregate",
         /// Every byte on two paths (simulator and relay only: stock kernels cannot).
         Redundant = "redundant",

@@ -1,4 +1,4 @@
-//! From what the engine is told and asks for to events of a trace, in any world.
+//! Turns inputs and actions of an engine into events of a trace, in any world.
 //!
 //! # Checked by
 //! `tests` below.

@@ -44,7 +44,7 @@ words! {
     ClaimKind is "kind of claim" {
         /// A ranking, or where a curve turns.
         Order = "order",
-        /// By how much.
+        /// How much larger or smaller one figure is than another.
         Ratio = "ratio",
         /// The value itself.
         Number = "number",

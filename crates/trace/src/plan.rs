@@ -90,9 +90,9 @@ impl PlanLink {
 /// Somebody who walks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Walker {
-    /// Who.
+    /// Name of the walker.
     pub name: String,
-    /// Where they are when, straight lines between; times never decrease.
+    /// Where the walker is at which time. The path between two points is straight, and times never decrease.
     pub points: Vec<Waypoint>,
 }
 

@@ -16,7 +16,7 @@ pub enum PolicyName {
     TcpBest,
     /// One access point at a time, break before make; no cellular.
     Handover,
-    /// The same choice, with the next access point already associated.
+    /// `handover`, with the next access point already associated.
     HandoverWarm,
     /// `handover-warm` for WiFi, with cellular joined throughout.
     HandoverCell,
@@ -26,7 +26,7 @@ pub enum PolicyName {
     Mptcp,
     /// `mptcp` with loss estimation and ECN marking.
     Ecn,
-    /// The same, with this form of the marking rate.
+    /// `ecn`, with this form of the marking rate.
     EcnForm(Form),
     /// Every link joined; of the access points of a channel, one is used at a time.
     OneAtATime,
@@ -43,7 +43,7 @@ pub enum PolicyName {
 /// An invalid policy name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParsePolicyError {
-    /// None of the names.
+    /// The text is no policy's name.
     #[error("unknown policy `{0}`; valid: {list}", list = PolicyName::VALID.join(", "))]
     Unknown(String),
     /// `tcp:` without a link.
@@ -92,7 +92,7 @@ impl PolicyName {
         "slowhand-no-window",
     ];
 
-    /// Those without a link, a form or a variant in their name.
+    /// Policies without a link, a form or a variant in their name.
     pub const FIXED: [Self; 11] = [
         Self::TcpBest,
         Self::Handover,
@@ -142,7 +142,7 @@ impl PolicyName {
         Self::FIXED.into_iter().chain(forms).chain(variants)
     }
 
-    /// Its name, if it is one of [`Self::known`].
+    /// Name of the policy, if it is one of [`Self::known`].
     pub fn word(&self) -> Option<&'static str> {
         Some(match self {
             Self::Tcp(_) => return None,

@@ -24,7 +24,7 @@ impl RunRecord {
         })
     }
 
-    /// The result.
+    /// Result of the run, if it has ended.
     pub fn summary(&self) -> Option<&Run> {
         self.events.iter().rev().find_map(|event| match &event.what {
             What::RunEnd { summary } => Some(&**summary),

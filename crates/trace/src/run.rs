@@ -81,11 +81,11 @@ impl fmt::Display for SetValue {
 pub struct Run {
     /// The policy.
     pub policy: PolicyName,
-    /// What else distinguishes it.
+    /// What else distinguishes the run from others of its document.
     #[serde(flatten)]
     pub case: Case,
-    /// The sender's congestion controller; `null` where TCP sends nothing, as in virtual time. (Older results
-    /// of virtual time name the scenario's controller.)
+    /// The sender's congestion controller. `null` if all flows are datagrams. Older results of virtual time
+    /// name the scenario's controller.
     #[serde(default)]
     pub cc: Option<String>,
     /// `stock` or `slowhand`.
@@ -98,7 +98,7 @@ pub struct Run {
     pub flows: Vec<Flow>,
     /// What its links did.
     pub links: Vec<LinkUse>,
-    /// What each station did on the air, in virtual time.
+    /// What each station did on the air. Only in virtual time, and only if all flows are datagrams.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stations: Vec<StationUse>,
     /// Energy that the client's radios spent on the data, in joules, by the figures of Huang et al. 2012.
@@ -122,12 +122,32 @@ pub struct Run {
 }
 
 impl Run {
+    /// A run with these flows and a stock server, of which nothing else is known.
+    pub fn of_flows(policy: PolicyName, seed: u64, duration_s: f64, flows: Vec<Flow>) -> Self {
+        Self {
+            policy,
+            case: Case::default(),
+            cc: None,
+            server: "stock".to_owned(),
+            seed,
+            duration_s,
+            flows,
+            links: Vec::new(),
+            stations: Vec::new(),
+            energy_j: 0.0,
+            optimal_mbps: 0.0,
+            goodput_series: Vec::new(),
+            levels: Levels::default(),
+            notes: Vec::new(),
+        }
+    }
+
     /// What all flows moved together, in bytes.
     pub fn bytes(&self) -> u64 {
         self.flows.iter().map(|flow| flow.bytes).sum()
     }
 
-    /// That over the duration, in Mb/s.
+    /// Goodput of all flows together over the duration, in Mb/s.
     pub fn goodput_mbps(&self) -> f64 {
         if self.duration_s > 0.0 {
             self.bytes() as f64 * 8e-6 / self.duration_s
@@ -154,7 +174,7 @@ impl Run {
         self.flows.iter().all(|flow| flow.intact != Some(false))
     }
 
-    /// The same; `None` if all flows are datagrams, which may be lost.
+    /// Whether no flow arrived other than it was sent. `None` if all flows are datagrams, which may be lost.
     pub fn arrived_intact(&self) -> Option<bool> {
         let known = self.flows.iter().any(|flow| flow.intact.is_some());
         known.then(|| self.intact())
@@ -167,7 +187,7 @@ impl Run {
 }
 
 /// What one application moved.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
     /// Its name in the scenario.
     pub name: String,
@@ -187,14 +207,14 @@ pub struct Flow {
     /// How many stalls.
     #[serde(default)]
     pub stalls: u64,
-    /// Datagrams, in virtual time.
+    /// What became of the flow's datagrams. Only in virtual time, and only if all flows are datagrams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<Datagrams>,
     /// What each link carried of it.
     pub paths: Vec<PathUse>,
 }
 
-/// What became of a flow's datagrams. The rest was still under way when the run ended.
+/// What became of a flow's datagrams. The rest was still in flight when the run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Datagrams {
     /// Handed to the sender's queue.

@@ -1,8 +1,8 @@
 //! Stalls, by the one definition that every result uses.
 //!
-//! A stall is a gap of more than 100 ms between bytes read at the receiving application, from the first byte
-//! to the end of the run or transfer. For requests it is counted from the written request to the complete
-//! reply. The time before the first byte of a transfer is not a stall but `first_byte_ms`.
+//! A stall is a gap of more than 100 ms between bytes read at the receiving application. It lies between the
+//! first byte and the end of the run or transfer. For requests it is counted from the written request to the
+//! complete reply. The time before the first byte of a transfer is not a stall but `first_byte_ms`.
 
 use units::{Duration, Instant};
 

@@ -209,7 +209,7 @@ impl SeqNum {
         Self(number % Self::MODULUS)
     }
 
-    /// Value, 0..4096.
+    /// The number, 0 to 4095.
     pub const fn get(self) -> u16 {
         self.0
     }

@@ -44,7 +44,7 @@ fn bytes(plan: &Plan, seed: u64) -> anyhow::Result<u64> {
     Ok(series.iter().sum())
 }
 
-/// The combinations.
+/// Plans of the 120 combinations.
 fn plans() -> anyhow::Result<Vec<Plan>> {
     let mut plans = Vec::new();
     for time in TIMES_MS {

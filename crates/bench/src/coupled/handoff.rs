@@ -124,7 +124,7 @@ enum Way {
 const WAYS: [Way; 2] = [Way::Down, Way::Up];
 
 impl Way {
-    /// Its name in scenarios.
+    /// Name of the way in scenarios.
     const fn name(self) -> &'static str {
         match self {
             Self::Down => "down",
@@ -180,7 +180,7 @@ struct Measured<'p> {
 }
 
 impl Measured<'_> {
-    /// Its runs, seed by seed.
+    /// Trials of every sender, seed by seed.
     fn trials(&self, setup: &Setup) -> Vec<(Trial, bool)> {
         let seeds = (0..u64::from(setup.trials())).map(|index| setup.seed + index);
         let of_seed = |seed| {
@@ -196,7 +196,7 @@ impl Measured<'_> {
         seeds.flat_map(of_seed).collect()
     }
 
-    /// Each sender's walks.
+    /// Walks of each sender.
     fn walks(&self, observed: &[Observed]) -> anyhow::Result<Vec<Walks>> {
         let of_sender = |at: usize| observed.iter().skip(at).step_by(self.senders.len());
         let walks = self.senders.iter().enumerate().map(|(at, sender)| {
@@ -295,7 +295,7 @@ impl Walks {
         Ok(walks)
     }
 
-    /// Its hand-offs relative to the mean of the uncoupled controller's.
+    /// Costs of the hand-offs relative to the mean of the uncoupled controller's.
     fn beside(&self, control: Cost) -> Value {
         let (each, all) = (&self.costs, mean(&self.costs));
         json!({

@@ -47,7 +47,7 @@ fn chosen(setup: &Setup) -> &str {
     setup.cc.as_deref().unwrap_or(DEFAULT)
 }
 
-/// The same plan, sent with another controller.
+/// The plan with another controller of the senders.
 fn sent_with(plan: &Plan, cc: &str) -> Plan {
     Plan {
         cc: cc.to_owned(),

@@ -13,12 +13,12 @@ use crate::trial::{Doubts, Observed};
 /// Time left out at the start of a run.
 const WARM_UP: Duration = Duration::from_secs(5);
 
-/// Two subflows.
+/// Measures with two subflows.
 pub fn two(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     run(setup, "cc-share-2", include_str!("../scenarios/cc-share-2.toml"))
 }
 
-/// Four.
+/// Measures with four subflows.
 pub fn four(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     run(setup, "cc-share-4", include_str!("../scenarios/cc-share-4.toml"))
 }

@@ -63,8 +63,8 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     Ok(vec![doubts.note(row)])
 }
 
-/// Adds each controller's share on A, and the shares that LIA's equations (`fixed_point`) and its own predict
-/// for the losses and round-trip times of its runs.
+/// Adds each controller's share on A, and two predictions for the losses and round-trip times of its runs: by
+/// LIA's equations (`fixed_point`), and by its own.
 fn with_all(
     mut row: BenchRow,
     suffix: &str,

@@ -112,7 +112,7 @@ fn measured(seed: u64, connections: u16, cores: NonZeroUsize) -> anyhow::Result<
     })
 }
 
-/// Runs it. Returns packets per second of wall time beside what it carries. The time includes building the
+/// Times a run. Returns what it carries, and packets per second of wall time. The time includes building the
 /// hosts and paths.
 fn timed(run: impl FnOnce() -> anyhow::Result<Carried>) -> anyhow::Result<(Carried, f64)> {
     let started = Wall::now();

@@ -61,32 +61,10 @@ mod tests {
     fn run(first_byte_ms: Option<f64>) -> Run {
         let flow = Flow {
             name: "download".to_owned(),
-            bytes: 1,
-            goodput_mbps: 1.0,
-            intact: Some(true),
             first_byte_ms,
-            longest_stall_ms: 0.0,
-            stall_total_ms: 0.0,
-            stalls: 0,
-            datagrams: None,
-            paths: Vec::new(),
+            ..Flow::default()
         };
-        Run {
-            policy: PolicyName::Slowhand,
-            case: trace::Case::default(),
-            cc: Some("reno".to_owned()),
-            server: "stock".to_owned(),
-            seed: 1,
-            duration_s: 20.0,
-            flows: vec![flow],
-            links: Vec::new(),
-            stations: Vec::new(),
-            energy_j: 0.0,
-            optimal_mbps: 0.0,
-            goodput_series: Vec::new(),
-            levels: trace::Levels::default(),
-            notes: Vec::new(),
-        }
+        Run::of_flows(PolicyName::Slowhand, 1, 20.0, vec![flow])
     }
 
     fn record(read: &[(&str, u64, u64)]) -> RunRecord {

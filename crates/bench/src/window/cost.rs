@@ -21,7 +21,7 @@ const LASTS: Duration = Duration::from_secs(20);
 /// Number of connections that share the links.
 const MANY: usize = 100;
 
-/// What is bounded.
+/// What the daemon limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// Windows of downloads.
@@ -154,7 +154,7 @@ impl Load<'_> {
         })
     }
 
-    /// Prefix of its fields.
+    /// Prefix of the load's fields.
     fn key(self) -> String {
         format!("{}_{}_{}", self.cc, self.way.key(), self.connections)
     }

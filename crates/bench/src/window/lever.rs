@@ -26,7 +26,7 @@ impl Lever {
     /// All levers, in the order in which the daemon tries them.
     pub const ALL: [Self; 3] = [Self::Egress, Self::Clamp, Self::Buffer];
 
-    /// Its name in the fields of a row.
+    /// Name of the lever in the fields of a row.
     pub const fn key(self) -> &'static str {
         match self {
             Self::Egress => "egress",

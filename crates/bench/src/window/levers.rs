@@ -115,7 +115,7 @@ fn ensure_over(before: &[u64]) -> anyhow::Result<()> {
 struct Verdict {
     cc: String,
     limit: f64,
-    /// In the order of [`ALL`].
+    /// Figures of each lever, in the order of [`ALL`].
     figures: [Vec<Figures>; 4],
     one_link: [usize; 4],
 }

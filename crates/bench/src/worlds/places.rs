@@ -17,7 +17,7 @@ macro_rules! shipped {
     };
 }
 
-/// All of them.
+/// All scenarios of the benchmark.
 pub fn all() -> anyhow::Result<Vec<Plan>> {
     let shipped = [
         shipped!("two-homes"),

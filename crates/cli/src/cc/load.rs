@@ -106,7 +106,7 @@ fn listener(args: &Args, controller: &Arc<Controller>) -> anyhow::Result<Option<
     ))
 }
 
-/// What came of listening.
+/// Summary of the received reports, as text.
 fn summary(heard: &Heard) -> String {
     format!(
         "received {} reports and set {} windows; dropped {} forged, {} stale and {} replayed reports; {} reports could not be applied",

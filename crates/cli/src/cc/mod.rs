@@ -56,7 +56,7 @@ impl Place {
     }
 }
 
-/// Does what was asked.
+/// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.verb {
         Verb::List(args) => list::run(args),

@@ -62,7 +62,7 @@ struct Subflow {
     controller: String,
 }
 
-/// Looks; changes nothing.
+/// Shows the controllers. Changes nothing.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let document = look(args).map_err(Refused::because)?;
     if args.json {

@@ -20,7 +20,7 @@ pub struct Args {
     config: PathBuf,
 }
 
-/// Looks at everything; 1 when slowhand cannot work here.
+/// Runs every check. The exit code is 1 if slowhand cannot work here.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut checks = checks();
     checks.extend(probing(Path::new("/"), &args.config));

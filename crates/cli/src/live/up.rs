@@ -42,7 +42,7 @@ fn first_file(places: &[PathBuf]) -> anyhow::Result<&Path> {
     })
 }
 
-/// What follows the verb.
+/// Arguments after the verb.
 fn arguments(all: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
     all.skip(1).skip_while(|word| word != "up").skip(1)
 }

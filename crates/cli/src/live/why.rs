@@ -1,7 +1,7 @@
 //! `slowhand why`: explains every link, and some connections.
 //!
-//! It explains connections with a limited window or little unsent data allowed, those over a slow link, those
-//! that fell back to plain TCP, and those left alone.
+//! It explains connections whose window or unsent data is limited, and those over a slow link. It also
+//! explains those that fell back to plain TCP, and those left alone.
 
 use host::control::{Question, ask};
 use host::document::Why;

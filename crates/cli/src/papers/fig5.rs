@@ -36,7 +36,7 @@ const FADES: [&str; 2] = [
     "place.fading={ k_factor_db = 6, coherence_ms = 100 }",
     "place.fading={ k_factor_db = 6, coherence_ms = 1000 }",
 ];
-/// Of 802.11n with Minstrel-HT.
+/// Settings of 802.11n with Minstrel-HT.
 const N: [&str; 4] = [
     // It has no meaning here, and a client's radio follows one standard on a channel.
     "aps.hidden.channel=40",
@@ -123,7 +123,7 @@ type Powers = Vec<(i32, Summary)>;
 /// The result of each pace of hidden traffic.
 type Paces = Vec<(f64, Summary)>;
 
-/// Of all runs.
+/// Results of all runs.
 #[derive(Debug)]
 struct Results {
     /// Two minutes at low power.
@@ -171,12 +171,12 @@ impl Results {
         })
     }
 
-    /// Low power, then full.
+    /// All samples: those with low power, then those with full power.
     fn joined(&self) -> Vec<Sample> {
         self.weak.iter().chain(&self.strong).copied().collect()
     }
 
-    /// By the names that claims use.
+    /// Figures by the names that claims use.
     fn measured(&self) -> anyhow::Result<Figures> {
         let most = self.sparse[0]
             .iter()

@@ -12,13 +12,13 @@ use cases::{Case, OTHER_FLOWS, OTHERS, Place, ROUND_TRIPS_MS, TIMES_MS, WEIGHTS}
 
 /// The policies that are compared.
 const POLICIES: [&str; 3] = ["mptcp", "ecn", "slowhand"];
-/// Every combination is played once with each.
+/// Seeds with which every combination is played.
 const SEEDS: [u64; 3] = [1, 2, 3];
 
 /// Goodput of a run in percent of the best possible.
 type Percent = f64;
 
-/// Runs all of it.
+/// Runs the whole study.
 pub(super) fn run(_: &Folder, report: Report<'_>) -> anyhow::Result<Experiment> {
     let results = Results::of_runs(report)?;
     Ok(Experiment {
@@ -27,16 +27,17 @@ pub(super) fn run(_: &Folder, report: Report<'_>) -> anyhow::Result<Experiment> 
     })
 }
 
-/// All runs.
+/// Goodput of all runs.
 #[derive(Debug)]
 struct Results {
-    /// Of each policy: every combination's runs.
+    /// Scenario 1: for each policy, the runs of every combination.
     first: Vec<Vec<Vec<Percent>>>,
-    /// Of each policy: the runs with each number of other flows.
+    /// Scenario 2: for each policy, the runs with each number of other flows.
     second: Vec<Vec<Vec<Percent>>>,
-    /// As `second`, in Mb/s; then TCP over the good one.
+    /// Means of `second` in Mb/s. The last entry is plain TCP over the good access point.
     second_mbps: Vec<Vec<f64>>,
-    /// Of each policy: the runs with each number of others, all of them poor, then mixed.
+    /// More access points: for each policy, the runs with each number of others. First all others are poor,
+    /// then mixed.
     more: [Vec<Vec<Vec<Percent>>>; 2],
 }
 
@@ -77,7 +78,7 @@ impl Results {
         })
     }
 
-    /// By the names that claims use.
+    /// Figures by the names that claims use.
     fn measured(&self) -> Figures {
         let mut figures = Figures::new();
         let mut say = |name: String, value: f64| {
@@ -109,7 +110,7 @@ impl Results {
     }
 }
 
-/// nsdi15's 120 combinations.
+/// Cases of scenario 1: nsdi15's 120 combinations.
 fn first_scenario(policy: &'static str) -> Vec<Case> {
     let times = TIMES_MS.into_iter();
     let combined = times.flat_map(|time| WEIGHTS.map(|weight| (time, weight)));
@@ -127,7 +128,7 @@ fn first_scenario(policy: &'static str) -> Vec<Case> {
     combined.map(case).collect()
 }
 
-/// Each number of other flows.
+/// Cases of scenario 2: each number of other flows.
 fn second_scenario(policy: &'static str) -> Vec<Case> {
     let case = |others: u32| Case {
         policy,
@@ -140,7 +141,7 @@ fn second_scenario(policy: &'static str) -> Vec<Case> {
     OTHER_FLOWS.map(case).into()
 }
 
-/// Each number of access points beside the good one.
+/// Cases with each number of access points beside the good one.
 fn more_access_points(policy: &'static str, mixed: bool) -> Vec<Case> {
     let case = |others: usize| Case {
         policy,

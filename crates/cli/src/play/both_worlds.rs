@@ -13,7 +13,7 @@ use show::exit::{self, Refused};
 use show::tell;
 use show::terminal;
 
-/// Plays, shows, judges.
+/// Plays the scenario in both worlds, shows the results, and judges the expectations.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     only_in_one_world(args)?;
     let plan = super::plan(args)?;
@@ -65,7 +65,7 @@ fn only_in_one_world(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// Everything that does not hold, each with its world.
+/// Expectations that do not hold, each with its world.
 fn failures(plan: &Plan, worlds: [&Played; 2]) -> Vec<String> {
     let of = |played: &Played| {
         let world = played.document.world;
@@ -75,7 +75,7 @@ fn failures(plan: &Plan, worlds: [&Played; 2]) -> Vec<String> {
     worlds.into_iter().flat_map(of).collect()
 }
 
-/// The results of both, each run with its world.
+/// Results of both worlds, each run with its world.
 fn joined(sim: Played, lab: Played) -> Played {
     let PlayDocument { scenario, seed, .. } = sim.document.clone();
     let wall_s = sim.document.wall_s + lab.document.wall_s;

@@ -32,7 +32,7 @@ pub fn completed(jobs: &[Job], runs: Vec<Run>) -> (Vec<Job>, Vec<Run>) {
     comparisons.flat_map(of_comparison).unzip()
 }
 
-/// Everything that does not hold, a line each. The runs of one seed are judged together.
+/// Expectations that do not hold, a line each. The runs of one seed are judged together.
 pub fn failures(jobs: &[Job], runs: &[Run]) -> Vec<String> {
     let mut rest = runs;
     let mut failed = Vec::new();

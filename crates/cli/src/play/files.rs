@@ -17,7 +17,7 @@ pub struct Files {
 }
 
 impl Wanted {
-    /// Each with its option.
+    /// The files, each with its option.
     pub fn outputs(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let all = [
             ("--trace", &self.trace),

@@ -37,8 +37,8 @@ use world::Order;
 #[command(after_help = "\
 The lab (--world lab) needs root, MPTCP and /dev/net/tun. It runs in network namespaces of its own and removes them at the end.
 It models WiFi coarsely, one frame exchange at a time on each channel. With medium = \"exact\" in the scenario it models every frame and
-who hears whom, as virtual time always does. Virtual time (--world sim) needs no privileges. It carries TCP and MPTCP between
-hosts of its own, or UDP. The same seed gives the same trace, byte for byte.
+who hears whom, as virtual time does by default. Virtual time (--world sim) needs no privileges. It carries TCP, MPTCP and UDP between
+hosts of its own. The same seed gives the same trace, byte for byte.
 Files of JSON Lines (--trace, --table) grow row by row. All other files are replaced when they are complete; Ctrl-C leaves them unchanged.
 No two options may write the same file, and none may overwrite an input.
 
@@ -54,8 +54,8 @@ pub struct Args {
     /// Scenario file (TOML).
     pub file: PathBuf,
 
-    /// Where to run: `lab` is this machine's kernel over modelled links, `sim` is virtual time, `both` is one
-    /// after the other, with the curves of both beside each other on the page.
+    /// Where to run: `lab` is this machine's kernel over modelled links, `sim` is virtual time. `both` plays
+    /// one after the other, and the page has the curves of both beside each other.
     #[arg(long, value_enum, default_value_t = World::Lab)]
     world: World,
 
@@ -70,8 +70,8 @@ pub struct Args {
     policies: Vec<PolicyName>,
 
     /// Run every policy that the scenario lists in `report`. If it lists none, run tcp:LINK for each link,
-    /// tcp-best, mptcp, slowhand-no-window and slowhand, and those of the handover policies, wifi-first and
-    /// ecn that have something to choose from.
+    /// tcp-best, mptcp, slowhand-no-window and slowhand. The handover policies, wifi-first and ecn are run if
+    /// they have something to choose from.
     #[arg(long)]
     compare: bool,
 
@@ -172,7 +172,7 @@ pub enum World {
     Both,
 }
 
-/// Plays, shows, judges.
+/// Plays the scenario, shows the results, and judges the expectations.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.wanted.json {
         progress::lines_only();

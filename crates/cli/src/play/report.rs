@@ -19,7 +19,7 @@ pub fn results(plan: &Plan, played: &Played) -> String {
     format!("{}\n\n{table}", sentence.trim_end())
 }
 
-/// The same, and the expectations.
+/// What the scenario shows, the table, and the expectations.
 pub fn text(plan: &Plan, played: &Played) -> String {
     let mut text = results(plan, played);
     let held = judged(plan, played)
@@ -46,7 +46,7 @@ pub fn failures(plan: &Plan, played: &Played) -> Vec<String> {
     failed
 }
 
-/// Everything that does not hold in these runs of the scenario's flows, a line each.
+/// Expectations that these runs of the scenario's flows break, a line each.
 pub fn broken(plan: &Plan, runs: &[Run]) -> Vec<String> {
     let mut failed = corrupted(runs);
     failed.extend(failing(&scenario::judge(plan, runs)));
@@ -70,7 +70,7 @@ fn failing(verdicts: &[Verdict]) -> Vec<String> {
     verdicts.iter().filter(fails).map(ToString::to_string).collect()
 }
 
-/// With programs instead of the scenario's flows there is nothing of the scenario's to judge.
+/// Verdicts on the expectations. Empty if programs replaced the scenario's flows.
 fn judged(plan: &Plan, played: &Played) -> Vec<Verdict> {
     if played.programs.is_empty() {
         scenario::judge(plan, &played.document.runs)

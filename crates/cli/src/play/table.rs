@@ -74,7 +74,7 @@ impl Swept {
         first.iter().enumerate().map(of_key).collect()
     }
 
-    /// Its column, of these values.
+    /// Column of the swept key with these values.
     fn column<'s>(&self, values: impl Iterator<Item = &'s Setting>) -> Column {
         let given = values.map(|setting| (setting.given(), setting.value()));
         match self.kind {

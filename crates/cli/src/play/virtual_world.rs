@@ -68,7 +68,7 @@ impl fmt::Display for Job {
     }
 }
 
-/// Plays, shows, judges.
+/// Plays the scenario in virtual time, shows the results, and judges the expectations.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.shell.is_some() {
         return Err(Refused::because(
@@ -325,7 +325,7 @@ fn refuse_too_many(before: u64, factors: &[u64]) -> anyhow::Result<()> {
 #[derive(Debug, Clone, Default)]
 struct Values {
     all: Vec<Setting>,
-    /// Those of keys that have several.
+    /// Values of the keys that are swept.
     varied: Vec<Setting>,
 }
 

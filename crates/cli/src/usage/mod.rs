@@ -32,7 +32,7 @@ pub struct Usage {
     pub log: log::Options,
 }
 
-/// What can be done.
+/// Commands.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Run a modelled walk past five access points and a cellular link on this machine's own kernel, under

@@ -70,8 +70,7 @@ pub fn daemon() -> PathBuf {
 }
 
 /// A source that has changed after this program was built, by the list of sources that `cargo build` puts
-/// beside
-/// it. A test of the whole workspace builds the program without that list.
+/// beside it. A test of the whole workspace builds the program without that list.
 fn newer_source(program: &Path) -> Option<String> {
     let changed = |path: &Path| std::fs::metadata(path).and_then(|found| found.modified()).ok();
     let built = changed(program);
@@ -83,6 +82,14 @@ fn newer_source(program: &Path) -> Option<String> {
         .filter(|source| source.is_file());
     let newer = files.into_iter().find(|source| changed(source) > built);
     newer.map(|source| source.display().to_string())
+}
+
+/// The command that plays this many seconds of a scenario in virtual time. More arguments may follow.
+pub fn virtual_play(scenario: &str, seconds: u32) -> Command {
+    let mut command = program();
+    command.args(["play", scenario, "--world", "sim"]);
+    command.arg("--set").arg(format!("duration_s={seconds}"));
+    command
 }
 
 /// Runs the program with these arguments.

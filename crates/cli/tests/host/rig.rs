@@ -93,7 +93,7 @@ impl Host {
         self.command_at(verb, "run", "lib")
     }
 
-    /// The same with other directories.
+    /// A command with other directories than the host's own.
     pub(crate) fn command_at(&self, verb: &str, run: &str, lib: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_slowhand"));
         command.arg(verb);
@@ -138,12 +138,12 @@ impl Host {
         self.up_where(arguments, |_| {})
     }
 
-    /// The same, on a machine that `change` makes another one for it.
+    /// Starts the daemon with a command that `change` has modified.
     pub(crate) fn up_where(&self, arguments: &[&str], change: impl FnOnce(&mut Command)) -> Up {
         self.up_at(self.command("up"), arguments, change)
     }
 
-    /// The same by a command of one's own.
+    /// Starts the daemon with this command.
     pub(crate) fn up_at(
         &self,
         mut command: Command,

@@ -99,7 +99,7 @@ impl Sandbox {
         }
     }
 
-    /// As the service manager does, before it starts the program.
+    /// Applies the sandbox to a command, as the service manager does before it starts the program.
     fn put_on(&self, command: &mut Command) {
         let dropped = Vec::from_iter((0..41_u32).filter(|right| !self.rights.contains(right)));
         let limit = libc::rlimit {

@@ -29,7 +29,7 @@ fn without(command: &mut Command, right: libc::c_ulong) {
     unsafe { command.pre_exec(give_up) };
 }
 
-/// As in a container.
+/// Makes parameters read-only, as in a container.
 fn with_fixed_parameters(command: &mut Command) {
     let [none, all, sys] = ["none", "/", "/proc/sys"].map(|text| CString::new(text).unwrap());
     let fix = move || {
@@ -68,7 +68,7 @@ fn as_a_stranger(command: &mut Command) {
     unsafe { command.pre_exec(leave) };
 }
 
-/// Both say no, in the same words, and nothing was changed.
+/// Asserts that `doctor` and `up` refuse in the same words, and that nothing was changed.
 fn refused_as_by_the_doctor(host: &Host, check: &str, finding: &str, change: impl Fn(&mut Command)) {
     let before = host.state();
     let ask = |verb: &str, arguments: &[&str]| {
@@ -250,7 +250,7 @@ fn a_named_configuration_must_exist_and_be_writable_by_root_only() {
     assert_eq!(host.state(), before);
 }
 
-/// Nothing of a start that failed is left, nor of what it had loaded by then.
+/// Asserts that nothing of a failed start is left, nor of what it had loaded by then.
 fn nothing_is_left(host: &Host, before: &str, controller: &str) {
     assert_eq!(host.state(), before);
     for socket in ["control.sock", "status.sock"] {

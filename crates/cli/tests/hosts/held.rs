@@ -4,7 +4,7 @@ use crate::reach::{self, Probe, Source, Talk};
 use crate::site::{HOST, Site};
 use std::time::Duration;
 
-/// The same connection on both twins.
+/// A connection that both twins have.
 struct Held {
     probe: Probe,
     without: Talk,

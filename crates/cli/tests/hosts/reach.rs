@@ -11,7 +11,7 @@ use std::time::Duration;
 /// What a program says about where its packets are to leave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// Nothing.
+    /// It chooses nothing.
     Any,
     /// It binds to an address.
     Address(IpAddr),
@@ -59,7 +59,7 @@ impl Probe {
         }
     }
 
-    /// The same from an address.
+    /// A probe from this address.
     pub fn from(from: IpAddr, to: IpAddr) -> Self {
         Self {
             source: Source::Address(from),
@@ -67,7 +67,7 @@ impl Probe {
         }
     }
 
-    /// It says nothing about a link or an address.
+    /// Whether the program chooses neither a link nor an address.
     pub const fn is_open(&self) -> bool {
         matches!(self.source, Source::Any | Source::Mark(_))
     }

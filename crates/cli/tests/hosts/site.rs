@@ -142,7 +142,7 @@ impl Site {
         done(place, inside::ip(self.netns(place), lines))
     }
 
-    /// The same, where rules and tables mean IPv6.
+    /// Runs lines of `ip -6` on a machine.
     pub fn ip6(&self, place: &str, lines: &str) -> String {
         done(place, inside::ip6(self.netns(place), lines))
     }
@@ -229,7 +229,7 @@ impl Site {
         });
     }
 
-    /// The same on all machines.
+    /// Waits for the addresses of all machines.
     pub fn await_all_addresses(&self) {
         self.places.keys().for_each(|place| self.await_addresses(place));
     }

@@ -140,7 +140,7 @@ impl Site {
         self.provider_with(provider, |_| {});
     }
 
-    /// The same, with lines that `change` makes others.
+    /// Adds a provider whose lines `change` has modified.
     pub fn provider_with(&mut self, provider: &Provider, change: impl FnOnce(&mut Uplink)) {
         let far = format!("p-{}", provider.link);
         self.cable((HOST, provider.link), (INTERNET, &far));

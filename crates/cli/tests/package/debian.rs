@@ -89,7 +89,7 @@ shift 2
 exec chroot $system env -i container=test sh -c 'echo ready; exec \"$@\" >/dev/null 2>&1' sh \"$@\"";
 
 impl Debian {
-    /// Starts it in the client's network. `None` where there is no root.
+    /// Starts a system in the client's network. `None` if the clean root is missing.
     pub(crate) fn start(host: &Host, first: First) -> Option<Self> {
         let Ok(lower) = root().join("target/debian").canonicalize() else {
             println!("skipped: needs target/debian, which `scripts/setup.sh test` makes as root on Debian");
@@ -131,7 +131,7 @@ impl Debian {
         Some(debian)
     }
 
-    /// A program in it.
+    /// A command that runs a program in this system.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new("nsenter");
         command.args([
@@ -168,17 +168,17 @@ impl Debian {
         told
     }
 
-    /// Where the outside finds a path of it.
+    /// Path of this system as seen from outside.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         PathBuf::from(format!("/proc/{}/root{path}", self.first))
     }
 
-    /// Whether there is such a file.
+    /// Whether this system has the file.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.path(path).symlink_metadata().is_ok()
     }
 
-    /// Every path that is not as it was in the clean root. What dpkg keeps about itself is left out.
+    /// Every path that is not as it was in the clean root, without dpkg's own database and log.
     pub(crate) fn changes(&self) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         self.compare(&self.upper, "", &mut found);
@@ -224,12 +224,12 @@ impl Cgroup {
         Self { mount, name }
     }
 
-    /// A command that is run in it.
+    /// A command that runs in this control group.
     fn command(&self) -> Command {
         self.shell("mkdir $1/$2 && echo $$ >$1/$2/cgroup.procs && shift 2 && exec \"$@\"")
     }
 
-    /// Removes it, once its last process has ended.
+    /// Removes the control group, once its last process has ended.
     fn remove(&self) {
         let removed = || {
             let mut command = self.shell("[ ! -d $1/$2 ] || find $1/$2 -depth -type d -exec rmdir {} +");
@@ -251,8 +251,8 @@ impl Cgroup {
     }
 }
 
-/// Whether a path of the layer is what is below it: its kind, owner, mode and content. A file that was
-/// removed is a device there.
+/// Whether a path of the layer equals the one below it in kind, owner, mode and content. A removed file is a
+/// device in the layer.
 fn same(above: &Path, below: &Path) -> bool {
     let (Ok(new), Ok(old)) = (above.symlink_metadata(), below.symlink_metadata()) else {
         return false;

@@ -97,20 +97,8 @@ fn a_finished_run_is_marked_done() {
 
 fn single() -> trace::Run {
     trace::Run {
-        policy: trace::PolicyName::Tcp("lte".into()),
-        case: trace::Case::default(),
-        cc: Some("reno".into()),
-        server: "stock".into(),
-        seed: 1,
-        duration_s: 10.0,
-        flows: Vec::new(),
-        links: Vec::new(),
-        stations: Vec::new(),
-        energy_j: 0.0,
-        optimal_mbps: 0.0,
         goodput_series: vec![1; 100],
-        levels: trace::Levels::default(),
-        notes: Vec::new(),
+        ..trace::Run::of_flows(trace::PolicyName::Tcp("lte".into()), 1, 10.0, Vec::new())
     }
 }
 

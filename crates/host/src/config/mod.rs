@@ -261,7 +261,7 @@ impl Draft {
     }
 }
 
-/// A later file replaces what it names.
+/// Replaces a value if a later file has it.
 fn replace<T>(place: &mut Option<T>, named: Option<T>) {
     if named.is_some() {
         *place = named;

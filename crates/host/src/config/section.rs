@@ -13,9 +13,9 @@ use trace::suggest;
 /// A file being read.
 #[derive(Clone, Copy)]
 pub struct Source<'t> {
-    /// Its name.
+    /// Path of the file, for messages.
     pub path: &'t Path,
-    /// Its content.
+    /// Content of the file.
     pub text: &'t str,
 }
 
@@ -124,12 +124,12 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// Text that reads as a `T`.
+    /// Reads a text that is a valid `T`.
     pub fn text<T: FromStr>(&self, key: &Key) -> Result<Option<Spanned<T>>, ConfigError> {
         self.take(key, |value| value.as_str()?.parse().ok())
     }
 
-    /// One of these words.
+    /// Reads a value that is one of these words.
     pub fn word<T: FromStr>(
         &self,
         key: &Key,
@@ -153,7 +153,7 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// A whole number within bounds.
+    /// Reads a whole number within bounds.
     pub fn number<N: TryFrom<i64>>(
         &self,
         key: &Key,
@@ -166,13 +166,13 @@ impl<'t> Section<'t> {
         })
     }
 
-    /// True or false.
+    /// Reads `true` or `false`.
     pub fn flag(&self, key: &Key) -> Result<Option<bool>, ConfigError> {
         let flag = self.take(key, DeValue::as_bool)?;
         Ok(flag.map(Spanned::into_inner))
     }
 
-    /// The tables of a list, each with its place.
+    /// Reads the tables of a list, each with its place.
     pub fn links(&self, key: &Key) -> Result<Vec<Self>, ConfigError> {
         let Some(value) = self.value(key) else {
             return Ok(Vec::new());
@@ -188,7 +188,7 @@ impl<'t> Section<'t> {
     }
 }
 
-/// What a value is, in a sentence about its key.
+/// Describes a value, for a message about its key.
 fn is(key: &Key, value: &Spanned<DeValue<'_>>) -> String {
     let found = match value.get_ref() {
         DeValue::String(text) => format!("\"{}\"", text.chars().take(40).collect::<String>()),

@@ -228,8 +228,8 @@ const WRONG: [(&str, &str, &str); 23] = [
     ("", "probe = true\nprobe = false\n", "2:1: duplicate key; remove one of the two, or write [[link]] with two brackets for one more link"),
 ];
 
-/// Text after [`LINK`] or by itself, with a value of a wrong type for each key of the example, and how the
-/// message calls that value.
+/// Text after [`LINK`] or by itself, with a value of a wrong type for each key of the example. The last part
+/// is how the message calls that value.
 #[rustfmt::skip]
 const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 20] = [
     ("", "policy = 7\n", &keys::POLICY, "7"),

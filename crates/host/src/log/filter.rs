@@ -39,7 +39,7 @@ pub enum FilterError {
         /// What to write.
         remedy: String,
     },
-    /// The rest of the syntax.
+    /// The text is no filter for another reason.
     #[error("`{text}` is no filter; write a level, or PART=LEVEL, separated by commas: info,linux=debug")]
     Syntax {
         /// The text.
@@ -50,7 +50,7 @@ pub enum FilterError {
 impl Filter {
     /// Normal operation.
     pub const INFO: Self = Self(Cow::Borrowed("info"));
-    /// And what explains it.
+    /// Normal operation, and what explains it.
     pub const DEBUG: Self = Self(Cow::Borrowed("debug"));
     /// Everything.
     pub const TRACE: Self = Self(Cow::Borrowed("trace"));

@@ -131,7 +131,7 @@ impl Visit for Sentence {
         *place = Some(format!("{value:?}"));
     }
 
-    /// Without the quotes of `Debug`.
+    /// Takes a text field without the quotes of `Debug`.
     fn record_str(&mut self, field: &Field, value: &str) {
         self.record_debug(field, &format_args!("{value}"));
     }

@@ -185,7 +185,7 @@ pub enum StartError {
     /// The number of device pairs differs from the network's number of links.
     #[error("the network has {links} links and {ports} pairs of devices; give each link one pair")]
     Ports {
-        /// Of the network.
+        /// Number of the network's links.
         links: usize,
         /// Given.
         ports: usize,

@@ -144,7 +144,7 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// Its bytes.
+    /// Bytes of the head.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }

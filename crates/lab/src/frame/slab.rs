@@ -118,7 +118,7 @@ impl Slab {
         self.slots[id.0 as usize].len
     }
 
-    /// Its virtio header; `None`: an unknown one.
+    /// The virtio header of a packet. `None` if it is unknown.
     pub(crate) fn vnet(&self, id: SlotId) -> Option<Vnet> {
         let (chunk, at) = place(id);
         Vnet::parse(self.chunks[chunk][at..].first_chunk()?)

@@ -68,7 +68,7 @@ impl Addressing {
         }
     }
 
-    /// The same with addresses of these families, one for each link.
+    /// Gives the links addresses of these families, one entry for each link.
     pub fn of_families(mut self, families: impl IntoIterator<Item = Families>) -> Self {
         for (link, families) in self.links.iter_mut().zip(families) {
             link.families = families;

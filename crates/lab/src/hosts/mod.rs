@@ -76,9 +76,9 @@ pub struct OtherNetns {
 /// The two devices of one link.
 #[derive(Debug)]
 pub struct Port {
-    /// In the namespace of the client, or of another host.
+    /// The device in the namespace of the client, or of another host.
     pub client: Tun,
-    /// In the server's namespace.
+    /// The device in the server's namespace.
     pub server: Tun,
     /// Address translation between the two.
     pub nat: Option<Nat>,

@@ -100,9 +100,9 @@ pub(super) fn is_readable(socket: &impl AsRawFd, patience: Duration) -> bool {
 /// The result of one read or write with a timeout.
 #[derive(Debug)]
 pub(super) enum Moved {
-    /// This many bytes.
+    /// This many bytes were moved.
     Bytes(usize),
-    /// Nothing yet.
+    /// Nothing was moved in time.
     Nothing,
     /// The other end closed.
     End,

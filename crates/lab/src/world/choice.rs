@@ -13,6 +13,14 @@ pub(super) fn engine_policy(name: &PolicyName, plan: &Plan) -> Result<Policy, Po
     name.in_engine((0..).map(LinkId).zip(links))
 }
 
+/// The configuration of an engine whose connections go to the scenario's server.
+pub(super) fn engine_config(policy: Policy, plan: &Plan) -> policy::Config {
+    policy::Config {
+        policy,
+        peer_subflows: plan.server_subflows.into(),
+    }
+}
+
 /// The engine's description of a link for a walker other than the client, whose roles are not theirs.
 pub(super) fn of_a_walker(link: &Link) -> LinkSpec {
     LinkSpec {

@@ -31,7 +31,7 @@ pub enum PlanError {
         /// The channel.
         channel: u8,
     },
-    /// Walkers other than the client must stand still.
+    /// Walkers other than the client must not move.
     #[error(
         "`{0}` moves, and the lab can move the client only; give `{0}` one place, `at_m = [x, y]`, or use `--world sim`"
     )]

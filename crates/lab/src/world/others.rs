@@ -2,7 +2,7 @@
 //! (`walkers`). No kernel of the lab sends or receives them. On the air they are like all others.
 //!
 //! # Where we differ, and why
-//! 1. A walker with such a flow stands still: the lab moves the client only.
+//! 1. A walker with such a flow stays where it begins: the lab moves the client only.
 //! 2. If programs replace the scenario's flows (`--shell`), these flows stay, so that the client shares the
 //!    air.
 //!
@@ -34,7 +34,7 @@ pub(super) fn meters(plan: &Plan) -> emulator::Background {
     emulator::Background::new(flows(plan).map(meter).collect(), Instant::ZERO + plan.duration)
 }
 
-/// All of these flows, in the form of the models.
+/// All flows without a host, in the form of the models.
 pub(super) fn background(plan: &Plan) -> Result<Background, PlanError> {
     // Broadcasts of an access point belong to the client, which may walk.
     let mut others = flows(plan).map(|(_, flow)| flow.by).filter(|&by| by != 0);

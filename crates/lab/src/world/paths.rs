@@ -18,7 +18,7 @@ use units::{Bytes, Duration};
 pub(super) struct FlowName {
     pub(super) seed: u64,
     pub(super) name: String,
-    /// Whose it is: an index of a walker, 0 for the client.
+    /// Index of the walker that the flow belongs to. 0 is the client.
     pub(super) by: usize,
     /// The end that sends the data.
     pub(super) sender: End,

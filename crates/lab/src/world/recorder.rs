@@ -21,7 +21,7 @@ pub(super) struct Recorder<'r> {
     events: Vec<Event>,
     paths: Paths,
     radios: Radios,
-    /// By index of the flow in the plan.
+    /// Outcome of each flow, by index in the plan.
     outcomes: Vec<Option<Outcome>>,
 }
 

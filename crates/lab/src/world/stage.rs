@@ -1,7 +1,7 @@
 //! Prepares everything that a run needs before time zero.
 
 use super::brain::{Brain, Wiring};
-use super::choice::{engine_policy, phy, shared_channels, spec};
+use super::choice::{engine_config, engine_policy, phy, shared_channels, spec};
 use super::controllers::{Controllers, is_upload};
 use super::flows::content_seeds;
 use super::glue::Glue;
@@ -34,7 +34,7 @@ const PORT: u16 = 5_001;
 /// How far ahead time zero is when the daemon starts: enough for it to load its programs and to find its
 /// links. Being late harms only the first moments of the run.
 const RUN_UP: Duration = Duration::from_millis(400);
-/// The same on a busy machine, as a multiple of the time that building the hosts took.
+/// Replaces [`RUN_UP`] on a busy machine: a multiple of the time that building the hosts took.
 const RUN_UP_FOR_BUILDING: u32 = 4;
 const LONGEST_RUN_UP: Duration = Duration::from_secs(10);
 
@@ -92,10 +92,7 @@ impl Stage {
         let (listener, reports) = listening.flatten().unzip();
         let (tell, notes) = channel();
         let wiring = Wiring {
-            engine: policy::Config {
-                policy,
-                peer_subflows: plan.server_subflows.into(),
-            },
+            engine: engine_config(policy, plan),
             links: declared(plan, &addressing, &interfaces),
             first_link: 0,
             epoch_ns: clock.epoch_ns(),

@@ -27,7 +27,7 @@ pub(super) struct Sources<'s> {
     pub(super) strangers: &'s [String],
     /// The daemon's report at the end.
     pub(super) daemon: Option<&'s daemon::Report>,
-    /// In order of time.
+    /// Events of the run, in order of time.
     pub(super) events: &'s [Event],
 }
 

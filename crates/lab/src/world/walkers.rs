@@ -17,7 +17,7 @@
 
 use super::PlayError;
 use super::brain::{Brain, Wiring};
-use super::choice::{of_a_walker, phy};
+use super::choice::{engine_config, of_a_walker, phy};
 use super::glue::Glue;
 use super::network::PlanError;
 use super::note::Note;
@@ -185,10 +185,7 @@ impl Host {
         });
         let glue = Glue::new(plugs, specs.collect(), sender);
         let wiring = Wiring {
-            engine: policy::Config {
-                policy: Policy::Mptcp,
-                peer_subflows: plan.server_subflows.into(),
-            },
+            engine: engine_config(Policy::Mptcp, plan),
             links: declared(plan, &links, addresses),
             first_link: first as u16,
             epoch_ns: ground.clock.epoch_ns(),

@@ -1,4 +1,4 @@
-//! What goes into the air and what comes out of it.
+//! Inputs and outputs of the air.
 
 use units::wifi::DATA_OVERHEAD_BYTES;
 use units::wifi::ht::QOS_DATA_OVERHEAD_BYTES;
@@ -176,7 +176,7 @@ pub enum Output {
 pub enum Fate {
     /// Its acknowledgement arrived.
     Acknowledged,
-    /// It was for everybody, so nobody acknowledges it.
+    /// The packet was for everybody, so nobody acknowledges it.
     Unknown,
     /// Every attempt failed.
     GivenUp,
@@ -209,28 +209,29 @@ pub struct Counters {
     pub aggregates: u64,
     /// Time on the air, acknowledgements included.
     pub airtime: Duration,
-    /// Time in which it was on the air, or another station with a frame for it. At most the time that passed.
+    /// Time in which the station was on the air, or another one with a frame for it. At most the time that
+    /// passed.
     pub occupied: Duration,
-    /// Attempts of its own that were repeats, or collided.
+    /// Attempts of this station that were repeats or collided.
     pub own: Setbacks,
-    /// Attempts of others for it.
+    /// Attempts of other stations with a frame for this one.
     pub inbound: u64,
-    /// Of these, those that were repeats, or collided.
+    /// Attempts counted by `inbound` that were repeats or collided.
     pub others: Setbacks,
 }
 
 impl Counters {
-    /// Attempts of its own, and of others for it.
+    /// Attempts of this station, and of others with a frame for it.
     pub const fn frames(&self) -> u64 {
         self.attempts + self.inbound
     }
 }
 
-/// Attempts that did not go as the first one should.
+/// Counts of attempts that repeated a frame or were not received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Setbacks {
-    /// The frame was sent before.
+    /// Attempts with a frame that had been sent before.
     pub repeats: u64,
-    /// Not received, while another station was on the air that the receiver senses above its noise.
+    /// Attempts that were not received while another station was on the air, above the receiver's noise.
     pub collisions: u64,
 }

@@ -9,10 +9,9 @@ use alloc::vec::Vec;
 use super::{NetworkConfig, Radio, Thresholds};
 use crate::LinkId;
 
-/// Another host. It has a radio of its own on each channel that it uses.
-///
-/// Over an access point, its packets share the air, the access point's queue and the backhaul with those of
-/// the client. Over a cell or a cable, they share the bottleneck and its queue.
+/// A host beside the client. It has a radio of its own on each channel that it uses.  Over an access point,
+/// its packets share the air, the access point's queue and the backhaul with those of the client. Over a cell
+/// or a cable, they share the bottleneck and its queue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OtherHost {
     /// Its name.

@@ -146,7 +146,7 @@ pub enum LinkConfig {
 }
 
 impl LinkConfig {
-    /// Its name.
+    /// Name of the link.
     pub fn name(&self) -> &str {
         match self {
             Self::Cable(cable) => &cable.name,

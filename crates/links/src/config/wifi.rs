@@ -35,7 +35,7 @@ pub struct WifiConfig {
     pub queue: QueueConfig,
     /// Whether these queues run FQ-CoDel (RFC 8290). Only on the exact medium.
     pub fq_codel: bool,
-    /// Its packets on the weighted medium, which needs it.
+    /// Airtime and weight of its packets on the weighted medium, which needs both.
     pub turn: Option<Turn>,
     /// The wired segment behind it.
     pub backhaul: Backhaul,

@@ -49,7 +49,7 @@ enum Kind {
 /// The part that is due next.
 #[derive(Debug, Clone, Copy)]
 enum Part {
-    /// One of the wires' parts.
+    /// A part of the wires, by its number.
     Wire(usize),
     Channel(usize),
     AccessPoint(usize),

@@ -28,7 +28,7 @@ pub(crate) struct Wires {
 /// Wired segment of one link: a cable, a cell, or the backhaul of an access point.
 #[derive(Debug)]
 pub(super) struct Segment {
-    /// By [`side`].
+    /// Numbers of its ports, by [`side`].
     pub(super) ports: [usize; 2],
     /// A cell's radio.
     pub(super) radio: Option<Radio>,

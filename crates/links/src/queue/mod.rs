@@ -24,7 +24,7 @@ const LEAST_PRODUCT: u64 = 30;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) packet: Packet,
-    /// One of the link's queues marked it.
+    /// Whether one of the link's queues marked the packet.
     pub(crate) ce: bool,
     /// When it entered the stage it is in now.
     pub(crate) since: Instant,
@@ -35,7 +35,7 @@ pub(crate) struct Entry {
 pub struct Depth {
     /// Packets.
     pub packets: usize,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub bytes: Bytes,
 }
 

@@ -33,7 +33,7 @@ pub(super) struct Channel {
     stations: Vec<Station>,
     /// End of the exchange that is on the air.
     busy: Option<Instant>,
-    /// Whose queue at the client has the next turn.
+    /// The access point whose queue at the client has the next turn.
     turn: usize,
 }
 
@@ -100,7 +100,7 @@ impl Channel {
         self.stations.insert(client, station);
     }
 
-    /// Its access points.
+    /// Access points of the channel, by index in the air.
     pub(super) fn members(&self) -> &[usize] {
         self.stations.last().map_or(&[], |client| &client.serves)
     }

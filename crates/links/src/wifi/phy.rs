@@ -22,9 +22,9 @@
 //! 4. All models of OFDM have the same curves for DSSS and CCK.
 //!
 //! # Checked by
-//! `phy_tests`: the code's weights by walking all paths of its trellis, the distances of all CCK words by
-//! enumeration, the standard's sensitivities within 2.5 dB, loss falls with SNR and grows with length and
-//! rate, all models against ns-3 3.37 (`golden/frame-errors.csv`).
+//! `phy_tests`: the code's weights by walking all paths of its trellis; the distances of all CCK words by
+//! enumeration; the standard's sensitivities within 2.5 dB; loss falls with SNR and grows with length and
+//! rate; all models against ns-3 3.37 (`golden/frame-errors.csv`).
 
 mod table;
 mod yans;

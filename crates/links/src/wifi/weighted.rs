@@ -31,7 +31,7 @@ use crate::queue::exits::Exits;
 use crate::queue::fair::Fair;
 use crate::{Direction, DropReason, Heard};
 
-/// Packet length that a packet time is about.
+/// Length of the packet that a configured packet time is for, in bytes.
 const PACKET: u32 = 1_500;
 
 /// The queue of one channel.
@@ -56,12 +56,12 @@ struct Sender {
 #[derive(Debug, Clone, Copy)]
 struct Serving {
     sender: usize,
-    /// `None` if a fault took it.
+    /// The packet. `None` if a fault has dropped it.
     entry: Option<Entry>,
     until: Instant,
 }
 
-/// What a monitor sees of packets that take a time.
+/// How a monitor shows packets of a fixed time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Looks {
     rate: Bitrate,
@@ -92,7 +92,8 @@ impl Weighted {
         &self.members
     }
 
-    /// The end of the packet in service. If none is and one waits: at once.
+    /// When [`Weighted::run`] is due: at the end of the packet in service. If there is none and a packet
+    /// waits, at once.
     pub(super) fn due(&self) -> Option<Instant> {
         let waits = self.senders.iter().any(|sender| sender.waits);
         let end = self.serving.map(|serving| serving.until);
@@ -157,7 +158,7 @@ impl Weighted {
         Some(entry)
     }
 
-    /// Takes the next packet into service. Returns whether there was a sender to try.
+    /// Takes the next packet into service. Returns `false` if no sender has a packet.
     fn begin(&mut self, now: Instant, all: &mut [Bss], exits: &mut Exits) -> bool {
         let waiting = self.senders.iter().enumerate().filter(|(_, sender)| sender.waits);
         let Some(at) = self.fair.next(waiting.map(|(at, _)| at)) else {

@@ -35,7 +35,7 @@ impl Limit {
 
 /// A connection or subflow with a limit.
 pub(super) trait Holder: Copy + Ord {
-    /// Its key in the programs.
+    /// Key of the holder in the programs' map.
     type Key: Plain;
 
     fn key(self) -> Self::Key;

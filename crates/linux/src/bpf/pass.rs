@@ -32,7 +32,7 @@ pub struct Pass {
 /// One subflow's limit before and after a walk, in bytes, or for a pacing cap in bytes per second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubflowLimit {
-    /// Its connection.
+    /// The connection of the subflow.
     pub conn: ConnId,
     /// Limit found by the walk.
     pub before: Bytes,

@@ -23,12 +23,12 @@
 //!    a fifth of its intended rate, and the rest overflowed the other path's queue.
 //! 3. The windows of the mobile stage are also slow-start thresholds. A lowered window must not be in slow
 //!    start, and a raised window already has its full size.
-//! 4. A path that does not fade is lowered to its tuned window if it has a queue, that is, a round trip over
-//!    twice its shortest. Then the rate is that of the path, and only the queue shrinks, as in the paper.
-//!    Otherwise `R` is only what the sender happened to send, and a lower window would have no benefit. Slow
-//!    start still ends, at no more than twice the tuned window. An application-limited sender may have left
-//!    the path in slow start since it began, with a window that was never used. Such a path is about to get
-//!    all the data, which is the paper's slow-start overshoot.
+//! 4. A path that does not fade is lowered to its tuned window if it has a queue: a round trip over twice its
+//!    shortest. Then the rate is that of the path, and only the queue shrinks, as in the paper. Otherwise `R`
+//!    is only what the sender happened to send, and a lower window would have no benefit. Slow start still
+//!    ends, at no more than twice the tuned window. An application-limited sender may have left the path in
+//!    slow start since it began, with a window that was never used. Such a path is about to get all the data,
+//!    which is the paper's slow-start overshoot.
 //! 5. A hand-off here creates a new subflow. It begins with `BDP_UB`. Its slow start ends at twice what the
 //!    previous path carried when it began to fade, computed with its own round trip. Without an end it would
 //!    overflow the access point's queue. The paper's own subflow is past slow start and does not fill that

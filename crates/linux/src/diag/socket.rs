@@ -76,7 +76,7 @@ impl SubflowFlags {
         self.0 & 1 != 0
     }
 
-    /// It joined an existing connection, unlike the first subflow.
+    /// Whether the subflow joined an existing connection, unlike the first one.
     pub const fn joined(self) -> bool {
         self.0 & (1 << 2 | 1 << 3) != 0
     }
@@ -91,12 +91,12 @@ impl SubflowFlags {
         self.0 & 1 << 5 != 0
     }
 
-    /// Both ends are authenticated.
+    /// Whether both ends are authenticated.
     pub const fn fully_established(self) -> bool {
         self.0 & 1 << 6 != 0
     }
 
-    /// Its TCP handshake is done.
+    /// Whether the TCP handshake is done.
     pub const fn connected(self) -> bool {
         self.0 & 1 << 7 != 0
     }

@@ -210,9 +210,9 @@ pub struct TcpInfo {
     pub delivery_rate: Bitrate,
     /// Time during which there was data to send.
     pub busy_time: Duration,
-    /// Of it, time limited by the peer's window.
+    /// Part of `busy_time` in which the peer's window was the limit.
     pub rwnd_limited: Duration,
-    /// Of it, time limited by our send buffer.
+    /// Part of `busy_time` in which our send buffer was the limit.
     pub sndbuf_limited: Duration,
     /// Segments delivered, retransmissions included.
     pub delivered: u32,

@@ -125,7 +125,7 @@ pub struct Subflow {
 pub(super) struct Nested {
     pub addr: Option<IpAddr>,
     pub id: Option<u8>,
-    /// In host order on the wire, unlike other netlink ports.
+    /// Port. It is in host order on the wire, unlike other netlink ports.
     pub port: Option<u16>,
     pub flags: Option<u32>,
     pub ifindex: Option<u32>,

@@ -14,14 +14,14 @@ pub(super) const HEADER_LEN: usize = 8;
 pub struct AddressFlags(u32);
 
 impl AddressFlags {
-    /// None.
+    /// No flags.
     pub const NONE: Self = Self(0);
     /// Usable at once, without duplicate address detection (IPv6).
     pub const NO_DAD: Self = Self(libc::IFA_F_NODAD);
     /// No connected route is created for its prefix.
     pub const NO_PREFIX_ROUTE: Self = Self(libc::IFA_F_NOPREFIXROUTE);
 
-    /// These `IFA_F_*`.
+    /// The flags of the kernel's `IFA_F_*` bits.
     #[cfg(test)]
     pub(crate) const fn of(flags: u32) -> Self {
         Self(flags)

@@ -90,7 +90,7 @@ impl Link {
         self.up && self.carrier && ready
     }
 
-    /// Its name and its alternative names.
+    /// Name and alternative names of the interface.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.name.as_str()).chain(self.altnames.iter().map(String::as_str))
     }

@@ -16,7 +16,7 @@ const COUNT: usize = 18;
 pub struct Metrics([u32; COUNT]);
 
 impl Metrics {
-    /// Nothing set.
+    /// No metric is set.
     pub const NONE: Self = Self([0; COUNT]);
 
     /// These metrics, with ECN requested on TCP connections over the route, whatever `tcp_ecn` says.

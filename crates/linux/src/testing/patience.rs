@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 /// Most time that is counted between two polls. A longer gap means that the machine stood still.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// A deadline for polling. It counts only time in which the test could poll: a machine that stands still, or
-/// has no time for the test, uses up little of it.
+/// A deadline for polling. It counts only time in which the test could poll: a machine that pauses, or has no
+/// time for the test, uses up little of it.
 pub struct Patience {
     left: Duration,
     last: Instant,

@@ -21,10 +21,10 @@
 //! 2. There is no hurry: a reply may take [`PATIENCE`], also to the probes of a doubt. On a line that a
 //!    neighbour has filled, they wait in a queue that this host cannot see.
 //! 3. Limit: no backup that counts as sound is probed over a mobile network, a metered link, or WiFi. A probe
-//!    wakes a sleeping radio and keeps it awake for longer than the probe takes. (A WiFi link is probed if
-//!    the world reports by [`crate::LinkEvent::Draws`] that its radio has no tail.) A dead
-//!    backup of this kind is found when it is used. `fade` had gaps of 84 ms (median) where more probes woke
-//!    a WiFi link. A dead link is probed over any medium, at last every 6.4 s ([`crate::alive::silence`]).
+//!    wakes a sleeping radio and keeps it awake for longer than the probe takes. A WiFi link is probed if the
+//!    world reports by [`crate::LinkEvent::Draws`] that its radio has no tail. A dead backup of this kind is
+//!    found when it is used. `fade` had gaps of 84 ms (median) where more probes woke a WiFi link. A dead
+//!    link is probed over any medium, at last every 6.4 s ([`crate::alive::silence`]).
 //! 4. Limit: a peer that answers no echoes is probed by a handshake, which its server has to accept. Hence
 //!    the intervals are seconds and minutes.
 //!
@@ -44,7 +44,7 @@ use units::{Duration, Instant};
 const BUSY_WITHIN: Duration = Duration::from_secs(1);
 /// The silence of a busy connection's backup after which it is probed.
 const BUSY_PAUSE: Duration = Duration::from_secs(5);
-/// The same while no data is at stake.
+/// The silence of an idle connection's backup after which it is probed.
 const IDLE_PAUSE: Duration = Duration::from_secs(60);
 /// How long a reply may take.
 const PATIENCE: Duration = Duration::from_secs(1);

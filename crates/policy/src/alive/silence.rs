@@ -89,8 +89,8 @@ pub(crate) fn inspect(now: Instant, state: &mut State, conn_id: ConnId, subflow_
     doubt(now, state, link, conn_id, silence, loaded)
 }
 
-/// Raises a doubt about a link that has been silent for `silence`, and probes it, unless a doubt is open or
-/// the link is known dead. A reply is given at least the `loaded` round-trip time.
+/// Raises a doubt about a link that has been silent for `silence`, and probes it. Does nothing if a doubt is
+/// open or the link is known dead. A reply is given at least the `loaded` round-trip time.
 pub(crate) fn doubt(
     now: Instant,
     state: &mut State,

@@ -15,7 +15,7 @@
 //!    `max g`. A mean over eight losses still varies by a quarter. The largest of `n` such means exceeds
 //!    their average by as much: four equal paths would take 1.24 of a TCP. If one path is much better than
 //!    all others, the two formulas agree. In between, the connection takes at most a tenth less than a TCP on
-//!    the best path (`sqrt(0.83)`, with one other path of 0.4 times its `g`). Without mean windows, it is the
+//!    the best path: `sqrt(0.83)`, with one other path of 0.4 times its `g`. Without mean windows, it is the
 //!    RFC's `max`.
 //! 3. A single path behaves as Reno, whatever its mean.
 //! 4. The limit of one TCP, `1/w_i`, uses the current window, as in Reno.

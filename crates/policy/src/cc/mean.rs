@@ -28,9 +28,9 @@ const SEGMENT: u64 = 1 << 16;
 /// Mean window of one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MeanWindow {
-    /// In units of 2⁻¹⁶ segments.
+    /// The mean, in units of 2⁻¹⁶ segments.
     window: u64,
-    /// In sixteenths of a round trip.
+    /// Total weight of its samples, in sixteenths of a round trip.
     weight: u32,
 }
 

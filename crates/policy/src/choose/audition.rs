@@ -1,8 +1,8 @@
 //! Gives an untested link without a known signal a place for a few seconds, where all places are taken.
 //!
-//! A peer has few places. Links without a signal are ranked by the goodput they have shown, and a link
-//! without a place shows none, so the fastest one could stay outside forever. It is tried once for each
-//! address that it gets, in place of the worst link that has a place. Then the goodput of both decides.
+//! A peer has few places. Links without a signal are ranked by the goodput they have shown. A link without a
+//! place shows none, so the fastest one could stay outside forever. It is tried once for each address that it
+//! gets, in place of the worst link that has a place. Then the goodput of both decides.
 //!
 //! # Sources
 //! - Linux 6.18, `net/mptcp/pm.c`: a stock peer takes two added subflows (`subflows` limit).
@@ -10,7 +10,7 @@
 //! # Where we differ, and why
 //! 1. From bandits and probing schedules: one trial per address, and never another. Moving a place costs a
 //!    drain and a slow start, and the goodput that a link has shown is remembered.
-//! 2. No trial takes place without demand, or while a link is in doubt or about to be too weak. It would show
+//! 2. No trial takes place without demand, or while a link is suspect or about to be too weak. It would show
 //!    nothing, or cost what is needed now.
 //!
 //! # Checked by

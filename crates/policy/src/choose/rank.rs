@@ -308,7 +308,7 @@ pub(crate) fn prospect(path: &Path) -> Bitrate {
     prospect_below(path, Db::from_db(0))
 }
 
-/// The same, if its signal were weaker by `doubt`.
+/// Goodput expected of the link if its signal were weaker by `doubt`.
 fn prospect_below(path: &Path, doubt: Db) -> Bitrate {
     match path.signal_ahead(AHEAD) {
         Some(signal) => expected_goodput(signal - doubt).min(path.expected().max(Bitrate::from_bps(1))),

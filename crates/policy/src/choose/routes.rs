@@ -9,8 +9,8 @@
 //!   first subflow to another).
 //!
 //! # Where we differ, and why
-//! 1. Among links that the user's routes rank equally, the one likely to stay longest comes first, because
-//!    the place of a first subflow is never freed. The order is cables, modems, access points.
+//! 1. Among links that the user's routes rank equally, the one likely to stay longest comes first: the place
+//!    of a first subflow is never freed. The order is cables, modems, access points.
 //! 2. A better link takes over only by the user's ranking, not by kind: connections should not be spread over
 //!    links without need.
 //!

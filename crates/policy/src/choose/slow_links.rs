@@ -85,8 +85,8 @@ fn watch_slow(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) {
     }
 }
 
-/// The state of a link that would otherwise be in use, if each connection over it has demoted it as slow, or
-/// has it on trial.
+/// The state of a link that would otherwise be in use: each connection over it has demoted it as slow, or has
+/// it on trial.
 pub(crate) fn role(state: &State, link: LinkId) -> Option<(Verb, Choice)> {
     let mut over = state.conns.values().filter(|conn| conn.has(link));
     let (verb, because) = over.next()?.slow.role(link)?;

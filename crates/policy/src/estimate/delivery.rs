@@ -34,7 +34,7 @@
 //!    aggregates arrive out of order. The shared counter has the same window, because management frames
 //!    overtake data.
 //! 2. Missing numbers of the shared counter may be frames to others. Frames to others at our rate are as
-//!    likely to be lost on the way to us as ours, whoever else heard them, so both count. If others were
+//!    likely to be lost on the way to us as ours, whoever else heard them. So both count. If others were
 //!    served at another rate and numbers are missing, these cannot be told apart. The result is then
 //!    [`Estimate::Unattributable`], with the limits between which the probability lies. Group-addressed
 //!    frames (beacons) are sent at a robust rate: they fill their numbers and count for nothing.

@@ -209,7 +209,7 @@ impl Meter {
         }
     }
 
-    /// Its radio.
+    /// The radio that the meter is for.
     pub const fn radio(&self) -> Radio {
         self.radio
     }

@@ -27,9 +27,9 @@ use units::{Duration, Instant};
 pub enum Skip {
     /// No skipping: plain earliest deadline first.
     None,
-    /// By juggler's delta.
+    /// Skips as many blocks as juggler's delta says.
     Delta,
-    /// By what the others will fetch while it fetches one block.
+    /// Skips what the others will fetch while it fetches one block.
     #[default]
     Finish,
 }

@@ -37,8 +37,8 @@ pub enum JoinFailure {
     Timeout,
     /// This host's kernel refused.
     Local,
-    /// The user's routes lead to the peer over a network of its own, such as a tunnel or an internal network,
-    /// and not over this link.
+    /// The user's routes lead to the peer over a network of its own, such as a tunnel or an inner network.
+    /// They do not lead over this link.
     Elsewhere,
     /// The link has no address of the peer's family.
     NoAddress,

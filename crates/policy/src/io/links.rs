@@ -112,7 +112,7 @@ pub enum LinkEvent {
     Tariff(Tariff),
     /// A metering period starts now, and this much of it is used already. The engine has no calendar.
     Period {
-        /// By whichever program or host.
+        /// Bytes used in this metering period, by whichever program or host.
         used: Bytes,
     },
     /// Bytes that the interface has carried so far, in both directions. A metered link is billed for these.
@@ -159,7 +159,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// Both.
+    /// Both families.
     pub const ALL: [Self; 2] = [Self::V4, Self::V6];
 }
 

@@ -54,7 +54,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// All of them.
+    /// All verbs.
     pub const ALL: [Self; 16] = [
         Self::Use,
         Self::Demote,

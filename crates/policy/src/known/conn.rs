@@ -212,10 +212,10 @@ impl Conn {
 
     /// Records that the last join over this link failed. Returns whether that is worth reporting.
     ///
-    /// The pause before the next attempt doubles with each refusal, with each untimely join, and with each
-    /// join to an announced address that has accepted none, unless the last failure was long ago. Two
-    /// failures are not reported: a refusal while our RM_ADDR may still be on its way, and the kernel's first
-    /// one, whose reason may still be unknown.
+    /// The pause before the next attempt doubles with each refusal and with each untimely join. It also
+    /// doubles with each join to an announced address that has accepted none. It starts again at its first
+    /// value if the last failure was long ago. Two failures are not reported: a refusal while our RM_ADDR may
+    /// still be on its way, and the kernel's first one. The reason of that may still be unknown.
     pub(crate) fn join_failed(&mut self, now: Instant, link: LinkId, reason: JoinFailure) -> bool {
         let remote = self.last_tried(link);
         self.joining.retain(|join| join.link != link);

@@ -21,7 +21,7 @@ pub(crate) struct Path {
     pub(crate) carrier: bool,
     /// Since when it has an address; `None` without one.
     pub(crate) usable_since: Option<Instant>,
-    /// In which families it has an address: IPv4, IPv6. None as long as the world has not said.
+    /// Whether it has an address in IPv4, and in IPv6. Both are `false` if the world has reported none.
     pub(crate) families: [bool; 2],
     /// How the user's routes rank it, in IPv4 and IPv6.
     pub(crate) uplinks: [Uplink; 2],
@@ -208,7 +208,7 @@ impl Path {
         self.is_usable() && self.health == Health::Alive
     }
 
-    /// It has an address from now on, or none.
+    /// Records that the link has an address from now on, or none.
     pub(crate) fn set_usable(&mut self, now: Instant, usable: bool) {
         if self.usable_since.is_some() != usable {
             self.usable_since = usable.then_some(now);

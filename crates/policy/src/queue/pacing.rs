@@ -2,7 +2,7 @@
 //! sends less than is acknowledged.
 //!
 //! A controller that paces and probes for the rate itself (BBR) ignores marks and losses in its startup. It
-//! stops when three round trips have raised the rate by less than a quarter, and by then twice what fills the
+//! stops when three round trips have raised the rate by less than a quarter. By then twice what fills the
 //! link is in flight. What overflows the queue is retransmitted a round trip later, and all bytes from other
 //! links wait for it. So the rate is held to 70 % of the acknowledged rate from the first sign of a queue.
 //! The same three round trips then show the controller that there is no more.

@@ -1,9 +1,9 @@
 //! BLEST: does not use the slow subflow if its data would block the fast one at the peer's receive window.
 //!
-//! While a segment on the slow subflow waits one slow round trip for its acknowledgement, the fast subflow
-//! could send `X = MSS · (cwnd + (r − 1)/2) · r` bytes. `r` is the number of fast round trips in a slow one,
-//! and the window grows by one in each. If `λ·X` does not fit into the window beside the slow subflow's bytes
-//! in flight, the segment waits for the fast subflow.
+//! A segment on the slow subflow is acknowledged after one slow round trip. Meanwhile the fast subflow could
+//! send `X = MSS · (cwnd + (r − 1)/2) · r` bytes. `r` is the number of fast round trips in a slow one, and
+//! the window grows by one in each. If `λ·X` does not fit into the window beside the slow subflow's bytes in
+//! flight, the segment waits for the fast subflow.
 //!
 //! # Sources
 //! - Ferlin, Alay, Mehani, Boreli, "BLEST: blocking estimation-based MPTCP scheduler for heterogeneous
@@ -14,8 +14,8 @@
 //!
 //! # Where we differ, and why
 //! 1. `r` is not rounded, and the fast window is the current one: the estimate ignores slow start.
-//! 2. "The window less what the slow one has in flight" is computed as the space left in the window plus the
-//!    fast subflow's bytes in flight. That is the same with two subflows and correct with more.
+//! 2. "The window less what the slow one has in flight" is the space left in the window plus the fast
+//!    subflow's bytes in flight. That is the same with two subflows and correct with more.
 //!
 //! # Checked by
 //! `sched::tests`.

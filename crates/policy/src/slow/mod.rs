@@ -59,7 +59,7 @@ const BLOCKED_BADLY_PART: u64 = 2;
 const CONVINCED_BADLY_AFTER: Duration = Duration::from_millis(100);
 /// A link that has come into use is not judged for this many of the longest round trips and the time above.
 const ROUNDS_TO_GROW: u32 = 10;
-/// The same where a queue shows that it has found its rate.
+/// Replaces [`ROUNDS_TO_GROW`] where a queue shows that the link has found its rate.
 const ROUNDS_TO_QUEUE: u32 = 4;
 /// How long the backlog of a demoted link may take to arrive.
 const DRAINS_FOR: Duration = Duration::from_secs(2);

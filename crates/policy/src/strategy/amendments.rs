@@ -64,7 +64,7 @@ const EXCEPTIONS: [Exception; 2] = [Exception::LowTraffic, Exception::SlowLinks]
 pub(crate) struct Amendments(Vec<Amendment>);
 
 impl Amendments {
-    /// Those of `slowhand`.
+    /// The amendments of `slowhand`.
     pub(crate) fn of_slowhand() -> Self {
         Self(vec![
             Amendment::Overflow(Overflow::default()),
@@ -73,7 +73,7 @@ impl Amendments {
         ])
     }
 
-    /// Those of one access point at a time.
+    /// The amendments of the policies with one access point at a time.
     pub(crate) fn of_one_at_a_time() -> Self {
         Self(vec![Amendment::Steering(Channels::new(Way::OnOff))])
     }

@@ -65,7 +65,7 @@ impl Slowhand {
         self.bounds_window
     }
 
-    /// Checks a subflow whose counters were read. Returns whether that put its link in doubt. Slow starts and
+    /// Checks a subflow whose counters were read. Returns whether that made its link suspect. Slow starts and
     /// their queues grow too fast for the interval of decisions.
     pub(crate) fn sampled(
         &mut self,

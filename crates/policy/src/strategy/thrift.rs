@@ -153,7 +153,7 @@ impl Associations {
     }
 }
 
-/// As the world reports, or as measured for its kind.
+/// What the link's radio draws: as the world reports, or the published figures for its kind.
 fn radio(path: &Path) -> Radio {
     let technology = match path.spec.kind {
         LinkKind::Cellular => Technology::Lte,

@@ -26,7 +26,7 @@
 //!    place. A join that is refused or lost costs only the place, for as long as it is pending.
 //! 3. Only over the link that would deliver the missing bytes first: one remaining link with a short queue is
 //!    enough.
-//! 4. Not while the dying link is only in doubt: nearly all doubts end with a reply, and each would cost a
+//! 4. Not while the dying link is only suspect: nearly all doubts end with a reply, and each would cost a
 //!    join.
 //!
 //! # Checked by

@@ -78,7 +78,7 @@ impl Host {
         }
     }
 
-    /// Nothing arrives over it any longer.
+    /// Makes the link drop everything that would arrive over it.
     fn dies(&mut self, id: u16) {
         self.reached.retain(|(of, _)| *of != link(id));
     }

@@ -104,10 +104,10 @@ fn links_that_pause_while_polled_rarely_are_not_removed() {
         let wrong = given_up(&world, since);
         assert!(wrong.is_empty(), "seed {seed}: {wrong:#?}");
     }
-    assert!(asked > 0, "no link was ever in doubt");
+    assert!(asked > 0, "no link was ever suspect");
 }
 
-/// Two live links are in doubt, and have been for this long.
+/// Two live links have been suspect for this long.
 fn in_doubt_for(time: Duration) -> World {
     let mut world = World::new(Policy::Slowhand);
     world.glances = true;
@@ -190,7 +190,7 @@ fn a_low_traffic_path_in_a_neighbours_queue_is_not_removed() {
             world.run(S / 2);
         }
         let probed = world.asked(since, |action| matches!(action, Action::Probe { .. }));
-        assert!(!probed.is_empty(), "no link was ever in doubt");
+        assert!(!probed.is_empty(), "no link was ever suspect");
         let wrong = given_up(&world, since);
         assert!(wrong.is_empty(), "{queue} ms: {wrong:#?}");
     }

@@ -17,7 +17,7 @@ fn uploads(kind: LinkKind) -> World {
     world
 }
 
-/// The same over a link that another upload, another download, or nothing has long been filling.
+/// An upload over a link that another upload, another download, or nothing has long been filling.
 fn beside(kind: LinkKind, demand: f64, unacked: u32) -> World {
     let mut world = World::new(Policy::Slowhand);
     world.up(0, kind, Role::Primary, 30, 50);
@@ -165,7 +165,7 @@ fn the_queue_of_another_subflow_does_not_slow_it() {
         assert_eq!(
             caps(&world).len(),
             times,
-            "beside {demand} and {unacked} under way"
+            "beside {demand} and {unacked} in flight"
         );
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Its interface's counter.
+    /// Counter of packets that the link's interface received.
     fn packets(&self) -> u64 {
         (self.bytes / SEGMENT) as u64 + self.answers
     }
@@ -67,7 +67,7 @@ pub(super) struct World {
     pub(super) readings: Vec<Instant>,
     /// Whether the counters of interfaces are read, too.
     pub(super) counts: bool,
-    /// Whether the counters of links in doubt are read whenever the engine is due.
+    /// Whether the counters of suspect links are read whenever the engine is due.
     pub(super) glances: bool,
     /// Segments of an upload in flight over each link.
     pub(super) unacked: u32,

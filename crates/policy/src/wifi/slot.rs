@@ -60,9 +60,9 @@ const DAY: Duration = Duration::from_secs(86_400);
 /// An occupant's share of a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Share {
-    /// By the rate received in its slots.
+    /// A share that follows the rate received in its slots.
     Adaptive(Bitrate),
-    /// This long.
+    /// A slot of this length.
     Fixed(Duration),
 }
 

@@ -214,7 +214,7 @@ fn point(now: Instant, state: &State, link: LinkId, path: &Path) -> Option<Acces
     })
 }
 
-/// As measured, or as expected from the signal.
+/// Airtime of a packet: as measured, or as expected from the signal.
 fn packet_time(path: &Path) -> Option<Duration> {
     let measured = path.air.as_ref().and_then(|air| air.view.packet_time);
     let expected = || {

@@ -34,8 +34,8 @@ use units::{Bitrate, Bytes, Duration, Instant};
 const GROWN_PERCENT: u64 = 125;
 /// The longest standstill: this many of the longest round trips, or this time.
 const STILL: (u32, Duration) = (3, Duration::from_millis(50));
-/// Over cables, slow start may stand still for this many of the longest round trips after a link has joined:
-/// the time from ten segments to its full rate.
+/// Over cables, slow start may show no growth for this many of the longest round trips after a link has
+/// joined: the time from ten segments to its full rate.
 const ROUNDS_TO_GROW: u32 = 10;
 /// A standstill does not count while half of the window is out-of-order data, or shortly after a join over a
 /// cable. This holds only for this long after the start.

@@ -20,8 +20,8 @@
 //!    dies. While it settles it falls at once, too, because slow start would fill any room that stays.
 //!    Out-of-order bytes have been read by then, so that the window's edge hardly moves.
 //! 3. The factor starts at 1.25, not at 2. With twice what is in flight, an access point's queue of 200
-//!    packets overflows before the first cut, and recovery takes a round trip through the full queue. Trials
-//!    then adjust it ([`trial`]).
+//!    packets overflows before the first cut. Recovery takes a round trip through the full queue. Trials then
+//!    adjust it ([`trial`]).
 //! 4. While the signal of a link in use falls, nothing is queued beyond what is in flight: it drains ever
 //!    more slowly, and finally not at all.
 //! 5. Short round trips count for more. If the window keeps a subflow from filling its own congestion window,
@@ -31,8 +31,8 @@
 //!    of the round trip is at least that.
 //! 6. While slow start still finds more ([`growth`]), the window is updated more often, and includes half of
 //!    what is in flight. It is capped from the start. Otherwise slow start would overflow every queue on the
-//!    way. If a modem's buffer takes it all, it would even keep a congestion window for good that holds most
-//!    of the connection's bytes behind that buffer.
+//!    way. If a modem's buffer takes it all, its congestion window would even stay that large. It would hold
+//!    most of the connection's bytes behind that buffer.
 //!
 //! Out-of-order bytes behind a slow link that has just joined also get room. Over cables they get it for five
 //! seconds: what slow start loses in a deep queue blocks everything (`window-long`: 0.92 of stock's first
@@ -48,8 +48,8 @@
 //! 9. When a slow link has just become a backup, its backlog is still on the way: out-of-order bytes get room
 //!    beside what is in flight. The factor also starts again: a window found beside that link was larger
 //!    because of it.
-//! 10. A live link that carries next to nothing for a moment keeps its share of the window (bbr's sender
-//!     probes for the least round trip, [`crate::estimate::trickle`]). Over cables, out-of-order bytes behind
+//! 10. A live link that carries next to nothing for a moment keeps its share of the window. Bbr's sender
+//!     probes for the least round trip ([`crate::estimate::trickle`]). Over cables, out-of-order bytes behind
 //!     it have room for this long, and not longer. Without that, a product of window is used up before the
 //!     probe is over, and the others stop.
 //!
@@ -149,7 +149,7 @@ struct Narrow {
 pub(crate) struct Need {
     /// The rate that the links in use have lately shown together.
     pub(crate) rate: Bitrate,
-    /// The same, or the rate of their last round trip if that is more.
+    /// `rate`, or the rate of their last round trip if that is more.
     pub(crate) goodput: Bitrate,
     /// Bytes in flight when each link is full, by its own round trip.
     pub(crate) under_way: Bytes,

@@ -36,7 +36,7 @@ pub struct Begun {
 }
 
 impl Begun {
-    /// Its own load.
+    /// Load of the run itself.
     pub const fn carries(self) -> Bitrate {
         self.carries
     }

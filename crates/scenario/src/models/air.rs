@@ -37,7 +37,7 @@ pub(super) fn access_point(name: &str, ap: &AccessPoint) -> WifiConfig {
     }
 }
 
-/// How long joining takes.
+/// Times of joining, in the models' form.
 pub fn join(join: plan::Join) -> Join {
     Join {
         scan: join.scan,
@@ -78,7 +78,7 @@ pub const fn position(point: Point) -> Position {
     }
 }
 
-/// A wall.
+/// A wall, in the models' form.
 pub fn wall(wall: &plan::Wall) -> Wall {
     Wall {
         from: position(wall.from),
@@ -87,7 +87,7 @@ pub fn wall(wall: &plan::Wall) -> Wall {
     }
 }
 
-/// What disturbs.
+/// A source of noise, in the models' form.
 pub fn noise(noise: &plan::Noise) -> NoiseConfig {
     NoiseConfig {
         name: noise.name.clone(),
@@ -100,7 +100,7 @@ pub fn noise(noise: &plan::Noise) -> NoiseConfig {
     }
 }
 
-/// What a station has of 802.11n.
+/// Capabilities of an 802.11n station, in the models' form.
 pub const fn ht(ht: plan::Ht) -> Ht {
     Ht {
         mcs: ht.mcs,
@@ -108,7 +108,7 @@ pub const fn ht(ht: plan::Ht) -> Ht {
     }
 }
 
-/// Who chooses the rate, frame by frame.
+/// The rate control, in the models' form.
 pub const fn control(rate: RateControl) -> air::RateControl {
     match rate {
         RateControl::Auto | RateControl::Fixed(_) => air::RateControl::Fixed,

@@ -2,7 +2,7 @@
 //! none. On the air they are like all others.
 //!
 //! # Where we differ, and why
-//! 1. A walker with such a flow stands still: only the client moves.
+//! 1. A walker with such a flow stays where it begins: only the client moves.
 //! 2. The wire behind the access point is a rate, without a queue. Upstream datagrams end at the access
 //!    point.
 
@@ -26,7 +26,7 @@ pub fn background_link(plan: &Plan, flow: &Flow) -> Option<usize> {
     sent(plan, flow).map(|sent| sent.over)
 }
 
-/// What such a flow sends.
+/// Datagrams of such a flow.
 struct Sent<'p> {
     over: usize,
     ap: &'p AccessPoint,
@@ -53,7 +53,7 @@ fn sent<'p>(plan: &'p Plan, flow: &Flow) -> Option<Sent<'p>> {
     })
 }
 
-/// All of these flows, in the form of the models. Their walkers' stations stay where they begin.
+/// All flows without a host, in the form of the models. The stations of their walkers stay where they begin.
 pub fn background(plan: &Plan) -> Background {
     let mut background = Background::default();
     let mut known = Vec::new();
@@ -86,7 +86,7 @@ pub fn background(plan: &Plan) -> Background {
 }
 
 impl Sent<'_> {
-    /// Time between datagrams at the access point: not faster than the wire behind it.
+    /// Time between two datagrams at the access point: at least what the wire behind it needs for one.
     fn every(&self) -> Option<Duration> {
         let own = match self.pace {
             Pace::Saturated => None,
@@ -99,7 +99,7 @@ impl Sent<'_> {
         own.max(least)
     }
 
-    /// The highest rate of its air.
+    /// The highest rate of the standard of the flow's access point.
     fn fastest(&self) -> Bitrate {
         let ht = self.ap.ht.and_then(|ht| {
             let mode = units::wifi::ht::Mode::new(ht.streams * 8 - 1, ht.width, ht.guard)?;

@@ -7,7 +7,7 @@ use units::{Bitrate, Bytes, Duration};
 /// Conditions on the run of one policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expectation {
-    /// Whose run.
+    /// The policy whose run is judged.
     pub policy: PolicyName,
     /// Which flow, as an index in [`super::Plan::flows`]. `None`: each of them, or their sum for conditions
     /// on an amount.
@@ -44,7 +44,7 @@ pub enum Condition {
 pub struct Times(u32);
 
 impl Times {
-    /// From thousandths.
+    /// A factor of this many thousandths.
     pub const fn from_thousandths(thousandths: u32) -> Self {
         Self(thousandths)
     }

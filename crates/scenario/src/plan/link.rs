@@ -35,7 +35,7 @@ pub enum LinkKind {
 }
 
 impl LinkKind {
-    /// The same in the words of traces.
+    /// The kind in the words of traces.
     pub const fn word(&self) -> trace::LinkKind {
         match self {
             Self::Wifi(_) => trace::LinkKind::Wifi,
@@ -131,7 +131,7 @@ pub enum QueueLimit {
     Time(Duration),
 }
 
-/// Who manages a queue.
+/// Active queue management of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Aqm {
     /// Drop-tail: what does not fit is dropped.

@@ -103,7 +103,7 @@ pub enum Medium {
 }
 
 impl Server {
-    /// As files and results spell it.
+    /// The word that files and results use.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Stock => "stock",

@@ -12,7 +12,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// From whole metres.
+    /// The point at this many whole metres.
     pub const fn from_m(x: i64, y: i64) -> Self {
         Self {
             x_mm: x * 1_000,

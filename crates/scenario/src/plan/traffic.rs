@@ -7,7 +7,7 @@ use units::{Bitrate, Bytes, Duration};
 pub struct Flow {
     /// Its name.
     pub name: String,
-    /// Whose: an index in [`super::Plan::walkers`].
+    /// Index of its walker in [`super::Plan::walkers`].
     pub by: usize,
     /// How it is carried.
     pub transport: Transport,

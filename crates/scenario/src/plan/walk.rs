@@ -10,9 +10,9 @@ pub struct Walker {
     pub name: String,
     /// Transmit power of the radio, antenna gain included.
     pub tx_power: Dbm,
-    /// The rate at which they send in virtual time. `None`: as the access point sends.
+    /// The rate at which the walker's radio sends in virtual time. `None`: as the access point sends.
     pub rate: Option<WalkerRate>,
-    /// Their radio sleeps between beacons.
+    /// Whether the walker's radio sleeps between beacons.
     pub power_save: bool,
     /// What their radio senses, and when it asks before it sends.
     pub thresholds: Thresholds,
@@ -27,7 +27,7 @@ pub struct Walker {
 pub enum WalkerRate {
     /// The one with the most goodput at the signal of the walker's first place.
     Auto,
-    /// One rate.
+    /// Always this rate.
     Fixed(Bitrate),
 }
 

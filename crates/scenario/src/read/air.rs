@@ -59,7 +59,7 @@ impl Hearing {
         hearing
     }
 
-    /// With the standard's values where the file gives none.
+    /// Fills in the standard's values where the file gives none.
     pub fn complete(self) -> Thresholds {
         let usual = Thresholds::default();
         Thresholds {

@@ -10,7 +10,7 @@ use crate::quantity::Quantity;
 use crate::section::Section;
 use units::{Bitrate, Duration, Ratio};
 
-/// Of a cellular buffer.
+/// Keys of the limit of a cellular buffer.
 const BUFFER: LimitKeys = ["buffer_packets", "buffer_bytes", "buffer_ms"];
 
 /// A base station's buffer holds about a second (imc13 §4.2: LTE's round trip grows four- to tenfold under

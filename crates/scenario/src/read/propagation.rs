@@ -50,7 +50,7 @@ impl Spread {
         }
     }
 
-    /// With the defaults of the standard's band where the file gives no value.
+    /// Fills in the defaults of the standard's band where the file gives no value.
     pub fn complete(self, standard: Standard) -> Propagation {
         let indoor = Propagation::indoor(standard);
         Propagation {

@@ -100,7 +100,7 @@ impl Flows {
     }
 }
 
-/// Whose flow it is: one walker, or all members of a group.
+/// Reads which walkers have the flow: one, or all members of a group.
 fn by(section: &Section<'_>, walkers: &Walkers) -> Range<usize> {
     let client = 0..1;
     let Some(name) = section.text("by") else {

@@ -32,7 +32,7 @@ pub(super) struct Walkers {
     pub by_name: BTreeMap<String, usize>,
 }
 
-/// All of them, the client first.
+/// Reads all walkers, the client first.
 pub(super) fn all(root: &Section<'_>, around: Around) -> Walkers {
     let mut sections = root.named("walkers", "walker");
     let mut all = Walkers::default();

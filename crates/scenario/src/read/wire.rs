@@ -10,7 +10,7 @@ use units::{Bitrate, Duration, Ratio};
 /// Keys that say how much a queue holds: packets, bytes, milliseconds.
 pub(super) type LimitKeys = [&'static str; 3];
 
-/// Of a queue.
+/// Keys of the limit of a wire's queue.
 pub(super) const QUEUE: LimitKeys = ["queue_packets", "queue_bytes", "queue_ms"];
 
 /// The limit of Linux's `codel`.

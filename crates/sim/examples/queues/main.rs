@@ -2,7 +2,7 @@
 //! large network, and all must give the same result. `cargo run --release -p sim --example queues`.
 //!
 //! The workload is that of the medium. Every frame cancels the deadlines of all stations that hear it and
-//! sets them again when it ends, so four of five deadlines are never reached. Heaps keep a cancelled deadline
+//! sets them again when it ends. So four of five deadlines are never reached. Heaps keep a cancelled deadline
 //! until it reaches the top (lazy deletion), and so pay for every deadline that is set. The blocks that the
 //! medium uses pay for one store, and for a scan of what changed.
 

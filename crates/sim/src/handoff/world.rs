@@ -14,8 +14,8 @@ const EARLIEST: Instant = Instant::from_secs(4);
 const SPREAD: Duration = Duration::from_secs(3);
 /// Duration of fading before a hand-off.
 const FADES: Duration = Duration::from_secs(2);
-/// The measured part begins this long before the client leaves the first access point and ends this long
-/// after it reaches the second, as in `bench cc-handoff`.
+/// The measured part begins this long before the client leaves the first access point. It ends this long
+/// after the client reaches the second, as in `bench cc-handoff`.
 const AROUND: Duration = Duration::from_millis(2_500);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

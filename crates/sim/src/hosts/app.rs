@@ -105,7 +105,7 @@ impl Exchange {
         }
     }
 
-    /// The finished ones, at the end that requests.
+    /// Finished requests, at the end that makes them.
     pub fn transfers(&self) -> &[Transfer] {
         &self.transfers
     }
@@ -199,7 +199,7 @@ impl App {
         }
     }
 
-    /// The finished requests, if it requests.
+    /// Finished requests. Empty unless the application makes requests.
     pub fn transfers(&self) -> &[Transfer] {
         match self {
             Self::Requests(exchange) => exchange.transfers(),

@@ -16,14 +16,14 @@ struct Entry {
     app: App,
     /// When the application wants to run.
     app_at: Option<Instant>,
-    /// The earliest of its times in the queue.
+    /// Earliest time at which the connection is in the queue of timers.
     queued: Option<Instant>,
 }
 
-/// What a number stands for.
+/// State of a connection's number.
 #[derive(Debug)]
 enum Slot {
-    /// Nothing.
+    /// The number is unused.
     Free,
     /// A connection that the server expects.
     Expected(Box<(App, Shared)>),
@@ -205,7 +205,7 @@ impl Host {
         }
     }
 
-    /// Its application.
+    /// Application of a connection.
     pub fn app(&self, conn: u32) -> Option<&App> {
         match self.slots.get(conn as usize)? {
             Slot::Taken(entry) => Some(&entry.app),

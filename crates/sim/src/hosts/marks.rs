@@ -50,7 +50,7 @@ impl Marks {
         }
     }
 
-    /// What has happened to packets of this link since marks were first requested for it.
+    /// Counts of this link's packets and marks since marks were first requested for it.
     pub(super) fn counts(&self, link: LinkId) -> Option<MarkCounts> {
         let mut links = self.links.iter();
         links

@@ -125,7 +125,7 @@ pub struct Replies {
 }
 
 impl Replies {
-    /// The other end of [`Schedule::new`].
+    /// Answers each request of a [`Schedule`] with `reply` bytes.
     pub fn new(request: u64, reply: u64) -> Self {
         Self {
             request: request.max(1),

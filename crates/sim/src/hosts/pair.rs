@@ -20,7 +20,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Both hosts, before anything is sent.
+    /// Builds both hosts and the links. Nothing is sent yet.
     pub fn new(
         seed: u64,
         network: impl Into<NetworkConfig>,

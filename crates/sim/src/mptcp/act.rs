@@ -24,13 +24,13 @@ use units::{Bytes, Duration, Instant};
 /// One subflow, as a world can read it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SubflowView {
-    /// Its number.
+    /// Identifier of the subflow.
     pub id: SubflowId,
     /// Its path.
     pub path: Path,
     /// Its number within the connection, which its packets carry.
     pub port: u16,
-    /// What `tcp_info` has.
+    /// Counters of the subflow, as in `tcp_info`.
     pub sample: SubflowSample,
     /// Counters of its sender.
     pub sent: Counts,
@@ -74,12 +74,12 @@ impl Connection {
         bytes
     }
 
-    /// The application writes no more.
+    /// Records that the application writes no more.
     pub const fn finish(&mut self) {
         self.outgoing.finish();
     }
 
-    /// As [`Connection::finish`], if it has not finished.
+    /// Calls [`Connection::finish`] unless the application has finished.
     pub fn finish_once(&mut self) {
         if self.outgoing.end().is_none() {
             self.finish();
@@ -168,7 +168,7 @@ impl Connection {
         self.unsent = cap;
     }
 
-    /// What `mptcp_info` has.
+    /// Counters of the connection, as in `mptcp_info`.
     pub fn sample(&self) -> ConnSample {
         ConnSample {
             bytes_received: Bytes::new(self.incoming.next()),
@@ -178,7 +178,7 @@ impl Connection {
         }
     }
 
-    /// Its established subflows.
+    /// Established subflows of the connection.
     pub fn subflows(&self, now: Instant) -> impl Iterator<Item = SubflowView> {
         let open = self.subflows.iter().filter(|subflow| subflow.is_open());
         open.map(move |subflow| subflow.read(now))
@@ -189,7 +189,7 @@ impl Connection {
         Bytes::new(self.incoming.window())
     }
 
-    /// What it leaves to the next connection over this path.
+    /// RTT and slow-start threshold for the next connection over this path.
     pub fn metrics(&self, path: Path) -> Option<Metrics> {
         let over = self.subflows.iter().find(|subflow| subflow.path == path)?;
         over.sender.get()?.metrics()

@@ -18,7 +18,7 @@ use units::{Duration, Instant};
 
 /// Time until the first repetition of a DATA_FIN that no other packet repeats (`TCP_RTO_MIN`).
 const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
-/// Its doublings: it stays below 120 s (`TCP_RTO_MAX`).
+/// Most doublings of that time. It stays below 120 s (`TCP_RTO_MAX`).
 const MOST_DOUBLINGS: u8 = 9;
 
 impl Connection {

@@ -124,12 +124,12 @@ impl Connection {
         connection
     }
 
-    /// Its number.
+    /// Number of the connection.
     pub const fn id(&self) -> u32 {
         self.id
     }
 
-    /// Whether it is over.
+    /// Whether the connection is over.
     pub fn is_closed(&self) -> bool {
         self.phase == Phase::Closed
     }
@@ -222,7 +222,7 @@ impl Connection {
         }
     }
 
-    /// What the packet acknowledges on its subflow.
+    /// Handles what the packet acknowledges on its subflow.
     fn hear(&mut self, now: Instant, packet: &Packet, at: usize) {
         if self.subflows[at].sender.unacknowledged() == 0 {
             return;
@@ -240,7 +240,7 @@ impl Connection {
             .hear(now, &heard, siblings.flows());
     }
 
-    /// What the packet carries.
+    /// Takes the payload of a packet.
     fn take(&mut self, now: Instant, packet: &Packet, at: usize) {
         let (subflow, incoming, mptcp) = (&mut self.subflows[at], &mut self.incoming, self.mptcp);
         if packet.kind == Kind::WindowProbe {

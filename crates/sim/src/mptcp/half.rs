@@ -40,7 +40,7 @@ impl Half {
         self.sender.as_deref()
     }
 
-    /// The sender, which exists from now on.
+    /// The sender. Creates it if there is none.
     pub(super) fn made(&mut self) -> &mut Sender {
         self.sender.get_or_insert_with(|| {
             let mut sender = Sender::checked(self.config.clone());

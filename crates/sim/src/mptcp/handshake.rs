@@ -69,7 +69,7 @@ impl Connection {
         }
     }
 
-    /// A subflow could not be opened.
+    /// Removes a subflow that could not be opened. Reports why if it was a join.
     fn fail(&mut self, now: Instant, at: usize, reason: JoinFailure, out: &mut Outbox) {
         let (conn, path) = (self.id, self.subflows[at].path);
         let is_join = self.role == Role::Client && !self.subflows[at].initial;
@@ -79,7 +79,7 @@ impl Connection {
         self.remove(now, at, out);
     }
 
-    /// A SYN, for the first time or again.
+    /// Handles a SYN, for the first time or again.
     pub(super) fn heed_syn(
         &mut self,
         now: Instant,
@@ -144,7 +144,7 @@ impl Connection {
         self.send_third(now, at, out);
     }
 
-    /// The connection is established.
+    /// Records and reports that the connection is established.
     fn begin(&mut self, out: &mut Outbox) {
         self.phase = Phase::Open;
         out.report(Event::Opened {

@@ -30,7 +30,7 @@ pub(super) struct Incoming {
     next: u64,
     /// Ranges of bytes behind it that have arrived, in order, not adjacent.
     ranges: VecDeque<(u64, u64)>,
-    /// Their bytes.
+    /// Bytes in these ranges.
     held: u64,
     /// Where the peer's data ends, once it says so.
     end: Option<u64>,

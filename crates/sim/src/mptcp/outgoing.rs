@@ -34,7 +34,7 @@ enum DataFin {
 }
 
 impl Outgoing {
-    /// The application writes.
+    /// Takes bytes that the application writes.
     pub(super) fn write(&mut self, bytes: u64) {
         debug_assert!(!self.is_finished, "written after the end");
         self.written += bytes;
@@ -89,7 +89,7 @@ impl Outgoing {
         self.next - self.first
     }
 
-    /// Bytes to assign.
+    /// Bytes that have been written and not assigned, those to be reinjected included.
     pub(super) fn unassigned(&self) -> u64 {
         let again = self.again.map_or(0, |(from, until)| until - from);
         again + self.written - self.next

@@ -1,4 +1,4 @@
-//! Zero-window probes: a sender whose data waits only for the peer's window asks for the window.
+//! Zero-window probes: a sender that waits only for the peer's window asks for it.
 //!
 //! The ACK that opens a window may be lost, or the window may open without one. So the sender asks after an
 //! RTO, then after twice that time, and so on.

@@ -44,7 +44,7 @@ impl Connection {
         }
     }
 
-    /// Without MPTCP there is one subflow, and it has everything.
+    /// Assigns all data to the only subflow of a connection without MPTCP.
     fn push_all(&mut self) {
         let left = self.outgoing.window_left();
         if let Some(subflow) = self.subflows.first_mut().filter(|subflow| subflow.may_send()) {

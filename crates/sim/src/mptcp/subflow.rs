@@ -8,7 +8,7 @@
 //! # Where we differ, and why
 //! 1. FIN has a number of its own, like a segment. It follows the last data in the subflow's queue.
 //! 2. Linux lets a send buffer grow at moments when the window is not filled (`tcp_should_expand_sndbuf`).
-//!    Those moments depend on when the socket is served. Here it grows little in slow start, so that its peak
+//!    Those moments depend on when the socket is served. Here it grows little in slow start. Its peak then
 //!    leaves no larger buffer behind than a stock server has (6 MB on three links of 30 Mb/s).
 //! 3. A segment shorter than the full size waits only if more data has been written and the subflow has
 //!    segments in flight: a stock application that cares turns Nagle off.
@@ -77,7 +77,7 @@ pub(super) struct Subflow {
     unsent: u64,
     /// Largest send buffer so far.
     send_buffer: u64,
-    /// Whether this end, and whether the peer, has made it backup.
+    /// Whether this end has made the subflow a backup, and whether the peer has.
     pub(super) backup: [bool; 2],
     pub(super) ecn: bool,
     pub(super) mss: u16,
@@ -234,7 +234,7 @@ impl Subflow {
         self.unsent = 0;
     }
 
-    /// The next segment from the queue. `more`: further data has been written.
+    /// Cuts the next segment from the queue. `more`: further data has been written.
     fn cut(&mut self, more: bool) -> Option<Payload> {
         let in_flight = self.sender.made().scoreboard().in_flight() > 0;
         let count = self.queue.len();

@@ -10,7 +10,6 @@
 //!
 //! # Checked by
 //! `tests/backhaul.rs`, `tests/play.rs`.
-//! `tests/backhaul.rs`, `tests/play.rs`.
 
 use links::CableConfig;
 use scenario::models::queue;

@@ -27,7 +27,7 @@ pub(super) struct Spending {
 }
 
 impl Spending {
-    /// Nothing spent yet.
+    /// The radios of a plan that have spent nothing yet.
     pub(super) fn new(plan: &Plan) -> Self {
         let links = plan.links.iter();
         Self {

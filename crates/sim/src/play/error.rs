@@ -14,7 +14,7 @@ pub enum CastError {
     Policy(#[from] PolicyError),
     /// The radios of other hosts do not move.
     #[error(
-        "`{0}` walks, but beside TCP only the client's radio moves; let it stand, or give all flows `transport = \"udp\"`"
+        "`{0}` walks, but beside TCP only the client's radio moves; give it one place, or give all flows `transport = \"udp\"`"
     )]
     OtherWalks(String),
     /// The radios of other hosts do not sleep.
@@ -36,8 +36,10 @@ pub enum CastError {
         /// What it asked for.
         why: String,
     },
-    /// Only datagrams are handled by this part.
-    #[error("flow `{0}` is TCP, but only datagrams are cast as stations")]
+    /// A cast has no hosts.
+    #[error(
+        "flow `{0}` is TCP, and a cast of stations has no hosts; play the plan instead, or give it `transport = \"udp\"`"
+    )]
     NotUdp(String),
     /// A rate by the signal is chosen only once.
     #[error(

@@ -86,7 +86,7 @@ impl<'p> Play<'p> {
         }
     }
 
-    /// What the engine is told and asks for, if that is to be recorded.
+    /// Where to record the inputs and actions of the engine, if that is requested.
     pub(super) fn recording(&self) -> Option<Recording> {
         self.record.as_ref().map(|buffer| Recording {
             about: format!("{}, virtual time, {}", self.plan.name, self.policy),

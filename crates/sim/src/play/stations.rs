@@ -31,7 +31,7 @@ pub(super) fn stations(cast: &Cast, medium: &Media, seconds: f64) -> Vec<Station
     used.collect()
 }
 
-/// The same for documents.
+/// Counts of a flow's datagrams, in the form of the result.
 pub(super) const fn datagrams(tally: Tally) -> Datagrams {
     Datagrams {
         sent: tally.offered,

@@ -49,7 +49,7 @@ pub const fn full_segment(family: Family, mptcp: bool) -> u16 {
     (MTU - ip_header(family) - TCP - options) as u16
 }
 
-/// What a packet is.
+/// Kind of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// SYN.
@@ -62,7 +62,7 @@ pub enum Kind {
     WindowProbe,
     /// RST.
     Reset,
-    /// No TCP at all: an ICMP echo request. Its number is [`Packet::number`].
+    /// An ICMP echo request. Its number is [`Packet::number`].
     Probe,
     /// Its reply.
     Reply,
@@ -77,7 +77,7 @@ impl Kind {
     }
 }
 
-/// Codepoint of a packet (RFC 3168 §5).
+/// ECN codepoint of a packet (RFC 3168 §5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ecn {
     /// Its sender does not understand ECN, or the segment must not be marked.
@@ -92,7 +92,7 @@ pub enum Ecn {
 /// Option of MPTCP beside the DSS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Signal {
-    /// None.
+    /// No other option.
     #[default]
     None,
     /// MP_CAPABLE.
@@ -160,7 +160,7 @@ pub struct Sacks {
 }
 
 impl Sacks {
-    /// None.
+    /// No blocks.
     pub const NONE: Self = Self {
         blocks: [(0, 0); MOST_BLOCKS],
         count: 0,
@@ -208,9 +208,9 @@ pub struct Packet {
     pub server: u8,
     /// Its version of IP.
     pub family: Family,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Its codepoint.
+    /// Its ECN codepoint.
     pub ecn: Ecn,
     /// ECE: in a SYN, that the sender understands ECN.
     pub ece: bool,

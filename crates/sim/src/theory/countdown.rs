@@ -9,15 +9,15 @@
 //! # Where we differ, and why
 //! 1. After a collision the paper sets the ACK time-out equal to EIFS. Ours is that of the medium. Other
 //!    stations count on after DIFS. The stations that collided count from the next slot boundary after their
-//!    time-out, which is [`Costs::time_out_slots`] slots later, or together with everybody if another station
-//!    transmits before. The model neglects that there are fewer contenders in those few slots. With two
-//!    stations this matters most: 0.008 of collision probability.
+//!    time-out, [`Costs::time_out_slots`] slots later. If another station transmits before, they count
+//!    together with everybody. The model neglects that there are fewer contenders in those few slots. With
+//!    two stations this matters most: 0.008 of collision probability.
 //!
 //! The chain describes one station, with `p` = probability that an attempt in a contended slot collides.
 //! Attempt `j` of a packet waits for `b_j` idle slots, uniform below `W_j`, and up to `K` more after a
 //! failure. The packet needs `A = Σ pʲ` attempts in contended slots and `B = Σ pʲ·E[b_j] + K·(failures)` idle
-//! slots, so that `τ = A/B` for each slot that follows an idle one. With probability `q = 1/W_0` the winner
-//! of a success draws zero and transmits again at once, alone.
+//! slots. So `τ = A/B` for each slot that follows an idle one. With probability `q = 1/W_0` the winner of a
+//! success draws zero and transmits again at once, alone.
 //!
 //! # Checked by
 //! `tests`: compared with [`super::monte_carlo`].

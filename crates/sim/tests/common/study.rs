@@ -124,8 +124,9 @@ pub struct ScenarioC {
 }
 
 impl ScenarioC {
-    /// Goodput of a user with MPTCP over its own access point and over the shared one, and of a user with
-    /// TCP, in capacities of an access point per user. The fourth is the mean of OLIA's α on the shared path.
+    /// Goodput of a user with MPTCP over its own access point, the same over the shared one, and goodput of a
+    /// user with TCP. The unit is the capacity of an access point per user. The fourth is the mean of OLIA's
+    /// α on the shared path.
     pub fn run(&self, seed: u64, control: &str) -> [f64; 4] {
         let users = u32::from(self.users);
         let cable = |behind| {
@@ -197,13 +198,14 @@ impl ScenarioC {
         ]
     }
 
-    /// Means over these seeds.
+    /// Runs the scenario with this many seeds, and prints the means. Returns the goodput as
+    /// [`ScenarioC::run`] does, without α.
     pub fn mean(&self, control: &str, seeds: u64) -> [f64; 3] {
         let runs: Vec<_> = (0..seeds).map(|seed| self.run(seed, control)).collect();
         let [own, shared, single, alpha] = [0, 1, 2, 3].map(|at| mean(runs.iter().map(|run| run[at])));
         let both = own + shared;
-        // Growth of OLIA's window w over the shared path in a round trip: w²/W² − w²/v² + α, where W is the
-        // sum of both windows and v that of a TCP flow. In equilibrium it is 0.
+        // OLIA's window w over the shared path grows by w²/W² − w²/v² + α in a round trip. W is the sum of
+        // both windows, and v the window of a TCP flow. In equilibrium the growth is 0.
         let balanced = (shared / single).powi(2) - (shared / both).powi(2);
         println!(
             "{control}, {} Mb/s: MPTCP {both:.3} ({own:.3} + {shared:.3}), TCP {single:.3}, \

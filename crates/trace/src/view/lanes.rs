@@ -15,7 +15,7 @@ struct Lane {
 /// A connection's subflows over one link: a second one may replace the first.
 struct Living {
     count: u32,
-    /// Of the latest.
+    /// Whether the latest subflow is a backup.
     backup: bool,
 }
 

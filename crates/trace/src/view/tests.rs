@@ -18,24 +18,13 @@ fn run(policy: &PolicyName, seed: u64) -> Run {
         longest_stall_ms: 250.0,
         stall_total_ms: 250.0,
         stalls: 1,
-        datagrams: None,
-        paths: Vec::new(),
+        ..Flow::default()
     };
     Run {
-        policy: policy.clone(),
-        case: crate::Case::default(),
         cc: Some("reno".into()),
-        server: "stock".into(),
-        seed,
-        duration_s: 1.0,
-        flows: vec![flow],
-        links: Vec::new(),
-        stations: Vec::new(),
-        energy_j: 0.0,
         optimal_mbps: 0.02,
         goodput_series: vec![1_250],
-        levels: crate::Levels::default(),
-        notes: Vec::new(),
+        ..Run::of_flows(policy.clone(), seed, 1.0, vec![flow])
     }
 }
 

@@ -3,8 +3,8 @@
 //!
 //! A trial of `dead-idle` has two lines with a router each, and no open connection. At a random moment the
 //! router of the line that new connections use stops forwarding, but still answers for itself. Up to five
-//! seconds later a program starts to open plain TCP connections to one server, one every half second,
-//! whatever becomes of the earlier ones. The figure is the time from its first attempt to the first
+//! seconds later a program starts to open plain TCP connections to one server. It opens one every half
+//! second, whatever becomes of the earlier ones. The figure is the time from its first attempt to the first
 //! connection. In every second trial the host knows a resolver beyond both lines. In the others only the
 //! program's traffic shows anything.
 

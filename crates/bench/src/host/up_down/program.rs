@@ -30,7 +30,7 @@ pub struct Program {
 pub struct Down {
     /// Exit code; `None` after a signal.
     pub code: Option<i32>,
-    /// All of its output.
+    /// All output of the program.
     pub words: String,
 }
 

@@ -39,7 +39,7 @@ pub struct Round {
 }
 
 impl Round {
-    /// Its number, from 0.
+    /// Number of the round, from 0.
     pub const fn index(self) -> usize {
         self.number as usize - 1
     }

@@ -43,7 +43,7 @@ impl Snapshot {
         })
     }
 
-    /// All lines.
+    /// All lines of the snapshot.
     pub fn whole(&self) -> Vec<&str> {
         let all = self.routing.iter().chain(&self.settings);
         all.map(String::as_str).collect()

@@ -45,12 +45,12 @@ pub(super) struct Case {
 pub(super) enum Place {
     First,
     Second,
-    /// With this many others.
+    /// Figure 6c: the good one, and this many others.
     More(usize),
 }
 
 impl Case {
-    /// The scenario with its settings.
+    /// Parses the scenario of the case with its settings.
     pub(super) fn plan(&self) -> anyhow::Result<Plan> {
         let mut settings = Vec::new();
         for setting in &self.settings {

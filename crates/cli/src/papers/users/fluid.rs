@@ -25,7 +25,7 @@ pub(super) struct Setting<'s> {
 }
 
 impl<'s> Setting<'s> {
-    /// As in the first experiment.
+    /// Setting of the first experiment.
     pub(super) const fn new(scenario: &'s Scenario, users: usize, cycle_ms: u64) -> Self {
         Self {
             scenario,

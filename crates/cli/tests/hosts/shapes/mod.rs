@@ -9,7 +9,7 @@ use crate::site::{INTERNET, ProbingHost, SERVER, Site};
 use crate::twins::Build;
 use crate::uplink::{ETH0, WLAN0};
 
-/// All of them.
+/// All shapes of hosts.
 pub const ALL: &[(&str, Build)] = &[
     ("container bridge", lans::container_bridge),
     ("VPN: wg-quick, all of it", tunnels::full_tunnel),

@@ -134,7 +134,7 @@ pub fn point_to_point(site: &mut Site) {
     modem(site, "metric 100", "metric 100");
 }
 
-/// The same with default routes that end like these.
+/// A modem whose default routes end in these words.
 pub fn modem(site: &mut Site, v4_metric: &str, v6_metric: &str) {
     let modem = Provider {
         link: "usb0",

@@ -41,7 +41,7 @@ pub(in crate::air) struct Station {
     pub(in crate::air) scoreboard: Scoreboard,
     /// RTS threshold: longer frames are preceded by RTS.
     pub(in crate::air) rts: Option<u32>,
-    /// It has sent RTS and waits for CTS.
+    /// Whether it has sent RTS and waits for CTS.
     pub(in crate::air) requested: bool,
     /// Its new place and channel, for when its exchange is over.
     pub(in crate::air) changes: Option<Box<Changes>>,

@@ -69,7 +69,7 @@ impl Mode {
         }
     }
 
-    /// Its data rate.
+    /// Data rate of the mode.
     pub const fn rate(self) -> Bitrate {
         match self.as_ht() {
             Some(mode) => mode.rate(),

@@ -38,9 +38,10 @@ pub(super) struct Foresight {
     header: f64,
     /// The sum of all that exceeds the noise, as if all were on the air at once.
     all: f64,
-    /// Lower and upper limit of the noise plus the mean of the other near sources.
+    /// Lower and upper limit of the power that is constant over the frame: the noise, and the mean of the
+    /// near sources below the noise.
     near: [f64; 2],
-    /// The same with the far sources.
+    /// `near`, with the far sources added.
     floors: [f64; 2],
     signal: f64,
 }

@@ -59,7 +59,7 @@ pub(in crate::air) enum Outcome {
     Missed,
     /// A header, but broken contents.
     Broken,
-    /// All of it.
+    /// The whole frame.
     Decoded,
 }
 

@@ -133,7 +133,7 @@ impl<S: Schedule> Ears<'_, S> {
         self.stop_counting(station, now);
     }
 
-    /// Energy without a preamble.
+    /// Handles energy without a preamble.
     fn sense(&mut self, station: usize, now: u64) {
         let radio = &mut self.radios[station];
         radio.disturbed = true;
@@ -200,7 +200,7 @@ impl<S: Schedule> Ears<'_, S> {
         }
     }
 
-    /// As [`Ears::begin_apart`].
+    /// Ends a frame for a station that hears it by itself, as [`Ears::begin_apart`] begins one.
     #[inline(never)]
     fn end_apart(&mut self, station: usize, id: u16, quiet: bool, now: u64, loud: bool) {
         self.end_at(station, id, quiet, now, loud);

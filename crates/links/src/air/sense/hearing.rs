@@ -151,7 +151,7 @@ impl Listeners {
         Self::Near { first, bits }
     }
 
-    /// As runs of consecutive numbers.
+    /// The listeners as runs of consecutive numbers.
     #[inline]
     pub(in crate::air) fn runs(&self) -> Runs<'_> {
         let (at, bits, rest) = match self {

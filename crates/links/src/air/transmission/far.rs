@@ -3,8 +3,8 @@
 //!
 //! The receivers of a frame stand near each other. Senders several times as far away look much the same from
 //! all of them. The sum of their powers is taken at the centre, with its slope. What is left out, the
-//! curvature, is bounded. If the bound leaves an outcome in doubt, they are added up at the receiver
-//! (`arrival`). If that leaves a doubt too, the powers are added one by one.
+//! curvature, is bounded. If the bound does not settle an outcome, they are added up at the receiver
+//! (`arrival`). If that does not either, the powers are added one by one.
 //!
 //! # Sources
 //! - Greengard and Rokhlin 1987 ("A fast algorithm for particle simulations", §2): far sources by the first
@@ -203,12 +203,12 @@ pub(in crate::air) struct Sight {
     /// The centre of those who hear it, in the coordinates of the sources, and how far they are from there.
     pub(in crate::air) middle: (f32, f32),
     pub(in crate::air) radius: f32,
-    /// Its place and its times are precise. If they are not, nothing counts as far.
+    /// Whether its place and its times are precise. If they are not, nothing counts as far.
     pub(in crate::air) exact: bool,
 }
 
 impl Sight {
-    /// As [`Rings::squared`].
+    /// Squares of the rings for this frame, as [`Rings::squared`] gives them.
     pub(in crate::air) fn rings(&self, of: &Rings) -> [Four; 3] {
         let rings = if self.exact { *of } else { Rings::NEAR };
         rings.squared(self.radius).map(Four::all)
@@ -246,7 +246,7 @@ impl Nearby {
         &mut self.fours[..fours]
     }
 
-    /// Their positions in the stretch.
+    /// Positions of the near sources in the stretch.
     pub(in crate::air) fn places(&mut self) -> &[u32] {
         let room = 4 * self.count;
         if self.places.len() < room {

@@ -118,7 +118,7 @@ pub(in crate::air) struct Flights {
     places: Vec<(usize, Place)>,
     free: Vec<u16>,
     grid: Grid,
-    /// By channel number.
+    /// Channels, by number.
     channels: Vec<Channel>,
 }
 

@@ -1,8 +1,7 @@
 //! What is on the air at the same time, and its total power at a place.
 //!
 //! [`flight`] holds the frames, [`field`] keeps their sources by tile, [`far`] bounds the sum of the distant
-//! ones, and [`scene`] collects what overlaps with one frame. `rx` decides whether a receiver decodes a
-//! frame.
+//! ones. [`scene`] collects what overlaps with one frame. `rx` decides whether a receiver decodes a frame.
 
 pub(super) mod far;
 pub(super) mod field;

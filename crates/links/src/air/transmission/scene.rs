@@ -16,7 +16,7 @@ pub(in crate::air) struct Scene {
     /// The frame, and when it began.
     of: Option<(u16, u64)>,
     near: Vec<Near>,
-    /// The same, four by four.
+    /// `near`, in groups of four.
     fours: Vec<Nears>,
     /// Number of valid entries for this frame.
     count: usize,
@@ -133,7 +133,7 @@ impl Scene {
         &self.near[..self.count]
     }
 
-    /// The same, four by four.
+    /// The near frames in groups of four.
     pub(in crate::air) fn fours(&self) -> &[Nears] {
         &self.fours[..self.count.div_ceil(4)]
     }

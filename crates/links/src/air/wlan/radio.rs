@@ -11,8 +11,8 @@
 //!
 //! # Where we differ, and why
 //! 1. A sleeping radio wakes for every beacon of the access point that it joined first.
-//! 2. Clients that learn from one beacon that packets are buffered poll as soon as the medium is idle, so
-//!    that two of them collide at first. The standard has each wait for a random time.
+//! 2. Clients that learn from one beacon that packets are buffered poll as soon as the medium is idle. Two of
+//!    them collide at first. The standard has each wait for a random time.
 //! 3. A packet that is being tried when a radio has to leave its channel is finished or given up, as when
 //!    drivers flush their queues.
 

@@ -53,7 +53,7 @@ impl Coupled {
     /// All algorithms.
     pub const ALL: [Self; 4] = [Self::Lia, Self::Olia, Self::Balia, Self::Cla];
 
-    /// Its short name, which is also the name of its structure in the object.
+    /// Short name of the controller, and name of its structure in the object.
     pub const fn id(self) -> &'static str {
         match self {
             Self::Lia => "lia",

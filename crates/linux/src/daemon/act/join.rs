@@ -157,7 +157,8 @@ impl Conns {
         created
     }
 
-    /// The same. If an earlier daemon gave this address another identifier in the connection, uses that one.
+    /// Creates the subflow. If an earlier daemon gave this address another identifier in the connection, uses
+    /// that one.
     fn create_as_known(
         &mut self,
         conn: ConnId,

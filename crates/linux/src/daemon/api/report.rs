@@ -51,9 +51,9 @@ pub struct LinkReport {
     /// Whether new connections to the Internet begin here, in IPv4 or IPv6, by the kernel's tables with the
     /// user's routes and ours.
     pub default_route: bool,
-    /// The same in IPv4.
+    /// Whether new connections over IPv4 begin here.
     pub default_v4: bool,
-    /// The same in IPv6.
+    /// Whether new connections over IPv6 begin here.
     pub default_v6: bool,
     /// Marks on packets received over it. `None` if none was ever requested.
     pub marks: Option<MarkReport>,

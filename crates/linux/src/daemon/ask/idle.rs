@@ -16,8 +16,8 @@
 //! - RFC 6298 §5: one timeout may be a lost packet, but two in a row are worth a probe.
 //!
 //! # Where we differ, and why
-//! 1. A peer on one of this host's own networks, in an inner network or behind a tunnel shows nothing about
-//!    what lies beyond, and is left out. So are sockets that this host accepted.
+//! 1. A peer on one of this host's own networks, in an inner network or behind a tunnel is left out: it shows
+//!    nothing about what lies beyond. So are sockets that this host accepted.
 //! 2. A join without a reply is reported by its connection, and is no evidence here. Neither are this
 //!    daemon's own probes.
 //! 3. With fewer than two links there is nothing to compare, and nothing is read.

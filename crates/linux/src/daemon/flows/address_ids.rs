@@ -10,7 +10,7 @@ use std::net::IpAddr;
 /// Allocates 1..=255. If all are in use, a new address gets the one that was used longest ago.
 #[derive(Debug, Default)]
 pub(crate) struct AddressIds {
-    /// In order of use, the latest last.
+    /// Addresses with their identifiers, in order of use, the latest last.
     given: Vec<(LinkId, IpAddr, u8)>,
 }
 

@@ -8,8 +8,8 @@
 //!    many, the engine's deadline for a suspect link comes before the next sample. Then only the interface's
 //!    counter is read when the engine asks to be woken (`Daemon::look_at_doubted`).
 //! 2. A single costly sample does not stretch the period. Otherwise the setup of a connection's levers,
-//!    counted as the cost of a sample, delayed the second sample by 100 ms, and with it the proof that its
-//!    joins were accepted.
+//!    counted as the cost of a sample, would delay the second sample by 100 ms. The proof that its joins were
+//!    accepted would be as late.
 //!
 //! # Checked by
 //! `hear::pace::tests`; bench `window-cost`.

@@ -35,7 +35,7 @@ use units::{Bytes, Instant};
 
 /// Above this number, listing all subflows is cheaper than looking up each.
 const FEW_SUBFLOWS: usize = 128;
-/// The same for connections.
+/// Above this number, listing all connections is cheaper than looking up each.
 const FEW_CONNS: usize = 512;
 /// After this many samples in a row that did not find it, a subflow is gone although no event said so.
 const MISSES: u8 = 3;

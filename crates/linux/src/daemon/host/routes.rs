@@ -44,7 +44,8 @@ impl Routes {
         }
     }
 
-    /// The same for one link over which a subflow is to be added.
+    /// Whether the user's routes lead to `peer` elsewhere than over this link, over which a subflow is to be
+    /// added.
     pub(crate) fn leads_elsewhere(&mut self, links: &Links, peer: IpAddr, over: u32) -> bool {
         match self.road_to(links, peer) {
             Road::Out => false,

@@ -1,5 +1,5 @@
-//! Recorded changes to the whole namespace: the path manager, its limits, the receive buffer of a subflow
-//! that joins, and, if windows of running connections cannot be limited, the receive buffer of new ones.
+//! Recorded changes to the whole namespace: the path manager, its limits, and the receive buffer of a subflow
+//! that joins. If windows of running connections cannot be limited, also the receive buffer of new ones.
 //!
 //! # Sources
 //! - `Documentation/networking/mptcp-sysctl.rst`, `ip-sysctl.rst` (`tcp_rmem`), Linux 6.18.
@@ -54,7 +54,7 @@ pub enum RecoverError {
         "limits may still lie on open connections, and go when the connections are closed: {}{}", words(.on_sockets), and_others(.others)
     )]
     Sockets {
-        /// Those limits, and why they could not be removed.
+        /// The limits that remain, and why they could not be removed.
         on_sockets: Vec<Leftover>,
         /// Other changes that were not restored.
         others: Vec<Leftover>,
@@ -209,8 +209,8 @@ impl Settings {
 
     /// Calls `join`, with which the kernel creates a socket, so that the socket gets its connection's receive
     /// buffer. The buffer is at least the default and at most what the host allows. If the connection has a
-    /// clamp, the buffer is for twice that window at most, because the kernel announces all that the buffer
-    /// holds before a clamp is set.
+    /// clamp, the buffer is for twice that window at most: before a clamp is set, the kernel announces all
+    /// that the buffer holds.
     pub(crate) fn with_buffer<T>(
         &mut self,
         buffer: Bytes,

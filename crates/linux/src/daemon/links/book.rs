@@ -5,9 +5,9 @@
 //! and came back within one batch has taken every route with it, so the engine must be told of both.
 //!
 //! # Where we differ, and why
-//! 1. A link is an uplink in a family if the user has a default route over it in that family, or if the
-//!    configuration names its gateway. We send nothing where the user sends nothing: over a camera's cable,
-//!    this host's own access point, or a network without IPv6.
+//! 1. A link is an uplink in a family if the user has a default route over it in that family. A gateway in
+//!    the configuration has the same effect. We send nothing where the user sends nothing: over a camera's
+//!    cable, this host's own access point, or a network without IPv6.
 //! 2. A default route may vanish while carrier and address stay, and come back, for example when a DHCP
 //!    client renews its lease. The way stays for
 //!    [`ROUTE_PATIENCE`](crate::daemon::links::managed::ROUTE_PATIENCE).
@@ -46,7 +46,7 @@ pub(crate) enum Step {
     Tell(LinkId, LinkEvent),
     /// Change routes and rules to match [`Links::plan`], then call [`Links::applied`].
     Apply,
-    /// The same, but the plan has not changed: another program has removed something.
+    /// Apply the plan again, although it has not changed: another program has removed something.
     Restore,
     /// This address is gone, but the link stays usable in the other family. Subflows from the address are
     /// lost.

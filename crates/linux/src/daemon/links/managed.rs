@@ -89,7 +89,7 @@ impl Managed {
         link.names().any(|name| self.pattern.matches(name))
     }
 
-    /// Its declaration.
+    /// Declaration of the link.
     pub(crate) fn declared(&self) -> DeclaredLink {
         DeclaredLink {
             id: self.id,
@@ -260,7 +260,7 @@ impl Managed {
         }
     }
 
-    /// Its routes are in place.
+    /// Records that the link's routes are in place.
     pub(crate) fn routed(&mut self, steps: &mut Vec<Step>) {
         let mut has_another = false;
         for (leg, family) in self.legs.iter_mut().zip(Family::ALL) {

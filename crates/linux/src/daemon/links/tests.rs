@@ -130,7 +130,7 @@ impl Scene {
         std::mem::take(&mut self.log)
     }
 
-    /// The same without the ranks of the user's routes.
+    /// [`Scene::steps`] without the ranks of the user's routes.
     fn acts(&mut self) -> Vec<Step> {
         let mut steps = self.steps();
         steps.retain(|step| !matches!(step, Step::Tell(_, LinkEvent::Uplink(..))));

@@ -72,7 +72,7 @@ enum BoundError {
 pub(crate) struct Fallbacks {
     /// The requested limit. `None`: connections are left alone, and listed only for a report.
     task: Option<Task>,
-    /// By socket cookie.
+    /// Connections that fell back, by socket cookie.
     known: BTreeMap<u64, Fallback>,
     lever: Lever<FallbackLever>,
     walks: Walks,

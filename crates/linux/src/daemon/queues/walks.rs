@@ -17,7 +17,7 @@ use units::{Duration, Instant};
 const LEAST_PAUSE: Duration = Duration::from_millis(20);
 /// A pause is this many times as long as the walk before it, up to [`MOST_PAUSE`].
 const PAUSE_PER_WALK: u32 = 50;
-/// The same for hasty walks.
+/// A pause after a hasty walk is this many times as long as the walk.
 const HASTY_PAUSE_PER_WALK: u32 = 5;
 /// Longest pause, however slow a walk was: a connection waits for its raised window.
 const MOST_PAUSE: Duration = Duration::from_millis(200);

@@ -56,7 +56,7 @@ fn eventually(net: &Net, what: &str, mut holds: impl FnMut(u64) -> bool) {
         }
         assert!(
             until.lasts(),
-            "waited too long for {what}: {bytes} bytes under way\n{}",
+            "waited too long for {what}: {bytes} bytes in flight\n{}",
             sockets(net)
         );
         std::thread::sleep(Duration::from_millis(20));
@@ -64,7 +64,7 @@ fn eventually(net: &Net, what: &str, mut holds: impl FnMut(u64) -> bool) {
 }
 
 fn free_again(net: &Net) {
-    eventually(net, "as much under way as the kernels like", |bytes| bytes > FREE);
+    eventually(net, "as much in flight as the kernels like", |bytes| bytes > FREE);
 }
 
 /// Asserts that the server's bytes in flight fall to `bound` and stay there.
@@ -358,7 +358,7 @@ fn a_limit_left_by_a_killed_daemon_is_removed_by_the_next() {
     let left = most(|| in_flight(&net.server), std::thread::sleep);
     assert!(
         left <= SMALL.get(),
-        "nobody has taken it off yet: {left} bytes under way"
+        "nobody has taken it off yet: {left} bytes in flight"
     );
     let mut next = Running::start(&net, Policy::SlowhandNoWindow, 2, Some(record.0.clone()));
     free_again(&net);

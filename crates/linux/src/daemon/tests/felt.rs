@@ -95,7 +95,7 @@ pub(super) fn most(read: impl Fn() -> u64, mut step: impl FnMut(Duration)) -> u6
     most
 }
 
-/// The same with a daemon that is stepped by hand.
+/// [`most`] beside a daemon that is stepped by hand.
 pub(super) fn most_beside(daemon: &mut Manual, read: impl Fn() -> u64) -> u64 {
     most(read, |time| daemon.for_a_while(time))
 }

@@ -196,7 +196,7 @@ fn new_connections_find_a_way_past_an_uplink_that_died_with_nothing_open() {
         panic!("{why:?}")
     };
     home.net.until_new_connections_leave_by(1);
-    // Probed again without any connection, and put back in use.
+    // Probed again without any connection, and promoted.
     home.repair();
     daemon.until("it answers again", |seen| verbs(seen, Verb::Clear).len() == 1);
 }

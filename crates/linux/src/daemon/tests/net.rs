@@ -41,7 +41,7 @@ impl Net {
         Self::whose_server_takes(8, links)
     }
 
-    /// The same, but the server accepts this many subflows beside a connection's first one.
+    /// Builds the network with a server that accepts this many subflows beside a connection's first one.
     pub(super) fn whose_server_takes(subflows: u8, links: u8) -> Option<Self> {
         let Pair { client, server } = Pair::joined(links)?;
         let net = Self { client, server };
@@ -76,7 +76,7 @@ impl Net {
         self.kill_at_once(&[link]);
     }
 
-    /// The same for several links at one moment.
+    /// Kills several links at one moment, as [`Net::kill`] does one.
     pub(super) fn kill_at_once(&self, links: &[u8]) {
         let rules = |link| {
             format!(

@@ -135,12 +135,12 @@ impl Manual {
         Self::bounding(links, None)
     }
 
-    /// The same, with windows limited in this way.
+    /// A daemon that limits windows in this way.
     pub(super) fn bounding(links: u8, window: Option<WindowKind>) -> Self {
         Self::with(links, None, |setup| Setup { window, ..setup })
     }
 
-    /// The same, with a limit on connections that fall back to plain TCP.
+    /// A daemon that limits connections that fall back to plain TCP.
     pub(super) fn bounding_fallbacks(links: u8, window: Bytes) -> Self {
         let fallback_window = Some(window);
         Self::with(links, None, |setup| Setup {
@@ -149,17 +149,17 @@ impl Manual {
         })
     }
 
-    /// The same, with changes on record.
+    /// A daemon that records its changes in this journal.
     pub(super) fn on_record(links: u8, journal: PathBuf) -> Self {
         Self::with(links, Some(journal), |setup| setup)
     }
 
-    /// The same with the real engine, whose windows are the kernel's.
+    /// A daemon with the real engine. Windows are the kernel's.
     pub(super) fn deciding(links: u8) -> Self {
         Self::with_policy(links, Policy::SlowhandNoWindow)
     }
 
-    /// The same with this policy's engine.
+    /// A daemon with this policy's engine.
     pub(super) fn with_policy(links: u8, policy: Policy) -> Self {
         let engine = Config {
             policy,
@@ -367,7 +367,7 @@ pub(super) fn victim(net: &Net, test: &str, wishes: &[(&str, &OsStr)]) -> Child 
     victim_where(net, test, wishes, |_| {})
 }
 
-/// The same, on a machine that `change` modifies for it.
+/// Starts the child as [`victim`] does, after `change` has modified its command.
 pub(super) fn victim_where(
     net: &Net,
     test: &str,
@@ -411,14 +411,14 @@ impl Running {
         Self::with(net, setup, (inlet, seen))
     }
 
-    /// The same, with links watched and probed while there is no connection.
+    /// Starts a daemon that watches and probes links while there is no connection.
     pub(super) fn probing(net: &Net, links: Vec<DeclaredLink>, probing: Probing) -> Self {
         let (setup, inlet, seen) = setup(Policy::Slowhand, links, None);
         let probing = Some(probing);
         Self::with(net, Setup { probing, ..setup }, (inlet, seen))
     }
 
-    /// The same, but with peers that accept two subflows beside the first, like an unmodified server.
+    /// Starts a daemon whose peers accept two subflows beside the first, like an unmodified server.
     pub(super) fn with_stock_servers(net: &Net, links: u8) -> Self {
         let (setup, inlet, seen) = setup(Policy::Slowhand, declared(links), None);
         let engine = Config {
@@ -428,7 +428,7 @@ impl Running {
         Self::with(net, Setup { engine, ..setup }, (inlet, seen))
     }
 
-    /// The same, with windows limited in this way.
+    /// Starts a daemon that limits windows in this way.
     pub(super) fn bounding(net: &Net, links: u8, journal: PathBuf, window: WindowKind) -> Self {
         let (setup, inlet, seen) = setup(Policy::Slowhand, declared(links), Some(journal));
         let window = Some(window);

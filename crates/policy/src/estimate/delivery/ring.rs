@@ -45,7 +45,7 @@ pub(super) struct Record {
     at_us: u32,
     /// Kind in the upper 4 bits, count in the lower 12.
     what: u16,
-    /// In units of 100 kb/s.
+    /// Data rate, in units of 100 kb/s.
     rate: u16,
     /// Length in bytes, and in the top bit whether the frame starts an aggregate.
     length: u16,

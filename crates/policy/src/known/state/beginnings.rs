@@ -13,7 +13,7 @@ impl State {
         }
     }
 
-    /// The same for both families, for strategies that use one link at a time.
+    /// Starts new connections of both families on this link, for strategies that use one link at a time.
     pub(crate) fn default_routes(&mut self, link: LinkId) {
         for family in Family::ALL {
             self.default_route(family, Some(link));

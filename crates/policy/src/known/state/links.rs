@@ -85,8 +85,9 @@ impl State {
         }
     }
 
-    /// The counter of the interface was read. `lives`: packets arrived, and the link is not dead. It may
-    /// include a broadcast of a neighbour, which ends a doubt of some milliseconds, but revives no dead link.
+    /// Handles a sample of the interface's packet counter. `lives`: packets arrived, and the link is not
+    /// dead. A neighbour's broadcast may be among them. So they end a doubt of some milliseconds, but revive
+    /// no dead link.
     fn counted(&mut self, now: Instant, link: LinkId, lives: bool) -> Change {
         if lives {
             self.proof_of_life(now, link)

@@ -30,7 +30,7 @@ impl ScanChannels {
     /// juggler's channels: the three that do not overlap at 2.4 GHz.
     pub const JUGGLER: [u16; 3] = [1, 6, 11];
 
-    /// These channels in this order. `None` if there are none.
+    /// Takes these channels in this order. `None` if there are none.
     pub fn new(channels: &[u16]) -> Option<Self> {
         (!channels.is_empty()).then(|| Self {
             channels: channels.to_vec(),

@@ -1,7 +1,7 @@
 //! A marking rate that moves towards its target in small steps.
 //!
 //! Before marks have an effect, a sender may have queued megabytes on the marked subflow. After a step in the
-//! rate, it leaves that path faster than it can take the data back, and the good path runs dry behind it.
+//! rate, it leaves that path faster than it can take the data back. The good path then runs dry behind it.
 //!
 //! # Sources
 //! - Measurements on a real kernel (the project's steering notes): × 1.3 per half second does not dry up the

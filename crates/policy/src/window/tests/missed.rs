@@ -121,7 +121,7 @@ fn a_narrow_window_keeps_the_room_for_out_of_order_bytes() {
     let own = losing(0).rate.time_for(usual - usual / NARROW).unwrap() + losing(0).rtt;
     assert!(
         settled <= own,
-        "{settled:?} for {own:?}: what waits is not under way"
+        "{settled:?} for {own:?}: what waits is not in flight"
     );
     for held in [1_000, 0] {
         now += Duration::from_millis(10);
@@ -133,7 +133,7 @@ fn a_narrow_window_keeps_the_room_for_out_of_order_bytes() {
 }
 
 /// A state that may hold for ten milliseconds: KiB out of order, KiB received, links in use, whether one is
-/// in doubt or falling, and whether none loses.
+/// suspect or falling, and whether none loses.
 fn any_moment() -> impl Strategy<Value = (u64, u64, usize, [bool; 3])> {
     (0u64..4_000, 0u64..400, 1usize..4, any::<[bool; 3]>())
 }

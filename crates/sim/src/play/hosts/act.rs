@@ -16,10 +16,10 @@ const MOST_SUBFLOWS: usize = 8;
 /// Why an action was not carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub(super) enum ActError {
-    /// It came too late.
+    /// The subflow is gone.
     #[error("the subflow is gone")]
     NoSubflow,
-    /// It came too late.
+    /// The connection is gone.
     #[error("the connection is gone")]
     NoConnection,
     /// The link has no address.

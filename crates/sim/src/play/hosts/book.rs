@@ -33,7 +33,7 @@ impl Subflow {
 /// How far a subflow is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// Established, and not confirmed by then.
+    /// Established, but not confirmed by the peer yet. It must be by this time.
     Unproven(Instant),
     /// Confirmed: the engine knows it.
     Proven,
@@ -56,14 +56,14 @@ impl Join {
     }
 }
 
-/// When data last moved in a connection, and a number that changes whenever it does.
+/// When data last moved in a connection, and a number that changes whenever data moves.
 #[derive(Debug, Clone, Copy)]
 struct Motion {
     since: Instant,
     fingerprint: u64,
 }
 
-/// All of them.
+/// The connections and subflows of the client, and its joins.
 #[derive(Debug, Default)]
 pub(super) struct Book {
     /// Initial subflows of connections that are not established yet.

@@ -24,8 +24,7 @@ pub(super) struct Carrier {
     /// Per link: packets that the client has received.
     received: Vec<u64>,
     sent: u64,
-    /// Subflows, by connection and number, that have an address of the client which is no more: nothing of
-    /// theirs arrives.
+    /// Subflows, by connection and number, whose address the client has lost: none of their segments arrive.
     orphans: BTreeSet<(u32, u16)>,
 }
 
@@ -142,7 +141,7 @@ impl Carrier {
         Some(Happened::Arrived(entry.link, entry.direction, packet))
     }
 
-    /// The address of a connection's subflow of this number is no more.
+    /// Records that the client has lost the address of this subflow.
     pub(super) fn orphan(&mut self, conn: u32, port: u16) {
         self.orphans.insert((conn, port));
     }

@@ -1,9 +1,9 @@
 //! Datagrams of hosts beside their TCP.
 //!
 //! # Where we differ, and why
-//! 1. A saturated flow has no socket whose buffer blocks it. It finds the room in the queues by itself: two
-//!    datagrams follow each that arrives, until one is lost. Then one follows each that arrives, and a lost
-//!    one is replaced after [`AGAIN`].
+//! 1. A saturated flow has no socket whose buffer blocks it. It finds the room in the queues by itself. Two
+//!    datagrams are sent for each that arrives, until one is lost. From then on, one is sent for each that
+//!    arrives. A lost one is replaced after [`AGAIN`].
 //!
 //! # Checked by
 //! `tests/host_plays.rs`.
@@ -32,11 +32,11 @@ struct Source {
     /// Bytes of payload.
     payload: u16,
     pace: Pace,
-    /// When one is sent whatever arrives.
+    /// When the next datagram is sent even if none arrives.
     next: Option<Instant>,
-    /// How many a saturated flow sends now.
+    /// Datagrams that a saturated flow sends now.
     ready: u32,
-    /// How many lost ones wait for room.
+    /// Lost datagrams that wait for room in the queues.
     waiting: u32,
     lost_at: Option<Instant>,
 }
@@ -71,7 +71,7 @@ impl Datagrams {
         Self(sources.collect())
     }
 
-    /// When the next one is sent whatever arrives.
+    /// When the next datagram is sent even if none arrives.
     pub(super) fn wake_at(&self) -> Option<Instant> {
         self.0.iter().filter_map(|source| source.next).min()
     }
@@ -81,7 +81,7 @@ impl Datagrams {
         self.0.iter_mut().find_map(|source| source.due(now))
     }
 
-    /// A datagram has arrived.
+    /// Records that a datagram has arrived.
     pub(super) fn arrived(&mut self, now: Instant, flow: u32) {
         let Some(source) = self.saturated(flow) else {
             return;
@@ -90,7 +90,7 @@ impl Datagrams {
         source.ready += if calm { 2 } else { 1 };
     }
 
-    /// A datagram is lost.
+    /// Records that a datagram is lost.
     pub(super) fn lost(&mut self, now: Instant, flow: u32) {
         let Some(source) = self.saturated(flow) else {
             return;

@@ -1,8 +1,8 @@
 //! Applications of a run: when they connect, over which link, and what they have read.
 //!
 //! # Where we differ, and why
-//! 1. A plain TCP client connects again and asks for the rest when its link is usable and nothing has arrived
-//!    for 1 s, as in the lab. Without that, the back-off of time-outs would make the baseline look weak.
+//! 1. A plain TCP client connects again and asks for the rest if nothing has arrived for 1 s, as in the lab.
+//!    Its link must be usable. Without that, the back-off of time-outs would make the baseline look weak.
 //! 2. A client without a route waits for one. In the lab it tries again every 20 ms.
 //!
 //! # Checked by
@@ -40,16 +40,16 @@ pub(super) struct Flow {
     /// The link that its plain TCP is bound to. `None`: MPTCP over what the policy chooses.
     pub(super) over: Option<LinkId>,
     start: Instant,
-    /// Of the client, and of the server.
+    /// Configuration of the client's end, and of the server's.
     configs: [Config; 2],
     pub(super) meter: FlowMeter,
-    /// Its present connection, and when it was opened.
+    /// The present connection of the flow, and when it was opened.
     attempt: Option<(u32, Instant)>,
-    /// All of its connections.
+    /// All connections of the flow so far.
     pub(super) conns: Vec<u32>,
     /// Bytes read by earlier connections.
     base: u64,
-    /// Bytes that the trace has.
+    /// Bytes last written to the trace.
     reported: u64,
     asked: u64,
     answered: u64,
@@ -62,7 +62,7 @@ pub(super) struct Flow {
 pub(super) struct Opening {
     pub(super) conn: u32,
     pub(super) configs: [Config; 2],
-    /// Of the client, and of the server.
+    /// Application of the client, and of the server.
     pub(super) apps: [App; 2],
 }
 
@@ -125,7 +125,7 @@ impl Flows {
             .map(|(index, _)| index)
     }
 
-    /// A flow that would connect now, and the link.
+    /// A flow that can connect now, and the link to use.
     pub(super) fn wanting(&self, now: Instant, openers: Openers<'_>) -> Option<(usize, LinkId)> {
         self.all.iter().enumerate().find_map(|(index, flow)| {
             let link = flow.over.or_else(|| openers.route(flow.host))?;
@@ -200,12 +200,12 @@ impl Flow {
         matches!(self.work, Work::Upload { .. })
     }
 
-    /// Its present connection.
+    /// The present connection of the flow.
     pub(super) fn conn(&self) -> Option<u32> {
         self.attempt.map(|(conn, _)| conn)
     }
 
-    /// Bytes that it moves, if it ends before the run.
+    /// Bytes that the flow moves, if it ends before the run.
     const fn size(&self) -> Option<Bytes> {
         match self.work {
             Work::Download { size, .. } | Work::Upload { size, .. } => size,
@@ -255,8 +255,8 @@ impl Flow {
         (awaits || !self.goes_up()).then(|| heard + TOO_LONG)
     }
 
-    /// Takes what the present connection has read in total, and the requests of its application. Returns the
-    /// stalls that this ended.
+    /// Records what the present connection has read in total, and the requests of its application. Returns
+    /// the stalls that have ended.
     pub(super) fn progress(&mut self, now: Instant, read: u64, app: Option<&App>) -> Vec<Stall> {
         let mut stalls = Vec::new();
         let fresh = (self.base + read).saturating_sub(self.meter.bytes().get());

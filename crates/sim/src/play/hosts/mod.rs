@@ -1,8 +1,9 @@
-//! Scenarios with TCP and MPTCP flows: two hosts in virtual time, the links between them, and the engine that
+//! Scenarios with TCP and MPTCP flows: hosts in virtual time, the links between them, and the engine that
 //! acts on the client.
 //!
-//! The links are [`links::Network`], as in the lab, with every 802.11 frame. The engine is told what a daemon
-//! of a live host would tell it, and its actions are carried out at once.
+//! The links are [`links::Network`], as in the lab, with every 802.11 frame. The client and the server are
+//! hosts, and so is each other walker with TCP or MPTCP (`others`). The engine gets what a daemon of a live
+//! host would report, and its actions are carried out at once.
 //!
 //! | what | where |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Hosts of walkers other than the client. Each is a stock host: it associates with every access point that
-//! it uses as soon as it hears it, and its kernel's path manager joins over all of its links.
+//! Hosts of walkers other than the client. Each is a stock host. It associates with every access point that
+//! it uses as soon as it hears it. Its kernel's path manager joins over all of its links.
 //!
 //! # Where we differ, and why
 //! 1. Its links have the numbers after the client's, as in [`links::NetworkConfig::other_links`].
@@ -16,12 +16,12 @@ use scenario::{Families, LinkKind, Plan, models};
 use std::collections::BTreeSet;
 use units::Instant;
 
-/// Whose a link of the network is.
+/// The host that a link of the network belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seat {
-    /// 0: the client. Then the others, in the order of the plan.
+    /// Number of the host: 0 is the client, then the others in the order of the plan.
     pub(super) host: usize,
-    /// The link of the plan that it is, or shares.
+    /// Index of the plan's link that this one is, or shares with the client.
     pub(super) link: usize,
 }
 
@@ -75,14 +75,14 @@ impl<'w> Openers<'w> {
     }
 }
 
-/// All of these hosts, and whose each link is.
+/// All hosts of other walkers, and the owner of each link of the network.
 #[derive(Debug)]
 pub(super) struct Others {
     pub(super) all: Vec<Other>,
     seats: Vec<Seat>,
 }
 
-/// One of them.
+/// The host of one walker.
 #[derive(Debug)]
 pub(super) struct Other {
     /// Index in [`Plan::walkers`].
@@ -141,7 +141,7 @@ impl Others {
         self.seats[usize::from(link.0)]
     }
 
-    /// The plan's link of each link of the network.
+    /// For each link of the network, the plan's link that it is or shares.
     pub(super) fn through(&self) -> Vec<usize> {
         self.seats.iter().map(|seat| seat.link).collect()
     }

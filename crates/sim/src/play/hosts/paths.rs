@@ -11,13 +11,13 @@ use units::{Bytes, Instant};
 #[derive(Debug)]
 pub(super) struct Paths {
     links: Vec<String>,
-    /// The plan's link of each link of the network.
+    /// For each link of the network, the plan's link that it is or shares.
     through: Vec<usize>,
-    /// By flow and subflow of its sender.
+    /// What each subflow of a sender has sent, by flow and subflow.
     sent: BTreeMap<(usize, SubflowId), Sent>,
-    /// By flow and subflow of its receiver: the link, and the segments that carried CE.
+    /// The link of each subflow of a receiver, and how many segments carried CE, by flow and subflow.
     marked: BTreeMap<(usize, SubflowId), (usize, u64)>,
-    /// Bytes and retransmissions that the trace has, by flow and link.
+    /// Bytes and retransmissions last written to the trace, by flow and link.
     told: BTreeMap<(usize, usize), (u64, u64)>,
 }
 

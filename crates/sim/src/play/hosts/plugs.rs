@@ -17,7 +17,7 @@ pub(super) struct Plugs(Vec<Known>);
 #[derive(Debug)]
 struct Known {
     spec: LinkSpec,
-    /// What its radio draws; `None` if it has none.
+    /// Power that its radio draws. `None` if the link has no radio.
     draws: Option<Radio>,
     appeared: bool,
     carrier: bool,

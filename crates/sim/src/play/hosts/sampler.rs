@@ -47,7 +47,7 @@ impl Sampler {
         }
     }
 
-    /// When [`Sampler::due`] next returns something.
+    /// When [`Sampler::due`] next returns connections to sample.
     pub(super) const fn wake_at(&self) -> Option<Instant> {
         self.next
     }

@@ -10,7 +10,7 @@ use crate::tcp::Control;
 use links::{Medium, NetworkConfig};
 use scenario::{Flow, Plan, Walker, models};
 
-/// Whether a plan has TCP flows.
+/// Whether a plan has flows of TCP or MPTCP.
 pub(in crate::play) fn has(plan: &Plan) -> bool {
     plan.sends_by_tcp()
 }

@@ -8,7 +8,7 @@ use scenario::models;
 use trace::{Levels, LinkMarks, LinkUse, Run, RunRecord, What, summed_series};
 use units::{Bitrate, Duration, Instant};
 
-/// Here, every mark that is requested is made.
+/// Counts of marks for the result. In virtual time every requested mark is set.
 const fn told(counts: MarkCounts) -> LinkMarks {
     LinkMarks {
         ect: counts.ect,

@@ -41,7 +41,7 @@ use units::{Bytes, Instant};
 /// Headers of IPv4 and UDP, in bytes.
 const UDP_HEADERS: u64 = 28;
 
-/// Two hosts, the links between them, and the engine of the client.
+/// All hosts, the links between them, and the engine of the client.
 pub(super) struct World<'p> {
     pub(super) what: &'p Play<'p>,
     pub(super) now: Instant,
@@ -55,13 +55,13 @@ pub(super) struct World<'p> {
     pub(super) addresses: Addresses,
     pub(super) flows: Flows,
     datagrams: Datagrams,
-    /// The plan's flow of each flow of stations without a host.
+    /// For each flow of stations without a host, its index in the plan.
     stations: Vec<usize>,
     pub(super) book: Book,
     pub(super) endpoints: Endpoints,
     pub(super) sampler: Sampler,
     pub(super) engine: Recorded,
-    /// What the engine has not been told yet.
+    /// Inputs that the engine has not received yet.
     pub(super) facts: VecDeque<Input>,
     /// Per family: the link on which new connections start.
     pub(super) routes: [Option<LinkId>; 2],
@@ -279,7 +279,7 @@ impl<'p> World<'p> {
         self.record(What::LinkState { link, state });
     }
 
-    /// Lets everything at this moment follow from what has happened, until nothing more does.
+    /// Runs applications, hosts and the engine until nothing more happens at this moment.
     fn settle(&mut self) -> Result<(), CastError> {
         self.listen();
         self.dispatch();
@@ -378,7 +378,7 @@ impl<'p> World<'p> {
         Openers::new(&self.client, &self.plugs, self.first_route(), &self.others)
     }
 
-    /// A host that opens connections, by its number.
+    /// The host with this number: 0 is the client.
     fn opener(&mut self, number: usize) -> &mut Host {
         match number.checked_sub(1) {
             None => &mut self.client,

@@ -14,7 +14,7 @@ const QUICK_AFTER_MARK: u8 = 2;
 pub(super) struct Acks {
     /// ACKs that still leave at once.
     quick: u8,
-    /// Whether one segment waits for its ACK.
+    /// Whether a segment has arrived whose ACK is delayed.
     waits: bool,
     now: bool,
     at: Option<Instant>,
@@ -60,7 +60,7 @@ impl Acks {
         self.at
     }
 
-    /// An ACK has left.
+    /// Records that an ACK has left.
     pub(super) const fn sent(&mut self) {
         if self.now || self.waits {
             self.quick = self.quick.saturating_sub(1);

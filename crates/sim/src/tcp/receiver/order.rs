@@ -14,9 +14,9 @@ pub enum Arrived {
         /// Whether the sender's data ends.
         fin: bool,
     },
-    /// It waits for one before it.
+    /// It is out of order: an earlier segment is missing.
     Early,
-    /// It had arrived.
+    /// It had arrived before.
     Duplicate,
 }
 

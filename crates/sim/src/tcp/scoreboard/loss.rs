@@ -19,11 +19,11 @@ const FORGETS_AFTER: u32 = 16;
 /// State of RACK.
 #[derive(Debug, Clone)]
 pub(super) struct Rack {
-    /// Of the segments that have arrived, the one sent last.
+    /// The segment that was sent last, of those that have arrived.
     newest: Option<Segment>,
     /// RTT of that segment.
     rtt: Duration,
-    /// A segment has arrived after others that were sent later.
+    /// Whether a segment has arrived after others that were sent later.
     reordered: bool,
     /// The reordering window, in steps.
     steps: u32,

@@ -91,7 +91,7 @@ pub struct Sender {
     cla: Option<Box<Cla>>,
 }
 
-/// State of CLA.
+/// State of CLA's hand-off stage.
 #[derive(Debug, Clone, Default)]
 struct Cla {
     stage: HandOffStage,
@@ -101,7 +101,7 @@ struct Cla {
     order: Option<Order>,
     /// Rate in bytes per second when the path began to fade.
     faded: Option<f64>,
-    /// The same rate, while the new path's RTT is unknown. Below it the minimum RTT so far, and the segment
+    /// `faded`, while the new path's RTT is unknown. `shortest` has the minimum RTT so far, and the segment
     /// up to which it is measured.
     carried: Option<f64>,
     shortest: Option<(Duration, u64)>,

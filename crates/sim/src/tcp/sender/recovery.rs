@@ -19,7 +19,7 @@ pub(super) enum Phase {
     Reduced { until: u64, prr: Prr },
     /// Recovery after a detected loss, until segment `until` is acknowledged.
     Recovery { until: u64, prr: Prr },
-    /// The same after a time-out.
+    /// The window is reduced after a time-out, until segment `until` is acknowledged.
     Loss { until: u64 },
 }
 

@@ -22,7 +22,7 @@ pub(super) enum Timer {
     Probe,
 }
 
-/// What a timer requests.
+/// What the sender should transmit after a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Woken {
     /// Nothing beyond what the window allows.

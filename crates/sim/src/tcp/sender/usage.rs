@@ -16,9 +16,9 @@ use units::Instant;
 pub(super) struct Usage {
     /// Whether the window has limited the sender in the last RTT.
     limited: bool,
-    /// Most segments that were in flight in it.
+    /// Most segments in flight in that RTT.
     most: u32,
-    /// It ends when this segment is acknowledged.
+    /// The RTT ends when this segment is acknowledged.
     until: u64,
     /// Most segments in flight since the window last limited the sender.
     used: u32,

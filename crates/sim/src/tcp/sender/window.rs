@@ -12,7 +12,7 @@ use policy::cc::{Controller, Credit, Flow, Increase, MOST_PATHS};
 use units::Instant;
 
 impl Sender {
-    /// The path as its own controller sees it.
+    /// This path, in the form that its own controller takes.
     fn own(&self) -> Flow {
         let srtt = self.round_trip.srtt().unwrap_or_default();
         Flow {

@@ -34,7 +34,7 @@ pub(in crate::air) struct Aarf {
 }
 
 impl Aarf {
-    /// Begins with the fastest.
+    /// A controller that begins with the fastest mode.
     pub(super) fn new(modes: Vec<Mode>) -> Self {
         Self {
             at: modes.len() - 1,

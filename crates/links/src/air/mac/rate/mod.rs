@@ -73,7 +73,7 @@ impl Chain {
         self.stages.iter().map(|&(_, times)| u32::from(times)).sum()
     }
 
-    /// Its modes.
+    /// Modes of the chain.
     pub(in crate::air) fn modes(&self) -> impl Iterator<Item = Mode> + '_ {
         let used = self.stages.iter().filter(|(_, times)| *times > 0);
         used.map(|&(mode, _)| mode)

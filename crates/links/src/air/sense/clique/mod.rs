@@ -27,13 +27,14 @@ use crate::config::Countdown;
 
 /// Members' numbers are within this range of the first one's.
 const MOST: usize = 64;
-/// With fewer, leaving and rejoining step takes about the time that it saves.
+/// Least number of members. With fewer, leaving and rejoining the common countdown takes about the time that
+/// it saves.
 pub(in crate::air) const LEAST: u32 = 16;
 /// A clock value that is never reached: the station has nothing to send.
 const IDLE: i32 = i32::MAX;
 /// The clock value at which the clock is set back.
 const LATE: i32 = 1 << 30;
-/// In no clique.
+/// The number that stands for no clique.
 const ALONE: u16 = u16::MAX;
 
 /// Stations that hear the same, and the common state of those in step.
@@ -144,7 +145,7 @@ impl Clique {
         }
     }
 
-    /// Those in step for whom any frame is loud.
+    /// Members in step for whom any frame is loud.
     fn deafened(&self) -> Members {
         let loud = self.on_air.iter().fold(0, |all, (_, loud)| all | loud);
         Members {
@@ -158,7 +159,7 @@ impl Clique {
         self.view.from + u64::from(self.slots(station)) * u64::from(timing.slot)
     }
 
-    /// Whose countdown is over first: of several, the one with the lowest number.
+    /// Finds the member whose countdown ends first. Of several, the one with the lowest number.
     fn choose(&mut self) {
         let width = u64::BITS - self.members.leading_zeros();
         let due = &self.due[..width as usize];
@@ -170,7 +171,7 @@ impl Clique {
             .map(|place| self.first + place as u32);
     }
 
-    /// The medium becomes busy.
+    /// Stops the countdowns, because the medium becomes busy.
     fn freeze(&mut self, now: u64, timing: &Timing, countdown: Countdown) {
         // What is left of as many slots as a radio can have says how many have passed.
         self.view.slots = u16::MAX;
@@ -211,7 +212,7 @@ impl Members {
         self.bits.count_ones()
     }
 
-    /// Those for whom it holds.
+    /// Members for which `holds` is true.
     fn only(self, mut holds: impl FnMut(usize) -> bool) -> Self {
         let mut kept = Self::NOBODY;
         for station in self.filter(|&station| holds(station)) {
@@ -220,7 +221,7 @@ impl Members {
         kept
     }
 
-    /// Those of a clique who are not among others of it.
+    /// Members that are not among `others` of the same clique.
     const fn without(self, others: Self) -> Self {
         Self {
             bits: self.bits & !others.bits,
@@ -233,7 +234,7 @@ impl Members {
         bits >> (station - self.first as usize) & 1 == 1
     }
 
-    /// One more, of those.
+    /// Adds a station of the same clique.
     fn add(&mut self, of: &Self, station: usize) {
         self.first = of.first;
         self.bits |= 1 << (station - of.first as usize);

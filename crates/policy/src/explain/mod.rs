@@ -155,7 +155,7 @@ fn condition(now: Instant, state: &State, link: LinkId, path: &Path) -> (&'stati
         return ("no-uplink", why.to_string());
     }
     if path.usable_since.is_none() {
-        return ("no-address", "it has a carrier but no address".to_string());
+        return ("no-address", "it has a carrier but no usable address".to_string());
     }
     match path.health {
         Health::Doubted(doubt) => (

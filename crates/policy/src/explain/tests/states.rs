@@ -94,7 +94,7 @@ fn every_state_is_this_sentence() {
         ),
         (
             cable(|path| path.usable_since = None),
-            ("no-address", "it has a carrier but no address"),
+            ("no-address", "it has a carrier but no usable address"),
         ),
         (
             cable(doubted),

@@ -183,8 +183,8 @@ impl Table {
         self.aligned(&first, widths) + &rest.collect::<String>()
     }
 
-    /// The first cell, and below it the other non-empty cells, each with the name of its column. A line has as
-    /// many cells as fit. Without a header, they begin beside the first cell.
+    /// The first cell, and below it the other non-empty cells, each with the name of its column. A line has
+    /// as many cells as fit. Without a header, they begin beside the first cell.
     fn block(&self, cells: &[Cell], width: usize) -> String {
         let mut lines: Vec<String> = Vec::new();
         // Free columns of the last line.

@@ -297,8 +297,8 @@ mod tests {
             lines[..6],
             [
                 "00c0ffee",
-                "    PEER / LOCAL: 10.255.0.1:443  STATE: open",
-                "    RECEIVED: 0 B  ACKED: 0 B  WINDOW: -  CC: reno,slow_olia",
+                "    PEER / LOCAL: 10.255.0.1:443  STATE: open  RECEIVED: 0 B",
+                "    ACKED: 0 B  WINDOW: -  CC: reno,slow_olia",
                 "  id 0",
                 "    PEER / LOCAL: 10.0.0.1:40000  LINK: desk  STATE: active",
                 "    RECEIVED: 0 B  ACKED: 0 B  RTT: -  RETRANS: 0",

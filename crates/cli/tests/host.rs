@@ -2,10 +2,16 @@
 
 mod common;
 mod connections;
+#[path = "host/doctor.rs"]
+mod doctor;
 #[path = "host/families.rs"]
 mod families;
+#[path = "host/narrow.rs"]
+mod narrow;
 #[path = "../../linux/src/testing/patience.rs"]
 mod patience;
+#[path = "common/pty.rs"]
+mod pty;
 #[path = "host/rig.rs"]
 mod rig;
 #[path = "host/rights.rs"]

@@ -1,50 +1,12 @@
 //! What a narrow terminal and one without colours and cursor movement see.
 
 mod common;
+#[path = "common/pty.rs"]
+mod pty;
 
-use common::{Scratch, program};
-use std::fs::File;
-use std::io::Read as _;
-use std::os::fd::{FromRawFd as _, OwnedFd};
+use common::{Scratch, program, slowhand};
+use pty::shown;
 use std::process::Command;
-
-/// A pseudo-terminal with this many columns: the side that reads the output, and the program's side.
-fn terminal(columns: u16) -> (File, OwnedFd) {
-    let size = libc::winsize {
-        ws_row: 24,
-        ws_col: columns,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
-    let (mut reader, mut program) = (-1, -1);
-    let none = std::ptr::null_mut();
-    // SAFETY: both numbers are written before they are used, and each is owned once.
-    unsafe {
-        let made = libc::openpty(
-            &raw mut reader,
-            &raw mut program,
-            none,
-            none.cast(),
-            &raw const size,
-        );
-        assert_eq!(made, 0, "{}", std::io::Error::last_os_error());
-        (File::from_raw_fd(reader), OwnedFd::from_raw_fd(program))
-    }
-}
-
-/// Everything that a command shows on a terminal, line ends as in files.
-fn shown(mut command: Command, columns: u16) -> String {
-    let (mut reader, side) = terminal(columns);
-    command.stdout(side.try_clone().unwrap()).stderr(side);
-    let mut child = command.spawn().unwrap();
-    // Its ends in this process are gone, so that reading ends with the program.
-    drop(command);
-    let mut text = Vec::new();
-    // Reading from a terminal that no program has open is an error.
-    drop(reader.read_to_end(&mut text));
-    child.wait().unwrap();
-    String::from_utf8(text).unwrap().replace("\r\n", "\n")
-}
 
 fn play(more: &[&str], term: &str) -> Command {
     let mut command = program();
@@ -80,17 +42,33 @@ fn widest(text: &str) -> usize {
 
 #[test]
 fn tables_of_a_host_fit_the_terminal() {
-    for arguments in [&["doctor"][..], &["cc", "list"], &["cc", "status"]] {
-        for columns in [20, 47, 80] {
+    // The last one counts sockets, which come and go.
+    for (arguments, lasts) in [
+        (&["doctor"][..], true),
+        (&["cc", "list"], true),
+        (&["cc", "status"], false),
+    ] {
+        let piped = slowhand(arguments).out;
+        for (columns, term) in [(20, "xterm"), (40, "xterm"), (60, "dumb"), (80, "xterm")] {
             let mut command = program();
-            command.args(arguments).env("TERM", "xterm");
+            command.args(arguments).env("TERM", term);
             let text = shown(command, columns);
             let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
             assert!(
                 widest <= columns.into(),
                 "{arguments:?} {columns}: {widest}\n{text}"
             );
-            assert!(text.lines().count() > 1, "{arguments:?}: {text}");
+            assert!(!text.contains('\x1b'), "{term}: {text}");
+            // What a terminal cannot show beside each other it shows below each other.
+            let squeezed: String = text.split_whitespace().collect();
+            let rows = piped.lines().skip(1).filter(|_| lasts);
+            for cell in rows.flat_map(|row| row.split("  ")) {
+                let cell: String = cell.split_whitespace().collect();
+                assert!(
+                    squeezed.contains(&cell),
+                    "{arguments:?} {columns}: {cell}\n{text}"
+                );
+            }
         }
     }
 }
@@ -122,6 +100,13 @@ fn a_dumb_terminal_gets_text_only() {
             "{term}: {text}"
         );
     }
+    let mut plain = play(&[], "xterm-256color");
+    plain.env("NO_COLOR", "1");
+    let plain = shown(plain, 200);
+    assert!(
+        !plain.contains("\x1b[1m") && plain.contains("\npolicy  "),
+        "{plain}"
+    );
     let colours = shown(play(&[], "xterm-256color"), 200);
     assert!(colours.contains("\x1b[1m"), "{colours}");
 }

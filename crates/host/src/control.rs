@@ -125,10 +125,8 @@ struct Talk {
 
 impl Talk {
     fn begin(place: &Place, question: Question) -> Result<Self, AskError> {
-        debug!(
-            "asking the daemon in {}: {question:?}",
-            place.runtime_dir.display()
-        );
+        let text = serde_json::to_string(&question).map_err(AskError::Unreadable)?;
+        debug!("asking the daemon in {}: {text}", place.runtime_dir.display());
         let stream = connect(place, question).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => AskError::NotRunning,
             io::ErrorKind::PermissionDenied if question == Question::Stop => AskError::NotAllowed,
@@ -136,7 +134,6 @@ impl Talk {
         })?;
         let asked = stream.set_read_timeout(Some(GLANCE));
         asked.map_err(AskError::Silent)?;
-        let text = serde_json::to_string(&question).map_err(AskError::Unreadable)?;
         // A daemon that refuses may close without reading. Its answer can still be read.
         let _ = writeln!(&stream, "{text}");
         let stream = BufReader::new(stream);

@@ -28,6 +28,9 @@ Configuration files that others can write to, and a key that others can read, ar
 Connections that fall back to plain TCP, because the server or a middlebox does not support MPTCP, are left alone, unless the configuration
 limits what their servers may have in flight (fallback_window_bytes).
 
+The handover policies choose by beacons, and `cla` sets windows by the signal. No host reports either yet: the policies use the first WiFi link
+with a carrier and an address, and `cla` is `lia` with a slow start that ends earlier.
+
 The log is on standard error: each decision, change of the default route and failure, with the link and the connection. Under systemd, lines have
 the priorities of the journal. --log and SLOWHAND_LOG choose the levels in the syntax of EnvFilter (tracing-subscriber): `debug` adds every
 action, and `trace` everything the daemon measures.

@@ -14,6 +14,8 @@ use crate::paint::{Look, Paint};
 const GUTTER: usize = 2;
 /// Fewest columns of the terminal in which the last cell of a row is wrapped beside the others.
 const NARROWEST_LAST: usize = 30;
+/// Spaces before the lines below the first cell of a block.
+const INDENT: usize = 4;
 
 /// A cell. Control characters in its text are escaped.
 #[derive(Debug, Clone)]
@@ -181,20 +183,46 @@ impl Table {
         self.aligned(&first, widths) + &rest.collect::<String>()
     }
 
-    /// The first cell, and below it each non-empty cell, with the name of its column if there is one.
+    /// The first cell, and below it the other non-empty cells, each with the name of its column. A line has
+    /// as many cells as fit. Without a header, they begin beside the first cell.
     fn block(&self, cells: &[Cell], width: usize) -> String {
-        let lines = cells.iter().enumerate().filter_map(|(column, cell)| {
-            let name = self.header.get(column).map_or("", |name| name.text.as_str());
-            let line = match (column, name) {
-                (0, _) => cell.text.clone(),
-                _ if cell.text.is_empty() => return None,
-                (_, "") => format!("    {}", cell.text),
-                (_, name) => format!("    {name}: {}", cell.text),
+        let mut lines: Vec<String> = Vec::new();
+        // Free columns of the last line.
+        let mut room = 0;
+        for (column, cell) in cells.iter().enumerate() {
+            if column > 0 && cell.text.is_empty() {
+                continue;
+            }
+            let text = self.labelled(column, cell);
+            let needed = GUTTER + text.width();
+            if let Some(line) = lines.last_mut().filter(|_| needed <= room) {
+                *line += &" ".repeat(GUTTER);
+                *line += &self.paint.apply(cell.look, &text);
+                room -= needed;
+                continue;
+            }
+            let indent = if column == 0 { 0 } else { INDENT };
+            let text = wrapped(&(" ".repeat(indent) + &text), width);
+            let text = text.trim_end();
+            let is_title = column == 0 && !self.header.is_empty();
+            let is_alone = is_title || text.contains('\n');
+            room = if is_alone {
+                0
+            } else {
+                width.saturating_sub(text.width())
             };
-            let text = wrapped(&line, width);
-            Some(self.paint.apply(cell.look, text.trim_end()) + "\n")
-        });
-        lines.collect()
+            lines.push(self.paint.apply(cell.look, text));
+        }
+        lines.join("\n") + "\n"
+    }
+
+    /// A cell of a block: the name of its column and its text. The first column and those without a name have
+    /// the text alone.
+    fn labelled(&self, column: usize, cell: &Cell) -> String {
+        match self.header.get(column) {
+            Some(name) if column > 0 && !name.text.is_empty() => format!("{}: {}", name.text, cell.text),
+            _ => cell.text.clone(),
+        }
     }
 }
 
@@ -271,5 +299,34 @@ mod tests {
                 "{width}\n{text}"
             );
         }
+    }
+
+    #[test]
+    fn a_line_of_a_block_has_as_many_cells_as_fit() {
+        let mut table = Table::new(&["LINK", "RTT", "RETRANS", "WINDOW", "CC"]).painted(Paint::Colour);
+        let cell = |text: &str| Cell::new(text, Look::Plain);
+        table.cells(["wlan0", "12.5 ms", "3"].map(cell));
+        table.rows[0].extend([Cell::new("98.3 kB", Look::Strong), cell("reno")]);
+        assert_eq!(
+            table.fitted(32),
+            "wlan0\n    RTT: 12.5 ms  RETRANS: 3\n\x1b[1m    WINDOW: 98.3 kB\x1b[0m  CC: reno\n"
+        );
+    }
+
+    #[test]
+    fn without_a_header_a_block_begins_beside_its_first_cell() {
+        let mut table = Table::new(&[]);
+        table.row(["ok", "mptcp", "must", "net.mptcp.enabled = 1"]);
+        table.row([
+            "--",
+            "tun",
+            "lab",
+            "no /dev/net/tun; `modprobe tun`, or pass the device",
+        ]);
+        assert_eq!(
+            table.fitted(40),
+            "ok  mptcp  must  net.mptcp.enabled = 1\n\
+             --  tun  lab\n    no /dev/net/tun; `modprobe tun`, or\n      pass the device\n"
+        );
     }
 }

@@ -2,9 +2,14 @@
 //!
 //! The text of a line is made only if its level is logged.
 
+mod input;
+
 use host::log::{ACTION, DECISION, INPUT};
+use input::{Fact, version};
 use linux::daemon::Observation;
-use policy::{Action, ConnId, Family, Input, LinkEvent, LinkId, Note, SubflowEvent, SubflowId, Verb};
+use policy::{
+    Action, ConnEvent, ConnId, Family, Input, LinkEvent, LinkId, Note, SubflowEvent, SubflowId, Verb,
+};
 use std::collections::BTreeMap;
 use std::fmt;
 use tracing::field::display;
@@ -30,8 +35,9 @@ impl Chronicle {
     pub fn log(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Told(input) => {
-                told(input);
                 self.learn(input);
+                self.told(input);
+                self.forget(input);
             }
             Observation::Subflow {
                 subflow, link, conn, ..
@@ -51,15 +57,38 @@ impl Chronicle {
         }
     }
 
+    /// Logs an input. Each sample is one, so nothing is looked up unless it is logged.
+    fn told(&self, input: &Input) {
+        if !enabled!(target: INPUT, Level::TRACE) {
+            return;
+        }
+        let (link, conn) = match *input {
+            Input::Link(link, _) => (Some(link), None),
+            Input::Conn(conn, ConnEvent::JoinFailed { link, .. })
+            | Input::Subflow(_, SubflowEvent::Established { conn, link, .. }) => (Some(link), Some(conn)),
+            Input::Conn(conn, _) => (None, Some(conn)),
+            Input::Subflow(subflow, _) => {
+                let found = self.subflows.get(&subflow).copied();
+                found.map_or((None, None), |(link, conn)| (Some(link), Some(conn)))
+            }
+            Input::Radio(..) | Input::Flow(..) | Input::Allow(..) | Input::Resumed => (None, None),
+        };
+        let (link, conn) = (
+            link.map(|link| display(self.link(link))),
+            conn.map(|conn| display(Conn(conn))),
+        );
+        trace!(target: INPUT, link, conn, "{}", Fact(input));
+    }
+
     fn learn(&mut self, input: &Input) {
-        match input {
-            Input::Link(link, LinkEvent::Appeared(spec)) => {
-                self.links.insert(*link, spec.name.clone());
-            }
-            Input::Subflow(subflow, SubflowEvent::Closed) => {
-                self.subflows.remove(subflow);
-            }
-            _ => {}
+        if let Input::Link(link, LinkEvent::Appeared(spec)) = input {
+            self.links.insert(*link, spec.name.clone());
+        }
+    }
+
+    fn forget(&mut self, input: &Input) {
+        if let Input::Subflow(subflow, SubflowEvent::Closed) = input {
+            self.subflows.remove(subflow);
         }
     }
 
@@ -142,10 +171,7 @@ impl Chronicle {
 
     /// The link that new connections of one family use.
     fn default_route(&self, family: Family, link: Option<LinkId>) -> String {
-        let version = match family {
-            Family::V4 => "IPv4",
-            Family::V6 => "IPv6",
-        };
+        let version = version(family);
         match link {
             Some(link) => format!("new connections over {version} start on {}", self.link(link)),
             None => format!("new connections over {version} follow this host's own routes"),
@@ -163,11 +189,6 @@ impl Chronicle {
         let name = self.links.get(&link);
         name.map_or(Link::Number(link), |name| Link::Name(name))
     }
-}
-
-/// Logs an input. Each sample is an input, so nothing is formatted unless it is logged.
-fn told(input: &impl fmt::Debug) {
-    trace!(target: INPUT, "{input:?}");
 }
 
 /// What the daemon does, and to what.

@@ -81,12 +81,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let controller = Controller::load(args.coupled, &name).map_err(refused)?;
     if args.pin {
         controller.pin(&args.place.pins()).map_err(refused)?;
-        exit::print(message(args, &name)?.as_bytes())?;
+        report(args, &name)?;
         return Ok(ExitCode::SUCCESS);
     }
     let controller = Arc::new(controller);
     let listener = listener(args, &controller)?;
-    exit::print(message(args, &name)?.as_bytes())?;
+    report(args, &name)?;
     signals.wait().context("cannot wait for a signal")?;
     if let Some(listener) = listener {
         tell!("{}", summary(&listener.heard()));
@@ -118,22 +118,22 @@ fn refused(error: impl std::error::Error + Send + Sync + 'static) -> anyhow::Err
     Refused::because(exit::sentence(&anyhow::Error::new(error)))
 }
 
-fn message(args: &Args, name: &ControllerName) -> anyhow::Result<String> {
+/// Prints that the controller is loaded, and how to use it.
+fn report(args: &Args, name: &ControllerName) -> anyhow::Result<()> {
     if args.json {
-        let document = Document {
+        return exit::print_document(&Document {
             schema: "slowhand.cc-load/1",
             id: args.coupled.id(),
             name: name.as_str(),
             pinned: args.pin,
-        };
-        return Ok(serde_json::to_string_pretty(&document)? + "\n");
+        });
     }
     let stays = if args.pin {
         format!("until `slowhand cc unload {name}`")
     } else {
         "until this command ends".to_owned()
     };
-    Ok(format!(
+    exit::print_text(&format!(
         "{name} is loaded {stays}; to use it for new connections of this namespace, run\n  sysctl -w net.ipv4.tcp_congestion_control={name}\n"
     ))
 }

@@ -50,19 +50,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     for name in &args.names {
         cc::unload(&pins, name)?;
     }
-    exit::print(message(args)?.as_bytes())?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn message(args: &Args) -> anyhow::Result<String> {
     if args.json {
-        let document = Document {
+        exit::print_document(&Document {
             schema: "slowhand.cc-unload/1",
             unloaded: args.names.iter().map(ControllerName::as_str).collect(),
+        })?;
+    } else {
+        let line = |name: &ControllerName| {
+            format!("unloaded {name}; sockets that use it keep it until they close\n")
         };
-        return Ok(serde_json::to_string_pretty(&document)? + "\n");
+        exit::print_text(&args.names.iter().map(line).collect::<String>())?;
     }
-    let line =
-        |name: &ControllerName| format!("unloaded {name}; sockets that use it keep it until they close\n");
-    Ok(args.names.iter().map(line).collect())
+    Ok(ExitCode::SUCCESS)
 }

@@ -3,10 +3,11 @@
 use host::control::{self, AskError, Ending, Stopped};
 use host::place::{Lock, LockError, Place};
 use linux::journal::Undone;
-use show::exit::{Refused, print};
+use show::exit::{Refused, print_text};
 use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+use trace::Shown;
 
 /// Stop the daemon and wait until it has restored everything it changed.
 ///
@@ -50,7 +51,7 @@ fn wait(args: &Args, ending: Ending) -> anyhow::Result<ExitCode> {
         // It died meanwhile: restore what it left behind.
         return put_back(args, lock);
     };
-    print(ended(pid, &stopped).as_bytes())?;
+    print_text(&ended(pid, &stopped))?;
     Ok(code(&stopped.left))
 }
 
@@ -85,7 +86,7 @@ fn ended(pid: u32, stopped: &Stopped) -> String {
 
 fn with_left(mut text: String, left: &[String]) -> String {
     for left in left {
-        let _ = writeln!(text, "left as it is: {left}");
+        let _ = writeln!(text, "left as it is: {}", Shown(left));
     }
     text
 }
@@ -111,7 +112,7 @@ fn restore(args: &Args) -> anyhow::Result<ExitCode> {
 fn put_back(args: &Args, _lock: Lock) -> anyhow::Result<ExitCode> {
     let undone = linux::daemon::recover(&args.place.journal())?;
     let left = Vec::from_iter(undone.left.iter().map(ToString::to_string));
-    print(words(&undone, &left).as_bytes())?;
+    print_text(&words(&undone, &left))?;
     Ok(code(&left))
 }
 
@@ -143,6 +144,10 @@ mod tests {
             ended(7, &stopped(&["limits: somebody has set them", "a rule: no"])),
             "slowhand (process 7) has ended; not everything is as it was\n\
              left as it is: limits: somebody has set them\nleft as it is: a rule: no\n"
+        );
+        assert_eq!(
+            ended(7, &stopped(&["wl\x1b[2J\nleft"])).lines().last(),
+            Some("left as it is: wl\\u{1b}[2J\\nleft")
         );
     }
 }

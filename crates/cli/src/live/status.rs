@@ -284,12 +284,26 @@ mod tests {
             cc: vec!["reno".to_owned(), "slow_olia".to_owned()],
             subflows: vec![subflow, joining],
         };
-        let told = connections(&[connection]).fitted(usize::MAX);
+        let table = connections(&[connection]);
+        let told = table.fitted(usize::MAX);
         let last: Vec<&str> = told
             .lines()
             .map(|line| line.split_whitespace().last().unwrap())
             .collect();
         assert_eq!(last, ["CC", "reno,slow_olia", "slow_olia", "-"], "{told}");
+        let narrow = table.fitted(60);
+        let lines: Vec<&str> = narrow.lines().collect();
+        assert_eq!(
+            lines[..6],
+            [
+                "00c0ffee",
+                "    PEER / LOCAL: 10.255.0.1:443  STATE: open  RECEIVED: 0 B",
+                "    ACKED: 0 B  WINDOW: -  CC: reno,slow_olia",
+                "  id 0",
+                "    PEER / LOCAL: 10.0.0.1:40000  LINK: desk  STATE: active",
+                "    RECEIVED: 0 B  ACKED: 0 B  RTT: -  RETRANS: 0",
+            ]
+        );
     }
 
     /// A link on which new connections begin in these families.

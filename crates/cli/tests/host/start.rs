@@ -1,6 +1,7 @@
 //! How a daemon starts, or refuses to: before it has changed anything, and in words that say what to do.
 
 use crate::common::{Scratch, copied};
+use crate::connections::connection;
 use crate::rig::{Host, output, words, write};
 use std::ffi::CString;
 use std::fs::File;
@@ -22,7 +23,7 @@ fn checked(fine: bool) -> io::Result<()> {
 }
 
 /// Without a right, for it and its children.
-fn without(command: &mut Command, right: libc::c_ulong) {
+pub(crate) fn without(command: &mut Command, right: libc::c_ulong) {
     // SAFETY: no pointers; one system call.
     let give_up = move || checked(unsafe { libc::prctl(libc::PR_CAPBSET_DROP, right, 0, 0, 0) } == 0);
     // SAFETY: the closure makes system calls only.
@@ -345,14 +346,20 @@ fn one_daemon_runs_in_a_namespace_wherever_its_directories_are() {
 }
 
 /// What a daemon says from its start to its end on a standard error like this.
-fn said_to(host: &Host, stderr: &Path, journal: bool) -> String {
+fn said_to(host: &Host, stderr: &Path, journal: bool, arguments: &[&str]) -> String {
     let file = File::create(stderr).unwrap();
     let found = file.metadata().unwrap();
-    let mut up = host.up_where(&[], |command| {
+    let mut up = host.up_at(host.command("up"), arguments, |command| {
         command.stderr(Stdio::from(file));
         if journal {
             command.env("JOURNAL_STREAM", format!("{}:{}", found.dev(), found.ino()));
         }
+    });
+    let ends = connection(host);
+    crate::rig::until("both links carry the connection", || {
+        let status = host.json("status");
+        let subflows = status["connections"][0]["subflows"].as_array();
+        subflows.is_some_and(|subflows| subflows.len() == 2)
     });
     let carrier = |state: &str| output(&format!("ip link set w0 {state}"));
     host.server.run(|| carrier("down")).unwrap();
@@ -364,21 +371,37 @@ fn said_to(host: &Host, stderr: &Path, journal: bool) -> String {
     assert_eq!(code, Some(0), "{text}");
     assert!(up.child.wait().unwrap().success());
     host.server.run(|| carrier("up")).unwrap();
+    drop(ends);
     std::fs::read_to_string(stderr).unwrap()
+}
+
+/// No text that only a developer of slowhand understands.
+fn assert_no_debug_output(log: &str) {
+    let debug = ["LinkId", "ConnId", "SubflowId", "Some(", "{ "];
+    assert!(!debug.iter().any(|word| log.contains(word)), "{log}");
 }
 
 #[test]
 fn every_line_of_the_log_has_a_level_and_the_links_name() {
     let Some(host) = Host::new("log") else { return };
     let scratch = Scratch::new("log");
+    let file = scratch.path("stderr");
     for (journal, info, warning) in [(false, "info: ", "warning: "), (true, "<6>", "<4>")] {
-        let log = said_to(&host, &scratch.path("stderr"), journal);
+        let log = said_to(&host, &file, journal, &[]);
         let level = |line: &str| line.starts_with(info) || line.starts_with(warning);
         assert!(!log.is_empty() && log.lines().all(level), "{log}");
         for link in ["desk", "w1"] {
             assert!(log.contains(&format!("{info}{link}: use: ")), "{log}");
         }
-        let debug = ["LinkId", "ConnId", "SubflowId", "Some(", "{ "];
-        assert!(!debug.iter().any(|word| log.contains(word)), "{log}");
+        assert_no_debug_output(&log);
     }
+    let log = said_to(&host, &file, false, &["-vv"]);
+    for line in [
+        "trace: desk: carrier down\n",
+        "trace: connection ",
+        "trace: w1: connection ",
+    ] {
+        assert!(log.contains(line), "{line}: {log}");
+    }
+    assert_no_debug_output(&log);
 }

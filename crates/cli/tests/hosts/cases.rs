@@ -11,7 +11,7 @@
 //! | the host as a router | an access point (matrix) | a phone on USB; a home's router |
 //! | several next hops | one route (matrix) | objects in a group; IPv4 by IPv6 |
 //! | addresses that change on the default's link | IPv4 by DHCP (`moved`) | IPv6 alone; in another order |
-//! | names | renamed and back (matrix) | two that swap; an interface that is plugged in again |
+//! | names | renamed and back (matrix) | two that swap; one that is plugged in again; an alternative name |
 //! | metric 0 | two gateways (matrix, `moved`) | pppd's gatewayless route (both); one link only (`moved`) |
 //!
 //! In detail:
@@ -133,4 +133,31 @@ fn interfaces_may_swap_names() {
         Step::Down,
     ];
     play(&[("names", two_providers)], steps);
+}
+
+/// The preferred link is up, but reported as dormant: 802.1X is not complete, or nobody says that it is.
+fn dormant(site: &mut Site) {
+    let link = site.uplinks[0].link.clone();
+    site.ip(HOST, &format!("link set dev {link} mode dormant state dormant"));
+    let shown = site.ip(HOST, &format!("link show dev {link}"));
+    assert!(shown.contains("state DORMANT"), "{shown}");
+}
+
+/// It is reported as up again.
+fn awake(site: &mut Site) {
+    let link = site.uplinks[0].link.clone();
+    site.ip(HOST, &format!("link set dev {link} mode default state up"));
+}
+
+#[test]
+fn a_link_with_an_alternative_name_may_be_dormant_and_renamed() {
+    let steps = &[
+        Step::Start,
+        Step::Also("dormant", dormant),
+        Step::Also("not dormant", awake),
+        Step::Rename,
+        Step::Rename,
+        Step::Down,
+    ];
+    play(&[("alternative name", variants::alternative_name)], steps);
 }

@@ -6,6 +6,7 @@ use crate::wait;
 use linux::netns::Netns;
 use serde_json::Value;
 use std::fs::File;
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::net::UnixDatagram;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -136,6 +137,16 @@ impl Slowhand {
         let usable = links.filter(|link| !link["addresses"].as_array().unwrap().is_empty());
         usable
             .filter_map(|link| Some(link["interface"].as_str()?.to_owned()))
+            .collect()
+    }
+
+    /// The peer of each connection in `status`, and how many subflows it has.
+    pub fn connections(&self) -> Vec<(IpAddr, usize)> {
+        let status = self.json("status");
+        let connections = status["connections"].as_array().unwrap().iter();
+        let peer = |remote: &Value| remote.as_str().unwrap().parse::<SocketAddr>().unwrap().ip();
+        connections
+            .map(|one| (peer(&one["remote"]), one["subflows"].as_array().unwrap().len()))
             .collect()
     }
 

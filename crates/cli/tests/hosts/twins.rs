@@ -189,6 +189,7 @@ impl Twins {
             self.compare_settings(*step);
             self.compare_reach(&expected);
             self.compare_held();
+            self.compare_subflows();
             self.compare_leaks();
             if number == 0 {
                 self.held = Connections::open(&self.without, &self.with, ANSWER);
@@ -258,6 +259,19 @@ impl Twins {
                 ended.len(),
                 shown(&ended)
             ));
+        }
+    }
+
+    /// Checks that connections to neighbours, into inner networks and into tunnels have no added subflows.
+    fn compare_subflows(&mut self) {
+        if !self.slowhand.runs() {
+            return;
+        }
+        let servers = SERVER.map(|address| address.parse::<IpAddr>().unwrap());
+        let mut joined = self.slowhand.connections();
+        joined.retain(|(peer, subflows)| !servers.contains(peer) && *subflows > 1);
+        for (peer, subflows) in joined.into_iter().take(MOST) {
+            self.find(format!("a connection to {peer} has {subflows} subflows"));
         }
     }
 

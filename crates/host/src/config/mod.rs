@@ -281,8 +281,20 @@ fn mode(file: &Section<'_>) -> Result<Option<Mode>, ConfigError> {
     Err(file.wrong(&mode, what, format!("give {}", keys::MODE.right)))
 }
 
+/// The policies that a daemon can run, as users write them.
+const POLICIES: [&str; 8] = [
+    "tcp:<link>",
+    "handover",
+    "handover-warm",
+    "handover+cell",
+    "wifi-first",
+    "mptcp",
+    "slowhand",
+    "slowhand-no-window",
+];
+
 fn policy(file: &Section<'_>) -> Result<Option<PolicyName>, ConfigError> {
-    let Some(policy) = file.word::<PolicyName>(&keys::POLICY, PolicyName::VALID)? else {
+    let Some(policy) = file.word::<PolicyName>(&keys::POLICY, POLICIES)? else {
         return Ok(None);
     };
     let what = match policy.get_ref() {

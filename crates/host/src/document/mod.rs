@@ -564,7 +564,8 @@ fn millis(time: Duration) -> Option<f64> {
     (!time.is_zero()).then_some(time.as_secs_f64() * 1e3)
 }
 
-const fn kind(kind: LinkKind) -> &'static str {
+/// The word for a kind of link.
+pub const fn kind(kind: LinkKind) -> &'static str {
     match kind {
         LinkKind::Wifi => "wifi",
         LinkKind::Cellular => "cell",
@@ -572,7 +573,8 @@ const fn kind(kind: LinkKind) -> &'static str {
     }
 }
 
-const fn role(role: Role) -> &'static str {
+/// The word for a role.
+pub const fn role(role: Role) -> &'static str {
     match role {
         Role::Primary => "primary",
         Role::Secondary => "secondary",

@@ -1,7 +1,7 @@
 //! Which lever is in force, and what is reported if it is not the best one.
 
 use super::*;
-use linux::daemon::LeverReport;
+use linux::daemon::{FallbackCause, LeftAlone, LeverReport};
 use std::collections::BTreeMap;
 use units::{Bytes, Instant};
 
@@ -183,9 +183,57 @@ fn marks_that_do_not_happen_are_not_claimed() {
     assert_eq!(why, format!("nothing is marked: {cause}"));
 }
 
+/// A connection that is left alone.
+fn left_alone(number: u32, why: LeftAlone) -> ConnReport {
+    ConnReport {
+        id: policy::ConnId(number),
+        remote: "10.255.0.1:443".parse().unwrap(),
+        left_alone: Some(why),
+        sample: policy::ConnSample::default(),
+        window: None,
+        window_why: None,
+        unsent: None,
+        unsent_why: None,
+        roles: Vec::new(),
+        controllers: Vec::new(),
+        subflows: Vec::new(),
+    }
+}
+
+#[test]
+fn connections_that_are_left_alone_are_explained() {
+    let causes = [
+        LeftAlone::KernelManaged,
+        LeftAlone::OtherLink,
+        LeftAlone::Elsewhere,
+        LeftAlone::Closing,
+    ];
+    let report = Report {
+        conns: (0..)
+            .zip(causes)
+            .map(|(number, why)| left_alone(number, why))
+            .collect(),
+        ..report(best())
+    };
+    let expected = [
+        "it began before slowhand and belongs to the kernel's own path manager",
+        "it does not use any link that slowhand manages",
+        "this host's routes reach its server through another network, such as a tunnel or an internal network",
+        "one end has closed its side; the kernel finishes it over the paths it has",
+    ];
+    let told = Why::new(&report).left_alone;
+    let told: Vec<&str> = told.iter().map(|conn| conn.why.as_str()).collect();
+    assert_eq!(told, expected);
+    let status = Status::new(&report, 1, String::new()).connections;
+    let told: Vec<&str> = status
+        .iter()
+        .filter_map(|conn| conn.left_alone.as_deref())
+        .collect();
+    assert_eq!(told, expected);
+}
+
 #[test]
 fn a_connection_that_fell_back_is_told_with_its_cause_though_nobody_asks_for_a_bound() {
-    use linux::daemon::{FallbackCause, LeftAlone};
     let fallback = FallbackReport {
         conn: Some(policy::ConnId(7)),
         link: LinkId(0),
@@ -195,19 +243,7 @@ fn a_connection_that_fell_back_is_told_with_its_cause_though_nobody_asks_for_a_b
         bound: None,
         controller: None,
     };
-    let known = ConnReport {
-        id: policy::ConnId(7),
-        remote: fallback.remote,
-        left_alone: Some(LeftAlone::FellBack),
-        sample: policy::ConnSample::default(),
-        window: None,
-        window_why: None,
-        unsent: None,
-        unsent_why: None,
-        roles: Vec::new(),
-        controllers: Vec::new(),
-        subflows: Vec::new(),
-    };
+    let known = left_alone(7, LeftAlone::FellBack);
     let unasked = FallbackReport {
         conn: None,
         cause: FallbackCause::NotAsked,

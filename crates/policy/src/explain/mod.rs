@@ -151,11 +151,11 @@ fn condition(now: Instant, state: &State, link: LinkId, path: &Path) -> (&'stati
         return ("down", no_carrier(path));
     }
     if path.usable_since.is_none() && path.uplinks == [Uplink::None; 2] {
-        let why = "no default route uses it, so it reaches only its own networks, as without slowhand";
+        let why = "the main routing table has no default route over it, so slowhand leaves it alone";
         return ("no-uplink", why.to_string());
     }
     if path.usable_since.is_none() {
-        return ("no-address", "it has a carrier but no address".to_string());
+        return ("no-address", "it has a carrier but no usable address".to_string());
     }
     match path.health {
         Health::Doubted(doubt) => (

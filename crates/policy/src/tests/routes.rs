@@ -197,6 +197,6 @@ fn a_link_that_leads_nowhere_is_explained() {
     assert_eq!(told[0].state, "no-uplink");
     assert_eq!(
         told[0].why,
-        "no default route uses it, so it reaches only its own networks, as without slowhand"
+        "the main routing table has no default route over it, so slowhand leaves it alone"
     );
 }

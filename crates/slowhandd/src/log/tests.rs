@@ -1,25 +1,31 @@
 use super::*;
 use host::log::Form;
 use policy::reason::Choice;
-use policy::{LinkKind, LinkSpec, RemoteId, Role};
-use std::cell::Cell;
+use policy::{
+    Checked, ConnSample, HostEvent, HostId, JoinFailure, LinkKind, LinkSpec, RemoteId, Role, SubflowSample,
+    Tariff, Uplink,
+};
 use std::io::{Read as _, pipe};
 use tracing::subscriber::with_default;
+use units::{Bytes, Duration};
 
 const CONN: ConnId = ConnId(0x2a);
 /// The sentence of the decisions below.
 const BECAUSE: &str = "desk is better, and both would share the airtime of one channel";
 
-fn chronicle() -> Chronicle {
-    let mut chronicle = Chronicle::of([(LinkId(0), "desk".to_owned())]);
+fn appeared() -> Input {
     let spec = LinkSpec {
         name: "wlan7".to_owned(),
         kind: LinkKind::Wifi,
         role: Role::Primary,
         channel: None,
     };
-    let appeared = Input::Link(LinkId(9), LinkEvent::Appeared(spec));
-    chronicle.log(&Observation::Told(&appeared));
+    Input::Link(LinkId(9), LinkEvent::Appeared(spec))
+}
+
+fn chronicle() -> Chronicle {
+    let mut chronicle = Chronicle::of([(LinkId(0), "desk".to_owned())]);
+    chronicle.log(&Observation::Told(&appeared()));
     let end = "10.0.0.1:1".parse().unwrap();
     chronicle.log(&Observation::Subflow {
         subflow: SubflowId(3),
@@ -47,7 +53,8 @@ fn logged(level: Level, events: impl FnOnce()) -> String {
 }
 
 fn said(level: Level, observation: &Observation<'_>) -> String {
-    logged(level, || chronicle().log(observation))
+    let mut chronicle = chronicle();
+    logged(level, || chronicle.log(observation))
 }
 
 fn decision(level: Level, link: Option<u16>, conn: Option<ConnId>, verb: Verb) -> String {
@@ -167,19 +174,116 @@ fn the_length_of_a_sleep_is_logged_in_seconds() {
     assert_eq!(said(Level::INFO, &slept), "info: awake again after 3.2 s\n");
 }
 
+/// What the engine hears of links, and the line for each.
+fn of_links() -> [(LinkEvent, &'static str); 20] {
+    let rtt = Duration::from_micros(12_340);
+    let host = |event| LinkEvent::Host(HostId(4), event);
+    [
+        (LinkEvent::Gone, "gone"),
+        (LinkEvent::Carrier(true), "carrier up"),
+        (LinkEvent::Carrier(false), "carrier down"),
+        (LinkEvent::Usable(true), "usable"),
+        (LinkEvent::Usable(false), "not usable"),
+        (LinkEvent::Address(Family::V4, true), "IPv4 address and gateway"),
+        (
+            LinkEvent::Address(Family::V6, false),
+            "no IPv6 address or gateway",
+        ),
+        (
+            LinkEvent::Uplink(Family::V4, Uplink::Metric(600)),
+            "IPv4 default route with metric 600",
+        ),
+        (
+            LinkEvent::Uplink(Family::V6, Uplink::None),
+            "IPv6 without a default route",
+        ),
+        (
+            LinkEvent::Uplink(Family::V6, Uplink::Declared),
+            "IPv6 gateway of the configuration",
+        ),
+        (LinkEvent::Received { packets: 17 }, "17 packets received"),
+        (
+            LinkEvent::ProbeAnswered { probe: 3, rtt },
+            "reply to probe 3 after 12.3 ms",
+        ),
+        (LinkEvent::ProbeFailed { probe: 3 }, "probe 3 could not be sent"),
+        (
+            host(HostEvent::Resolves { near: false }),
+            "host 4: resolves names",
+        ),
+        (host(HostEvent::Heard), "host 4: heard"),
+        (host(HostEvent::Unanswered), "host 4: does not answer a program"),
+        (
+            LinkEvent::Traffic { sent: 5, received: 6 },
+            "5 packets sent and 6 received, without probes",
+        ),
+        (LinkEvent::Checkable, "a check for a captive portal is useful"),
+        (
+            LinkEvent::Checked(Checked::Portal),
+            "check answered by a captive portal",
+        ),
+        (LinkEvent::Tariff(Tariff::Metered { cap: None }), "metered"),
+    ]
+}
+
 #[test]
-fn an_input_is_not_formatted_unless_it_is_logged() {
-    #[derive(Default)]
-    struct Counted(Cell<u32>);
-    impl fmt::Debug for Counted {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            self.0.set(self.0.get() + 1);
-            f.write_str("a sample")
-        }
+fn an_input_names_its_link_and_its_connection() {
+    let said = |input: &Input| said(Level::TRACE, &Observation::Told(input));
+    assert_eq!(said(&appeared()), "trace: wlan7: appeared: wifi, primary\n");
+    for (event, words) in of_links() {
+        assert_eq!(
+            said(&Input::Link(LinkId(9), event)),
+            format!("trace: wlan7: {words}\n")
+        );
     }
-    let input = Counted::default();
-    assert_eq!(logged(Level::DEBUG, || told(&input)), "");
-    assert_eq!(input.0.get(), 0);
-    assert_eq!(logged(Level::TRACE, || told(&input)), "trace: a sample\n");
-    assert_eq!(input.0.get(), 1);
+    let reason = JoinFailure::Refused;
+    let link = LinkId(9);
+    let sample = ConnSample {
+        bytes_received: Bytes::new(12_000),
+        ..ConnSample::default()
+    };
+    for (event, words) in [
+        (ConnEvent::Opened, "connection 0000002a: opened"),
+        (
+            ConnEvent::JoinFailed { link, reason },
+            "wlan7: connection 0000002a: join failed: refused by the peer",
+        ),
+        (
+            ConnEvent::Remote(RemoteId(1), Family::V6),
+            "connection 0000002a: joins at IPv6 address 1",
+        ),
+        (
+            ConnEvent::Sample(sample),
+            "connection 0000002a: 12.0 kB received, 0 B acknowledged, backlog 0 B, 0 B out of order",
+        ),
+    ] {
+        assert_eq!(said(&Input::Conn(CONN, event)), format!("trace: {words}\n"));
+    }
+    let sample = SubflowSample {
+        segs_in: 9,
+        bytes_received: Bytes::new(12_000),
+        srtt: Duration::from_millis(8),
+        cwnd: 10,
+        backup: true,
+        ..SubflowSample::default()
+    };
+    for (event, words) in [
+        (SubflowEvent::Closed, "closed"),
+        (
+            SubflowEvent::Sample(sample),
+            "12.0 kB received in 9 segments, 0 B acknowledged, 0 segments in flight, 0 B unsent, cwnd 10, 0 retransmits, \
+             0 disordered, RTT 8.0 ms (minimum 0.0, data 0.0), last ACK 0.0 ms ago, backup",
+        ),
+    ] {
+        let input = Input::Subflow(SubflowId(3), event);
+        let line = format!("trace: wlan7: connection 0000002a: subflow 3: {words}\n");
+        assert_eq!(said(&input), line);
+    }
+    assert_eq!(said(&Input::Resumed), "trace: this host is awake again\n");
+}
+
+#[test]
+fn inputs_are_logged_at_trace_only() {
+    let opened = Input::Conn(CONN, ConnEvent::Opened);
+    assert_eq!(said(Level::DEBUG, &Observation::Told(&opened)), "");
 }

@@ -247,6 +247,15 @@ pub fn pppd(site: &mut Site) {
     super::routes::modem(site, "", "metric 100");
 }
 
+/// The configuration knows the cable by an alternative name of its interface.
+pub fn alternative_name(site: &mut Site) {
+    two_providers(site);
+    site.ip(HOST, "link property add dev eth0 altname desk-by-the-window");
+    site.config = "[[link]]\ninterface = \"desk-by-the-window\"\nkind = \"cable\"\n\
+                   [[link]]\ninterface = \"wl*\"\nkind = \"wifi\"\n"
+        .to_owned();
+}
+
 /// Tables and rules of the user with numbers that slowhand uses, too.
 pub fn same_numbers(site: &mut Site) {
     two_providers(site);

@@ -72,6 +72,14 @@ enum End {
     Server,
 }
 
+/// A daemon that knows one connection, which has a subflow over the first of these links.
+fn managed(net: &Net, links: u8) -> (Manual, Both, ConnId) {
+    let mut daemon = Manual::start(links);
+    let both = Both::start(net);
+    let conn = daemon.conn();
+    (daemon, both, conn)
+}
+
 fn is_left_in_peace(daemon: &Manual, conn: ConnId) -> bool {
     let conn = daemon.daemon.world.conns.flows.conn(conn);
     conn.is_some_and(|conn| conn.phase == Phase::LeftAlone(LeftAlone::Closing))
@@ -114,9 +122,7 @@ fn nothing_is_done_to_it(net: &Net, daemon: &mut Manual, conn: ConnId) {
 fn half_closed_by(end: End) {
     let Some(net) = Net::with_links(3) else { return };
     net.in_client(|| {
-        let mut daemon = Manual::start(3);
-        let both = Both::start(&net);
-        let conn = daemon.conn();
+        let (mut daemon, both, conn) = managed(&net, 3);
         daemon.join(1);
         both.close_half(end);
         daemon.until("it is found", |daemon, _| {
@@ -142,9 +148,7 @@ fn a_connection_half_closed_by_the_server_is_not_changed() {
 fn a_closing_connection_is_not_changed_even_before_the_next_sample() {
     let Some(net) = Net::with_links(3) else { return };
     net.in_client(|| {
-        let mut daemon = Manual::start(3);
-        let both = Both::start(&net);
-        let conn = daemon.conn();
+        let (mut daemon, both, conn) = managed(&net, 3);
         daemon.join(1);
         both.close_half(End::Server);
         assert!(!is_left_in_peace(&daemon, conn), "nobody has looked");
@@ -157,9 +161,7 @@ fn a_closing_connection_is_not_changed_even_before_the_next_sample() {
 fn a_join_that_a_closing_peer_resets_is_no_refusal() {
     let Some(net) = Net::with_links(2) else { return };
     net.in_client(|| {
-        let mut daemon = Manual::start(2);
-        let both = Both::start(&net);
-        let conn = daemon.conn();
+        let (mut daemon, both, conn) = managed(&net, 2);
         both.close_half(End::Server);
         let world = &mut daemon.daemon.world;
         let (host, links) = (&mut world.host, &world.links);
@@ -198,9 +200,7 @@ fn a_connection_half_closed_before_the_start_is_not_changed() {
 fn a_join_from_an_address_that_has_just_gone_is_no_refusal() {
     let Some(net) = Net::with_links(2) else { return };
     net.in_client(|| {
-        let mut daemon = Manual::start(2);
-        let _both = Both::start(&net);
-        let conn = daemon.conn();
+        let (mut daemon, _both, conn) = managed(&net, 2);
         output("ip addr del 10.0.1.1/24 dev w1");
         let link = LinkId(1);
         daemon.request(conn, link);

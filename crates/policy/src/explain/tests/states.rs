@@ -89,12 +89,12 @@ fn every_state_is_this_sentence() {
             cable(|path| (path.usable_since, path.uplinks) = (None, [Uplink::None; 2])),
             (
                 "no-uplink",
-                "no default route uses it, so it reaches only its own networks, as without slowhand",
+                "the main routing table has no default route over it, so slowhand leaves it alone",
             ),
         ),
         (
             cable(|path| path.usable_since = None),
-            ("no-address", "it has a carrier but no address"),
+            ("no-address", "it has a carrier but no usable address"),
         ),
         (
             cable(doubted),

@@ -26,6 +26,8 @@ fn run(policy: &str, seed: u64, set: &[(&str, SetValue)], (mbps, first_ms): (u64
         flows: vec![flow],
         links: Vec::new(),
         stations: Vec::new(),
+        channels: Vec::new(),
+        warmup_s: 0.0,
         energy_j: 0.0,
         optimal_mbps: 0.0,
         goodput_series: Vec::new(),

@@ -31,6 +31,8 @@ fn run(policy: PolicyName, moved: [u64; 2]) -> Run {
         stall_total_ms: 0.0,
         stalls: 0,
         datagrams: None,
+        delay: None,
+        jitter_ms: None,
         paths: Vec::new(),
     };
     Run {
@@ -43,6 +45,8 @@ fn run(policy: PolicyName, moved: [u64; 2]) -> Run {
         flows: vec![flow("first", moved[0]), flow("second", moved[1])],
         links: Vec::new(),
         stations: Vec::new(),
+        channels: Vec::new(),
+        warmup_s: 0.0,
         energy_j: 0.0,
         optimal_mbps: 1.0,
         goodput_series: Vec::new(),

@@ -174,6 +174,8 @@ fn run(policy: &str, bytes: u64, stall_ms: f64) -> Run {
         stall_total_ms: stall_ms,
         stalls: 1,
         datagrams: None,
+        delay: None,
+        jitter_ms: None,
         paths: Vec::new(),
     };
     Run {
@@ -186,6 +188,8 @@ fn run(policy: &str, bytes: u64, stall_ms: f64) -> Run {
         flows: vec![flow("down"), flow("up")],
         links: Vec::new(),
         stations: Vec::new(),
+        channels: Vec::new(),
+        warmup_s: 0.0,
         energy_j: 0.0,
         optimal_mbps: 100.0,
         goodput_series: Vec::new(),

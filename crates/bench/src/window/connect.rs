@@ -69,6 +69,8 @@ mod tests {
             stall_total_ms: 0.0,
             stalls: 0,
             datagrams: None,
+            delay: None,
+            jitter_ms: None,
             paths: Vec::new(),
         };
         Run {
@@ -81,6 +83,8 @@ mod tests {
             flows: vec![flow],
             links: Vec::new(),
             stations: Vec::new(),
+            channels: Vec::new(),
+            warmup_s: 0.0,
             energy_j: 0.0,
             optimal_mbps: 0.0,
             goodput_series: Vec::new(),

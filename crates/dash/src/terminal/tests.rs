@@ -106,6 +106,8 @@ fn single() -> trace::Run {
         flows: Vec::new(),
         links: Vec::new(),
         stations: Vec::new(),
+        channels: Vec::new(),
+        warmup_s: 0.0,
         energy_j: 0.0,
         optimal_mbps: 0.0,
         goodput_series: vec![1; 100],

@@ -19,6 +19,8 @@ fn run(policy: &PolicyName, seed: u64) -> Run {
         stall_total_ms: 250.0,
         stalls: 1,
         datagrams: None,
+        delay: None,
+        jitter_ms: None,
         paths: Vec::new(),
     };
     Run {
@@ -31,6 +33,8 @@ fn run(policy: &PolicyName, seed: u64) -> Run {
         flows: vec![flow],
         links: Vec::new(),
         stations: Vec::new(),
+        channels: Vec::new(),
+        warmup_s: 0.0,
         energy_j: 0.0,
         optimal_mbps: 0.02,
         goodput_series: vec![1_250],

@@ -44,15 +44,19 @@ impl Row<'_> {
     }
 }
 
+type Count = fn(Datagrams) -> u64;
+type Time = fn(TimesMs) -> f64;
+type Times = fn(&Row<'_>) -> Option<TimesMs>;
+
 /// Columns of a flow's datagrams. Other flows have 0.
-const COUNTS: [(&str, fn(Datagrams) -> u64); 3] = [
+const COUNTS: [(&str, Count); 3] = [
     ("sent", |datagrams| datagrams.sent),
     ("received", |datagrams| datagrams.received),
     ("lost", |datagrams| datagrams.lost),
 ];
 
 /// Columns of times. A flow without such times has no number: `null` in JSON Lines, NaN in Parquet.
-const TIMES: [(&str, fn(TimesMs) -> f64); 5] = [
+const TIMES: [(&str, Time); 5] = [
     ("mean_ms", |times| times.mean_ms),
     ("p50_ms", |times| times.p50_ms),
     ("p95_ms", |times| times.p95_ms),
@@ -199,8 +203,7 @@ pub fn table<'r>(swept: &[Swept], done: impl IntoIterator<Item = (&'r Job, &'r P
     for (name, count) in COUNTS {
         table.add(name, integer(&|row| row.flow.datagrams.map_or(0, count)));
     }
-    let kinds: [(&str, fn(&Row<'_>) -> Option<TimesMs>); 2] =
-        [("delay", |row| row.delay()), ("rtt", |row| row.rtt())];
+    let kinds: [(&str, Times); 2] = [("delay", |row| row.delay()), ("rtt", |row| row.rtt())];
     for (kind, times) in kinds {
         for (name, time) in TIMES {
             let column = real(&|row| times(row).map_or(f64::NAN, time));

@@ -6,18 +6,10 @@ use crate::quantity::Quantity;
 use crate::section::Section;
 use units::Ratio;
 
-/// What losses are between.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Around<'a> {
-    pub(super) links: &'a [Link],
-    pub(super) walkers: &'a [Walker],
-    pub(super) medium: Medium,
-}
-
-pub(super) fn all(root: &Section<'_>, around: &Around<'_>) -> Vec<Loss> {
+pub(super) fn all(root: &Section<'_>, links: &[Link], walkers: &[Walker], medium: Medium) -> Vec<Loss> {
     let mut losses: Vec<Loss> = Vec::new();
     for section in root.tables("losses", "loss") {
-        let loss = one(&section, around);
+        let loss = one(&section, links, walkers, medium);
         if let Some(loss) = loss {
             let pair = |loss: &Loss| (loss.link, loss.walker, loss.way);
             if losses.iter().any(|known| pair(known) == pair(&loss)) {
@@ -31,8 +23,8 @@ pub(super) fn all(root: &Section<'_>, around: &Around<'_>) -> Vec<Loss> {
     losses
 }
 
-fn one(section: &Section<'_>, around: &Around<'_>) -> Option<Loss> {
-    if around.medium == Medium::Wfq {
+fn one(section: &Section<'_>, links: &[Link], walkers: &[Walker], medium: Medium) -> Option<Loss> {
+    if medium == Medium::Wfq {
         section.log.note(
             section.at,
             "[[losses]] has no effect with `medium = \"wfq\"`, which has no frames",
@@ -53,7 +45,7 @@ fn one(section: &Section<'_>, around: &Around<'_>) -> Option<Loss> {
     let (from, to) = (from?, to?);
     let ap = |name: &str| {
         let is_it = |link: &Link| link.name == name && matches!(link.kind, LinkKind::Wifi(_));
-        around.links.iter().position(is_it)
+        links.iter().position(is_it)
     };
     let (link, walker, key, way) = match (ap(from), ap(to)) {
         (Some(link), None) => (link, to, "to", Way::Down),
@@ -68,7 +60,7 @@ fn one(section: &Section<'_>, around: &Around<'_>) -> Option<Loss> {
             return None;
         }
     };
-    let names = around.walkers.iter().map(|walker| walker.name.as_str());
+    let names = walkers.iter().map(|walker| walker.name.as_str());
     let walker = names::resolve(section, section.place_of(key), "walker", walker, names)?;
     Some(Loss {
         link,

@@ -102,14 +102,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
         place,
         scatters: read.scatters.into_iter().chain(walkers.scatters).collect(),
         nearest: flows.nearest,
-        losses: loss::all(
-            root,
-            &loss::Around {
-                links: &read.links,
-                walkers: &walkers.walkers,
-                medium,
-            },
-        ),
+        losses: loss::all(root, links, &walkers.walkers, medium),
         links: read.links,
         bottlenecks,
         walkers: walkers.walkers,

@@ -89,7 +89,7 @@ fn without_management_only_data_is_on_the_air_and_no_radio_leaves() {
     let names: Vec<&str> = near.stations.iter().map(|station| &*station.name).collect();
     assert_eq!(names, ["guard@36"], "{:?}", near.stations);
     assert_eq!(station(&near, "guard@36").failures, 0, "nobody competes");
-    // It sends in vain for all of the run, and nobody tells it that it is not associated.
+    // What it sends is wasted for all of the run, and nobody tells it that it is not associated.
     let far = run(
         AIR,
         &[&UNMANAGED[..], &["walkers.guard.at_m=[0, 900]", "duration_s=30"]].concat(),

@@ -108,7 +108,7 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "sim",
         rooms: &["units", "wire", "links", "policy", "record", "scenario", "trace"],
-        crates: &["thiserror"],
+        crates: &["hdrhistogram", "thiserror"],
         no_std: false,
         never: "the OS, a wall clock, threads inside one world: one seed must give one run, byte for byte",
     },

@@ -236,6 +236,69 @@ fn a_rate_that_a_world_would_ignore_is_refused() {
 }
 
 #[test]
+fn the_lab_refuses_what_only_virtual_time_has() {
+    let keys = [
+        ("warmup_s=1", "`warmup_s` needs virtual time"),
+        (
+            "aps.far.management=false",
+            "`far` has `management = false`, which needs virtual time",
+        ),
+    ];
+    for (key, reason) in keys {
+        let ran = slowhand(&["play", SCENARIO, "--set", key]);
+        assert_eq!(ran.code, Some(2), "{}", ran.err);
+        if ran.err.contains("the lab cannot run here") {
+            println!("skipped: {}", ran.err);
+            return;
+        }
+        assert!(ran.err.contains(reason), "{}", ran.err);
+    }
+}
+
+/// A table has the figures of a run, and `null` where a flow has none.
+#[test]
+fn a_table_has_delays_and_round_trips() {
+    let scratch = Scratch::new("table-delays");
+    let play = |scenario: &str, more: &[&str]| -> Vec<Value> {
+        let file = scratch.path("table.jsonl");
+        let mut command = program();
+        command.args(["play", scenario, "--world", "sim", "--set", "duration_s=3"]);
+        let ran = command.args(more).arg("--table").arg(&file).output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        let rows = std::fs::read_to_string(file).unwrap();
+        rows.lines()
+            .map(|row| serde_json::from_str(row).unwrap())
+            .collect()
+    };
+    let number = |row: &Value, key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{key}: {row}"));
+    for row in play(SCENARIO, &["--policy", "mptcp"]) {
+        assert!(
+            number(&row, "received") > 0.0 && number(&row, "sent") > 0.0,
+            "{row}"
+        );
+        assert!(
+            number(&row, "delay_p50_ms") <= number(&row, "delay_p99_ms"),
+            "{row}"
+        );
+        assert!(
+            number(&row, "delay_mean_ms") <= number(&row, "delay_max_ms"),
+            "{row}"
+        );
+        assert!((0.0..0.9).contains(&number(&row, "idle_share")), "{row}");
+        assert_eq!(row["rtt_mean_ms"], Value::Null);
+        assert_eq!(row["jitter_ms"].is_null(), row["flow"] == "probe", "{row}");
+    }
+    for row in play("scenarios/two-homes.toml", &["--policy", "mptcp"]) {
+        assert!(number(&row, "rtt_p50_ms") > 10.0, "{row}");
+        assert_eq!(
+            (&row["sent"], &row["delay_mean_ms"]),
+            (&Value::from(0), &Value::Null)
+        );
+        assert_eq!(row["idle_share"], Value::Null, "cables have no channel");
+    }
+}
+
+#[test]
 fn a_result_counts_datagrams_and_what_each_station_did() {
     let mut command = virtual_play(SCENARIO, 4);
     command.arg("--json");

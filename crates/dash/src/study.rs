@@ -18,7 +18,7 @@ pub(crate) struct Figure {
 }
 
 /// Figures in the order in which they are shown.
-const FIGURES: [Figure; 4] = [
+const FIGURES: [Figure; 5] = [
     Figure {
         name: "goodput",
         unit: "Mb/s",
@@ -39,7 +39,22 @@ const FIGURES: [Figure; 4] = [
         unit: "%",
         of: lost_percent,
     },
+    Figure {
+        name: "mean delay",
+        unit: "ms",
+        of: mean_delay_ms,
+    },
 ];
+
+/// One-way, of all datagrams received.
+fn mean_delay_ms(run: &Run) -> Option<f64> {
+    let flows = run.flows.iter();
+    let known = flows.filter_map(|flow| Some((flow.datagrams?.received as f64, flow.delay?.mean_ms)));
+    let (count, sum) = known.fold((0.0, 0.0), |(count, sum), (received, mean)| {
+        (count + received, sum + received * mean)
+    });
+    (count > 0.0).then(|| sum / count)
+}
 
 /// Datagrams that were lost, in percent, of all flows together.
 fn lost_percent(run: &Run) -> Option<f64> {
@@ -315,6 +330,8 @@ impl<'d> Study<'d> {
                 stall: values(|flow| Some(flow.longest_stall_ms)),
                 first_byte: values(|flow| flow.first_byte_ms),
                 lost: values(|flow| flow.datagrams?.lost_percent()),
+                delay: values(|flow| Some(flow.delay?.mean_ms)),
+                latest: values(|flow| Some(flow.delay?.p99_ms)),
             }
         };
         let flows = names.iter().enumerate();
@@ -339,6 +356,10 @@ struct FigureRow {
     stall: Option<Spread>,
     first_byte: Option<Spread>,
     lost: Option<Spread>,
+    /// Mean of one-way delays.
+    delay: Option<Spread>,
+    /// Their 99th percentile.
+    latest: Option<Spread>,
 }
 
 /// A table of texts, the same on the page and in a terminal.
@@ -362,6 +383,8 @@ impl Figures {
             "first byte ms",
             "most",
             "lost %",
+            "delay ms",
+            "99 %",
         ];
         let header = keys.iter().copied().chain(["policy", "flow"]).chain(figures);
         let cells = |row: FigureRow| {
@@ -376,6 +399,8 @@ impl Figures {
                 shown(row.first_byte.map(|spread| spread.mean), 1),
                 shown(row.first_byte.map(|spread| spread.most), 1),
                 shown(row.lost.map(|spread| spread.mean), 2),
+                shown(row.delay.map(|spread| spread.mean), 2),
+                shown(row.latest.map(|spread| spread.mean), 2),
             ];
             texts.chain(numbers).collect()
         };

@@ -32,7 +32,7 @@ pub(crate) fn sentences(document: &PlayDocument) -> Headline {
         "{} moved {} in {:.0} s{}.",
         first.policy,
         megabytes(mean.bytes),
-        first.duration_s,
+        first.counted_s(),
         mean.waits()
     );
     Headline {

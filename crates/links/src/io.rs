@@ -139,6 +139,8 @@ pub enum Output {
         flow: u32,
         /// Length of the IP packet.
         bytes: u32,
+        /// Time since it was handed to its sender's queue.
+        delay: Duration,
     },
     /// The link changed its state as seen by its host.
     State {
@@ -212,4 +214,39 @@ pub struct Counters {
     /// Airtime of frames with their acknowledgements and of beacons, without the contention before them.
     /// Colliding stations share the airtime.
     pub airtime: Duration,
+}
+
+impl Counters {
+    /// What was counted since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            delivered: self.delivered - earlier.delivered,
+            delivered_bytes: self.delivered_bytes - earlier.delivered_bytes,
+            dropped: self.dropped - earlier.dropped,
+            ce_marks: self.ce_marks - earlier.ce_marks,
+            frames: self.frames - earlier.frames,
+            retries: self.retries - earlier.retries,
+            collisions: self.collisions - earlier.collisions,
+            airtime: self.airtime - earlier.airtime,
+        }
+    }
+}
+
+/// Datagrams of a flow of the background traffic since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Datagrams {
+    /// Handed to the sender's queue.
+    pub sent: u64,
+    /// Given up by the sender, or dropped at its queue.
+    pub lost: u64,
+}
+
+impl Datagrams {
+    /// What was counted since `earlier`.
+    pub const fn since(self, earlier: Self) -> Self {
+        Self {
+            sent: self.sent - earlier.sent,
+            lost: self.lost - earlier.lost,
+        }
+    }
 }

@@ -74,7 +74,8 @@ pub use config::{
 };
 pub use exact::Stations;
 pub use io::{
-    Counters, Direction, DropReason, Fault, Heard, Input, LinkId, LinkState, Output, Packet, Position,
+    Counters, Datagrams, Direction, DropReason, Fault, Heard, Input, LinkId, LinkState, Output, Packet,
+    Position,
 };
 pub use network::Network;
 pub use optimal::{Condition, Shared, Stream, optimal};

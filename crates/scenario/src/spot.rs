@@ -17,6 +17,8 @@ pub enum Thing<'n> {
     Faults,
     /// How finely the air is modelled.
     Medium,
+    /// What counts in no figure.
+    Warmup,
 }
 
 /// The places of a plan's things. What was added to the plan after reading has none.
@@ -28,6 +30,7 @@ pub struct Spots {
     walkers: BTreeMap<String, Spot>,
     faults: Option<Spot>,
     medium: Option<Spot>,
+    warmup: Option<Spot>,
 }
 
 impl Spots {
@@ -47,6 +50,7 @@ impl Spots {
             Thing::Walker(name) => drop(self.walkers.insert(name.to_owned(), spot)),
             Thing::Faults => self.faults = Some(spot),
             Thing::Medium => self.medium = Some(spot),
+            Thing::Warmup => self.warmup = Some(spot),
         }
     }
 
@@ -58,6 +62,7 @@ impl Spots {
             Thing::Walker(name) => of(&self.walkers, name),
             Thing::Faults => self.faults.as_ref(),
             Thing::Medium => self.medium.as_ref(),
+            Thing::Warmup => self.warmup.as_ref(),
         }
     }
 

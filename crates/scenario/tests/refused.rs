@@ -49,7 +49,17 @@ fn general_keys() {
             "duration_s = 30",
             "duration_s = 30\ncolour = \"red\"",
             "bad.toml:3:1: unknown key `colour` in the scenario; known here: duration_s, place, medium, air, bottlenecks, server_families, aps, cells, cables, noises, walkers, \
-             flows, name, sentence, seed, cc, server, server_subflows, faults, report, expect",
+             flows, name, sentence, warmup_s, seed, cc, server, server_subflows, faults, report, expect, losses",
+        ),
+        (
+            "duration_s = 30",
+            "duration_s = 30\nwarmup_s = 30",
+            "bad.toml:3:12: the warm-up takes all of the run, and nothing would count; make it shorter than `duration_s`",
+        ),
+        (
+            "duration_s = 30",
+            "duration_s = 30\nwarmup_s = -1",
+            "bad.toml:3:12: `warmup_s` is -1; give a number from 0 to 86400 s",
         ),
         (
             "duration_s = 30",
@@ -211,6 +221,11 @@ fn noise_and_the_coarse_medium() {
             "duration_s = 30\n\n[aps.ap1]",
             "duration_s = 30\nmedium = \"wfq\"\n[aps.ap1]\nwfq = { packet_ms = 0 }",
             "bad.toml:5:21: `packet_ms` is 0; give a number from 0.001 to 1000 ms",
+        ),
+        (
+            "duration_s = 30\n\n[aps.ap1]",
+            "duration_s = 30\nmedium = \"wfq\"\n[aps.ap1]\nwfq = { packet_ms = 1 }\nmanagement = false",
+            "bad.toml:6:14: `management` has no effect with `medium = \"wfq\"`, which has no frames; remove it, or `medium = \"wfq\"`",
         ),
     ]);
 }

@@ -174,6 +174,7 @@ fn part_of(air: &AirConfig, is_here: impl Fn(u8) -> bool) -> AirConfig {
             .cloned()
             .collect(),
         rules: air.rules,
+        losses: air.losses.clone(),
     }
 }
 

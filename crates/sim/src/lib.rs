@@ -48,6 +48,7 @@ mod queue;
 mod sweep;
 pub mod tcp;
 pub mod theory;
+mod times;
 mod traffic;
 mod world;
 

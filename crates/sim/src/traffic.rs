@@ -1,6 +1,7 @@
 //! UDP traffic: flows and their results.
 
-use links::air::{Destination, StationId};
+use links::air::wlan::Wlan;
+use links::air::{Destination, FrameKind, Overheard, Stamp, StationId};
 use units::{Duration, Instant};
 
 /// One stream of datagrams.
@@ -37,6 +38,16 @@ impl Pace {
     }
 }
 
+/// A frame of which the token is the number of its datagram's flow.
+pub(crate) fn with_flow(mut frame: Overheard) -> Overheard {
+    if let FrameKind::Data { token, .. } = &mut frame.kind
+        && *token != Wlan::OURS
+    {
+        *token = Stamp::read(*token).flow().into();
+    }
+    frame
+}
+
 /// Headers of UDP and IPv4 around the payload, in bytes.
 pub const HEADERS: u32 = 28;
 
@@ -49,11 +60,21 @@ pub struct Tally {
     pub received: u64,
     /// Payload of these, in bytes.
     pub payload_bytes: u64,
-    /// Datagrams that the sender gave up, had no room for, or had no receiver for.
+    /// Datagrams that the sender gave up, had no room for or no receiver for, or dropped from its queue.
     pub lost: u64,
 }
 
 impl Tally {
+    /// What was counted since `earlier`.
+    pub(crate) const fn since(self, earlier: Self) -> Self {
+        Self {
+            offered: self.offered - earlier.offered,
+            received: self.received - earlier.received,
+            payload_bytes: self.payload_bytes - earlier.payload_bytes,
+            lost: self.lost - earlier.lost,
+        }
+    }
+
     /// Mean payload rate over `time`, in Mb/s.
     pub fn mbps(&self, time: Duration) -> f64 {
         self.payload_bytes as f64 * 8e-6 / time.as_secs_f64()

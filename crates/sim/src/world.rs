@@ -5,11 +5,14 @@
 //! nothing, and one seed gives one run.
 
 use links::air::schedule::Schedule;
-use links::air::{Air, AirConfig, AirError, Fate, Input, Medium, Output, Overheard, Packet, StationId};
+use links::air::{
+    Air, AirConfig, AirError, Fate, Input, Medium, Output, Overheard, Packet, Stamp, StationId,
+};
 use units::{Duration, Instant};
 
 use crate::queue::EventQueue;
-use crate::traffic::{Flow, HEADERS, Pace, Tally};
+use crate::times::Delays;
+use crate::traffic::{Flow, HEADERS, Pace, Tally, with_flow};
 
 /// Datagrams that a saturated flow keeps at its station: one in transmission and one to follow.
 const AHEAD: u32 = 2;
@@ -35,6 +38,10 @@ pub struct World<M = Air> {
     /// Flows with a scheduled retry.
     again: Vec<bool>,
     tallies: Vec<Tally>,
+    /// Delays of each flow. Empty: not measured.
+    delays: Vec<Delays>,
+    /// Per flow: time that its datagrams have spent before they reach the medium.
+    before: Vec<Duration>,
     /// Flows by the time of their next datagram.
     due: EventQueue<u32>,
     now: Instant,
@@ -64,9 +71,9 @@ impl<S: Schedule> World<Air<S>> {
         self.medium.monitor(station);
     }
 
-    /// Next frame that a monitor has heard.
+    /// Next frame that a monitor has heard. The token of its packet is the number of its flow.
     pub fn overheard(&mut self) -> Option<Overheard> {
-        self.medium.poll_overheard()
+        self.medium.poll_overheard().map(with_flow)
     }
 }
 
@@ -81,6 +88,8 @@ impl<M: Medium> World<M> {
         Self {
             medium,
             tallies: vec![Tally::default(); flows.len()],
+            delays: Vec::new(),
+            before: Vec::new(),
             standing: vec![0; flows.len()],
             again: vec![false; flows.len()],
             flows,
@@ -96,6 +105,24 @@ impl<M: Medium> World<M> {
             *ahead = ahead.saturating_add(*more);
         }
         self
+    }
+
+    /// Measures the one-way delays of all flows. `before`: per flow, the time that its datagrams have spent
+    /// before they reach the medium.
+    pub(crate) fn measuring_delays(mut self, before: Vec<Duration>) -> Self {
+        self.delays = vec![Delays::default(); self.flows.len()];
+        self.before = before;
+        self
+    }
+
+    /// Forgets the delays measured so far.
+    pub(crate) fn forget_delays(&mut self) {
+        self.delays.iter_mut().for_each(Delays::clear);
+    }
+
+    /// Delays of each flow so far. Empty unless they are measured.
+    pub(crate) fn delays(&self) -> &[Delays] {
+        &self.delays
     }
 
     /// The medium, to read its counters.
@@ -167,7 +194,7 @@ impl<M: Medium> World<M> {
         self.standing[number as usize] += 1;
         let packet = Packet {
             flow: number,
-            ..Packet::new(flow.to, flow.payload + HEADERS, number.into())
+            ..Packet::new(flow.to, flow.payload + HEADERS, Stamp::new(number, now).token())
         };
         self.medium.handle(now, Input::Send(flow.from, packet));
     }
@@ -175,20 +202,27 @@ impl<M: Medium> World<M> {
     fn take_outputs(&mut self) {
         while let Some((at, output)) = self.medium.poll_due() {
             match output {
-                Output::Received { packet, .. } => {
-                    let tally = &mut self.tallies[packet.token as usize];
-                    tally.received += 1;
-                    tally.payload_bytes += u64::from(packet.bytes - HEADERS);
-                }
-                Output::Done { packet, fate, .. } => self.done(at, packet.token as u32, fate),
+                Output::Received { packet, .. } => self.received(at, packet),
+                Output::Done { packet, fate, .. } => self.done(at, Stamp::read(packet.token).flow(), fate),
             }
+        }
+    }
+
+    fn received(&mut self, now: Instant, packet: Packet) {
+        let stamp = Stamp::read(packet.token);
+        let flow = stamp.flow() as usize;
+        let tally = &mut self.tallies[flow];
+        tally.received += 1;
+        tally.payload_bytes += u64::from(packet.bytes - HEADERS);
+        if let Some(delays) = self.delays.get_mut(flow) {
+            delays.record(self.before[flow] + stamp.age(now));
         }
     }
 
     fn done(&mut self, now: Instant, number: u32, fate: Fate) {
         let flow = number as usize;
         self.standing[flow] -= 1;
-        if matches!(fate, Fate::GivenUp | Fate::QueueFull | Fate::Withdrawn) {
+        if !matches!(fate, Fate::Acknowledged | Fate::Unknown) {
             self.tallies[flow].lost += 1;
         }
         match (self.flows[flow].pace, fate) {

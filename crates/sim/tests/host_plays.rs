@@ -224,6 +224,60 @@ fn datagrams_are_carried_beside_tcp() {
     assert!((1.7..=2.001).contains(&rates[2]), "{rates:?}");
     assert!((2.9..=3.001).contains(&rates[3]), "{rates:?}");
     assert!(mixed.run.flows[4].bytes >= 100 * 100, "{:?}", mixed.run.flows[4]);
+    let links = ["wire", "near", "near", "near"];
+    for (flow, link) in mixed.run.flows[1..].iter().zip(links) {
+        assert_eq!(flow.intact, None, "datagrams may be lost: {flow:?}");
+        assert_eq!((flow.paths.len(), &*flow.paths[0].link), (1, link));
+        assert_eq!(flow.paths[0].bytes, flow.bytes);
+        // A queue of them is in flight at the end. Two stations hear the probe.
+        let counts = flow.datagrams.unwrap();
+        let ends = counts.received + counts.lost;
+        let most = if flow.name == "probe" {
+            2 * counts.sent
+        } else {
+            counts.sent
+        };
+        assert!(
+            counts.received > 0 && ends <= most && counts.sent <= ends + 50,
+            "{flow:?}"
+        );
+        let carried = mixed
+            .record
+            .events
+            .iter()
+            .rev()
+            .find_map(|event| match &event.what {
+                What::PathBytes {
+                    flow: name, bytes, ..
+                } if *name == flow.name => Some(*bytes),
+                _ => None,
+            });
+        assert_eq!(carried, Some(flow.bytes), "{}", flow.name);
+    }
+    assert!(
+        mixed.run.flows[2].datagrams.unwrap().lost > 0,
+        "the client had no address at first"
+    );
+    assert_eq!(mixed.run.flows[0].datagrams, None);
+}
+
+#[test]
+fn levels_are_known_whether_events_are_kept_or_not() {
+    let plan = plan(TWO, &["duration_s=4"]);
+    let [kept, dropped] = [true, false].map(|events| {
+        play(&Play {
+            events,
+            ..Play::new(&plan, PolicyName::Slowhand)
+        })
+        .unwrap()
+    });
+    assert!(dropped.record.events.is_empty());
+    let levels = dropped.run.levels;
+    assert!(
+        levels.server_queue_bytes > Some(0) && levels.window_bytes > Some(0),
+        "{levels:?}"
+    );
+    assert_eq!(kept.run.levels, levels);
 }
 
 /// A saturated flow fills its cable, whatever TCP does on the other, and again after an outage.

@@ -10,12 +10,50 @@ use units::Instant;
 impl Levels {
     /// Builds the levels from the events of a run, in order of time. `ended`: when the run ended.
     pub fn of(events: &[Event], ended: Instant) -> Self {
-        let [window, queue, held] = summed(events);
-        Self {
-            server_queue_bytes: mean(&queue, ended),
-            window_bytes: mean(&window, ended),
-            held_bytes: mean(&held, ended),
+        let mut meter = LevelMeter::default();
+        for event in events {
+            meter.observe(event.at(), &event.what);
         }
+        meter.levels(ended)
+    }
+}
+
+/// Takes the means of a run while it lasts. The memory does not grow with the number of events.
+#[derive(Debug, Clone, Default)]
+pub struct LevelMeter([Mean; 3]);
+
+impl LevelMeter {
+    /// Something happened at `now`.
+    pub fn observe(&mut self, now: Instant, what: &What) {
+        if let Some((place, conn, level)) = level(what) {
+            self.0[place].set(now.as_nanos(), conn, level);
+        }
+    }
+
+    /// Forgets the past. What is known now counts from now on.
+    pub fn restart(&mut self, now: Instant) {
+        self.0.iter_mut().for_each(|mean| mean.restart(now.as_nanos()));
+    }
+
+    /// The means up to now.
+    pub fn levels(&self, now: Instant) -> Levels {
+        let [window_bytes, server_queue_bytes, held_bytes] =
+            [0, 1, 2].map(|place| self.0[place].until(now.as_nanos()));
+        Levels {
+            server_queue_bytes,
+            window_bytes,
+            held_bytes,
+        }
+    }
+}
+
+/// Window, server's queue or bytes held, in this order, of a connection. `None`: another event.
+const fn level(what: &What) -> Option<(usize, u32, Option<u64>)> {
+    match *what {
+        What::Window { conn, bytes, .. } => Some((0, conn, bytes)),
+        What::ServerQueue { conn, bytes } => Some((1, conn, Some(bytes))),
+        What::OutOfOrder { conn, bytes } => Some((2, conn, Some(bytes))),
+        _ => None,
     }
 }
 
@@ -24,47 +62,73 @@ pub(crate) type Sample = (u64, Option<u64>);
 
 /// Window, server's queue and bytes held, each summed over the connections that have it.
 pub(crate) fn summed(events: &[Event]) -> [Vec<Sample>; 3] {
-    let mut sums: [Summed; 3] = Default::default();
+    let mut sums: [Sum; 3] = Default::default();
+    let mut samples: [Vec<Sample>; 3] = Default::default();
     for event in events {
-        match event.what {
-            What::Window { conn, bytes, .. } => sums[0].set(event.t_ns, conn, bytes),
-            What::ServerQueue { conn, bytes } => sums[1].set(event.t_ns, conn, Some(bytes)),
-            What::OutOfOrder { conn, bytes } => sums[2].set(event.t_ns, conn, Some(bytes)),
-            _ => {}
+        if let Some((place, conn, level)) = level(&event.what) {
+            samples[place].push((event.t_ns, sums[place].set(conn, level)));
         }
     }
-    sums.map(|sum| sum.samples)
+    samples
 }
 
 /// A level that every connection has of its own, summed.
-#[derive(Default)]
-struct Summed {
-    now: BTreeMap<u32, u64>,
-    samples: Vec<Sample>,
+#[derive(Debug, Clone, Default)]
+struct Sum {
+    levels: BTreeMap<u32, u64>,
+    total: u64,
 }
 
-impl Summed {
-    fn set(&mut self, t_ns: u64, conn: u32, level: Option<u64>) {
-        match level {
-            Some(bytes) => self.now.insert(conn, bytes),
-            None => self.now.remove(&conn),
+impl Sum {
+    /// Returns the sum from now on. `None`: no connection has the level.
+    fn set(&mut self, conn: u32, level: Option<u64>) -> Option<u64> {
+        let before = match level {
+            Some(bytes) => self.levels.insert(conn, bytes),
+            None => self.levels.remove(&conn),
         };
-        self.samples
-            .push((t_ns, (!self.now.is_empty()).then(|| self.now.values().sum())));
+        self.total = self.total + level.unwrap_or(0) - before.unwrap_or(0);
+        (!self.levels.is_empty()).then_some(self.total)
     }
 }
 
-fn mean(samples: &[Sample], ended: Instant) -> Option<u64> {
-    let ends = samples.iter().skip(1).map(|(t_ns, _)| *t_ns);
-    let spans = samples.iter().zip(ends.chain([ended.as_nanos()]));
-    let known = spans.filter_map(|((from, level), to)| Some((to.saturating_sub(*from), (*level)?)));
-    let (time, area) = known.fold((0, 0), |(time, area), (span, level)| {
-        (
-            time + u128::from(span),
-            area + u128::from(span) * u128::from(level),
-        )
-    });
-    u64::try_from(area.checked_div(time)?).ok()
+/// The mean of a sum over the time in which it is known.
+#[derive(Debug, Clone, Default)]
+struct Mean {
+    sum: Sum,
+    /// The sum since the last change.
+    present: Option<u64>,
+    /// Time of the last change, nanoseconds since the start.
+    since: u64,
+    /// Time in which it was known, in nanoseconds, up to the last change.
+    time: u128,
+    /// Sum times nanoseconds, up to the last change.
+    area: u128,
+}
+
+impl Mean {
+    fn set(&mut self, now: u64, conn: u32, level: Option<u64>) {
+        (self.time, self.area) = self.passed(now);
+        self.since = now;
+        self.present = self.sum.set(conn, level);
+    }
+
+    /// Time and area up to now.
+    fn passed(&self, now: u64) -> (u128, u128) {
+        let span = u128::from(now.saturating_sub(self.since));
+        match self.present {
+            Some(level) => (self.time + span, self.area + span * u128::from(level)),
+            None => (self.time, self.area),
+        }
+    }
+
+    const fn restart(&mut self, now: u64) {
+        (self.time, self.area, self.since) = (0, 0, now);
+    }
+
+    fn until(&self, now: u64) -> Option<u64> {
+        let (time, area) = self.passed(now);
+        u64::try_from(area.checked_div(time)?).ok()
+    }
 }
 
 #[cfg(test)]
@@ -90,6 +154,18 @@ mod tests {
         let levels = Levels::of(&events, Instant::from_millis(900));
         assert_eq!(levels.window_bytes, Some(2_000));
         assert_eq!((levels.server_queue_bytes, levels.held_bytes), (None, None));
+    }
+
+    #[test]
+    fn after_a_restart_what_is_known_counts_and_the_past_does_not() {
+        let at = Instant::from_millis;
+        let mut meter = LevelMeter::default();
+        meter.observe(at(0), &window(1, Some(9_000)));
+        meter.observe(at(100), &window(1, Some(1_000)));
+        meter.restart(at(200));
+        assert_eq!(meter.levels(at(300)).window_bytes, Some(1_000));
+        meter.observe(at(300), &window(1, Some(3_000)));
+        assert_eq!(meter.levels(at(400)).window_bytes, Some(2_000));
     }
 
     #[test]

@@ -44,6 +44,7 @@ pub use best::{BEST_WINDOW, tcp_best, versus_best};
 pub use document::{BenchSchema, PapersSchema, PlaySchema, TraceSchema};
 pub use engine::PolicyError;
 pub use event::{Event, LatenessUs, LinkState, RunStart, SubflowEvent, What};
+pub use levels::LevelMeter;
 pub use meter::{FlowMeter, SERIES_BIN, summed_series};
 pub use names::{Mode, Role, World};
 pub use observer::Observer;
@@ -52,7 +53,8 @@ pub use plan::{LinkKind, Plan, PlanFault, PlanLink, Walker, Waypoint};
 pub use policy_name::{ParsePolicyError, PolicyName};
 pub use recorder::{ReadError, Recorder, RunRecord, event_line, header_line, read_runs, write_runs};
 pub use run::{
-    Case, Datagrams, Flow, Levels, LinkMarks, LinkUse, PathUse, PlayDocument, Run, SetValue, StationUse,
+    Case, ChannelUse, Datagrams, Flow, Levels, LinkMarks, LinkUse, PathUse, PlayDocument, Run, SetValue,
+    StationUse, TimesMs,
 };
 pub use shown::{Shown, is_shown, shown_json, shown_lines};
 pub use spot::{Lines, Spot};

@@ -14,6 +14,10 @@ pub struct FlowMeter {
     first_byte: Option<Instant>,
     ended: Option<Instant>,
     bytes: Bytes,
+    /// Nothing counts up to this time.
+    counts_after: Option<Instant>,
+    /// Bytes read up to it.
+    uncounted: Bytes,
     stalls: StallDetector,
     waits: Vec<Stall>,
     series: Vec<u64>,
@@ -28,9 +32,20 @@ impl FlowMeter {
             first_byte: None,
             ended: None,
             bytes: Bytes::ZERO,
+            counts_after: None,
+            uncounted: Bytes::ZERO,
             stalls: StallDetector::new(),
             waits: Vec::new(),
             series: Vec::new(),
+        }
+    }
+
+    /// The same, and what is read up to this time counts neither as goodput nor as a stall.
+    pub fn counting_after(self, warm: Instant) -> Self {
+        Self {
+            counts_after: Some(warm),
+            stalls: StallDetector::counting_after(warm),
+            ..self
         }
     }
 
@@ -52,6 +67,9 @@ impl FlowMeter {
         }
         self.first_byte.get_or_insert(now);
         self.bytes += Bytes::new(bytes);
+        if self.counts_after.is_some_and(|warm| now <= warm) {
+            self.uncounted += Bytes::new(bytes);
+        }
         let bin = (now.as_nanos() / SERIES_BIN.as_nanos() as u64) as usize;
         if bin >= self.series.len() {
             self.series.resize(bin + 1, 0);
@@ -77,7 +95,7 @@ impl FlowMeter {
             .extend(waited.filter(|wait| wait.length() >= WAIT_THRESHOLD));
     }
 
-    /// Everything read so far.
+    /// Everything read so far, whether it counts or not.
     pub const fn bytes(&self) -> Bytes {
         self.bytes
     }
@@ -97,20 +115,24 @@ impl FlowMeter {
         &self.series
     }
 
-    /// The flow's entry in the result. Goodput counts from the start of the flow to its end, or to `now` if
-    /// it is still running.
+    /// The flow's entry in the result. Goodput counts from the start of the flow, or from the end of the
+    /// warm-up. It counts to the flow's end, or to `now` if it is still running.
     pub fn result(&self, now: Instant, intact: impl Into<Option<bool>>, paths: Vec<PathUse>) -> Flow {
         let end = self.ended.unwrap_or(now);
+        let counted = self.bytes - self.uncounted;
+        let time = end.since(self.started.max(self.counts_after.unwrap_or(self.started)));
         Flow {
             name: self.name.clone(),
-            bytes: self.bytes.get(),
-            goodput_mbps: self.bytes.per(end.since(self.started)).as_mbps_f64(),
+            bytes: counted.get(),
+            goodput_mbps: counted.per(time).as_mbps_f64(),
             intact: intact.into(),
             first_byte_ms: self.first_byte.map(|at| millis(at.since(self.started))),
             longest_stall_ms: millis(self.stalls.longest()),
             stall_total_ms: millis(self.stalls.total()),
             stalls: self.stalls.count(),
             datagrams: None,
+            delay: None,
+            jitter_ms: None,
             paths,
         }
     }

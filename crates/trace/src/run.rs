@@ -94,13 +94,19 @@ pub struct Run {
     pub seed: u64,
     /// How long it lasted, in seconds of scenario time.
     pub duration_s: f64,
+    /// How much of that, at the start, counts in no figure of flows, links, stations and levels, in seconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub warmup_s: f64,
     /// What its applications moved.
     pub flows: Vec<Flow>,
     /// What its links did.
     pub links: Vec<LinkUse>,
-    /// What each station did on the air. Only in virtual time, and only if all flows are datagrams.
+    /// What each station did on the air. Only in virtual time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stations: Vec<StationUse>,
+    /// How much of each channel's time was idle, in virtual time with every frame.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub channels: Vec<ChannelUse>,
     /// Energy that the client's radios spent on the data, in joules, by the figures of Huang et al. 2012.
     /// Counts one radio for each WiFi channel and one modem for each cellular link, tails included. 0 if
     /// there is no radio.
@@ -121,6 +127,10 @@ pub struct Run {
     pub notes: Vec<String>,
 }
 
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
+}
+
 impl Run {
     /// A run with these flows and a stock server, of which nothing else is known.
     pub fn of_flows(policy: PolicyName, seed: u64, duration_s: f64, flows: Vec<Flow>) -> Self {
@@ -134,6 +144,8 @@ impl Run {
             flows,
             links: Vec::new(),
             stations: Vec::new(),
+            channels: Vec::new(),
+            warmup_s: 0.0,
             energy_j: 0.0,
             optimal_mbps: 0.0,
             goodput_series: Vec::new(),
@@ -147,10 +159,15 @@ impl Run {
         self.flows.iter().map(|flow| flow.bytes).sum()
     }
 
-    /// Goodput of all flows together over the duration, in Mb/s.
+    /// How much of the run counts, in seconds.
+    pub fn counted_s(&self) -> f64 {
+        self.duration_s - self.warmup_s
+    }
+
+    /// Goodput of all flows together over the time that counts, in Mb/s.
     pub fn goodput_mbps(&self) -> f64 {
-        if self.duration_s > 0.0 {
-            self.bytes() as f64 * 8e-6 / self.duration_s
+        if self.counted_s() > 0.0 {
+            self.bytes() as f64 * 8e-6 / self.counted_s()
         } else {
             0.0
         }
@@ -207,11 +224,33 @@ pub struct Flow {
     /// How many stalls.
     #[serde(default)]
     pub stalls: u64,
-    /// What became of the flow's datagrams. Only in virtual time, and only if all flows are datagrams.
+    /// What became of the flow's datagrams. Only in virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<Datagrams>,
+    /// One-way delays of its datagrams, in virtual time: from the sender's queue to the receiving host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<TimesMs>,
+    /// Interarrival jitter after the last datagram (RFC 3550 §6.4.1), in milliseconds, in virtual time.
+    /// Broadcasts have none, because several hosts receive them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter_ms: Option<f64>,
     /// What each link carried of it.
     pub paths: Vec<PathUse>,
+}
+
+/// Times of many packets, in milliseconds. Percentiles are at most 1 % too high.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct TimesMs {
+    /// Mean.
+    pub mean_ms: f64,
+    /// Median.
+    pub p50_ms: f64,
+    /// 95th percentile.
+    pub p95_ms: f64,
+    /// 99th percentile.
+    pub p99_ms: f64,
+    /// The longest.
+    pub max_ms: f64,
 }
 
 /// What became of a flow's datagrams. The rest was still in flight when the run ended.
@@ -248,8 +287,18 @@ pub struct StationUse {
     pub airtime_share: f64,
 }
 
+/// The time of one channel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChannelUse {
+    /// Its number.
+    pub channel: u8,
+    /// Share of the run in which no station had a frame on it, 0 to 1. It includes the pauses between frames,
+    /// backoff and noise.
+    pub idle_share: f64,
+}
+
 /// What one link carried of one flow.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PathUse {
     /// The link's name.
     pub link: String,
@@ -260,6 +309,10 @@ pub struct PathUse {
     /// Packets that arrived with congestion experienced, whoever marked them. The client's own marks on
     /// arrival are divided among flows by their share of the link's bytes.
     pub ce_marks: u64,
+    /// The sender's smoothed round-trip time (RFC 6298), in virtual time: one sample every 100 ms in which
+    /// the link carried data of the flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<TimesMs>,
 }
 
 /// What one link did in all.

@@ -32,6 +32,8 @@ impl Stall {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StallDetector {
     last: Option<Instant>,
+    /// Nothing counts up to this time.
+    counts_after: Instant,
     longest_gap: Duration,
     longest: Duration,
     total: Duration,
@@ -42,6 +44,14 @@ impl StallDetector {
     /// For a transfer: nothing counts before its first byte.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same, and what happens up to this time does not count: a gap across it counts from it on.
+    pub fn counting_after(warm: Instant) -> Self {
+        Self {
+            counts_after: warm,
+            ..Self::default()
+        }
     }
 
     /// A request was written on a connection that was idle: the wait begins now.
@@ -69,9 +79,9 @@ impl StallDetector {
         self.last.filter(|last| now.since(*last) > STALL_THRESHOLD)
     }
 
-    /// The last read, or the request that waits for its reply.
-    pub const fn last_read(&self) -> Option<Instant> {
-        self.last
+    /// The last read, or the request that waits for its reply; not before anything counts.
+    pub fn last_read(&self) -> Option<Instant> {
+        self.last.map(|last| last.max(self.counts_after))
     }
 
     /// The longest time between two reads, stall or not.
@@ -95,6 +105,7 @@ impl StallDetector {
     }
 
     fn close(&mut self, from: Instant, to: Instant) -> Option<Stall> {
+        let from = from.max(self.counts_after);
         let stall = Stall { from, to };
         self.longest_gap = self.longest_gap.max(stall.length());
         if stall.length() <= STALL_THRESHOLD {

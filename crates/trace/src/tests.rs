@@ -172,11 +172,14 @@ fn run(policy: &str, duration_s: f64, series: Vec<u64>) -> Run {
             stall_total_ms: 0.0,
             stalls: 0,
             datagrams: None,
+            delay: None,
+            jitter_ms: None,
             paths: vec![PathUse {
                 link: "ap1".into(),
                 bytes: 3,
                 retransmits: 1,
                 ce_marks: 0,
+                rtt: None,
             }],
         }],
         links: vec![LinkUse {
@@ -190,6 +193,8 @@ fn run(policy: &str, duration_s: f64, series: Vec<u64>) -> Run {
             sent_marks: None,
         }],
         stations: Vec::new(),
+        channels: Vec::new(),
+        warmup_s: 0.0,
         energy_j: 0.0,
         optimal_mbps: 20.0,
         goodput_series: series,

@@ -3,7 +3,7 @@
 use columns::{Column, Table};
 use scenario::{Setting, TypedValue};
 use sim::Played;
-use trace::{Case, SetValue};
+use trace::{Case, Datagrams, SetValue, TimesMs};
 
 use super::virtual_world::Job;
 
@@ -20,10 +20,49 @@ impl Row<'_> {
         self.played.run.links.iter().find(|link| link.name == path.link)
     }
 
+    /// One-way delays of its datagrams.
+    fn delay(&self) -> Option<TimesMs> {
+        self.flow.delay
+    }
+
+    /// Round-trip times over its link.
+    fn rtt(&self) -> Option<TimesMs> {
+        self.flow.paths.first()?.rtt
+    }
+
+    /// How much of its link's channel was idle.
+    fn idle_share(&self) -> Option<f64> {
+        let link = self.job.plan.link(&self.flow.paths.first()?.link)?;
+        let number = link.kind.channel()?;
+        let mut channels = self.played.run.channels.iter();
+        let own = channels.find(|known| u16::from(known.channel) == number);
+        own.map(|known| known.idle_share)
+    }
+
     fn of_link(&self, figure: impl Fn(&trace::LinkUse) -> f64) -> f64 {
         self.link().map_or(0.0, figure)
     }
 }
+
+type Count = fn(Datagrams) -> u64;
+type Time = fn(TimesMs) -> f64;
+type Times = fn(&Row<'_>) -> Option<TimesMs>;
+
+/// Columns of a flow's datagrams. Other flows have 0.
+const COUNTS: [(&str, Count); 3] = [
+    ("sent", |datagrams| datagrams.sent),
+    ("received", |datagrams| datagrams.received),
+    ("lost", |datagrams| datagrams.lost),
+];
+
+/// Columns of times. A flow without such times has no number: `null` in JSON Lines, NaN in Parquet.
+const TIMES: [(&str, Time); 5] = [
+    ("mean_ms", |times| times.mean_ms),
+    ("p50_ms", |times| times.p50_ms),
+    ("p95_ms", |times| times.p95_ms),
+    ("p99_ms", |times| times.p99_ms),
+    ("max_ms", |times| times.max_ms),
+];
 
 /// A key that has several values, and the type of its column.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -161,6 +200,17 @@ pub fn table<'r>(swept: &[Swept], done: impl IntoIterator<Item = (&'r Job, &'r P
     table.add("bytes", integer(&|row| row.flow.bytes));
     table.add("goodput_mbps", real(&|row| row.flow.goodput_mbps));
     table.add("longest_stall_ms", real(&|row| row.flow.longest_stall_ms));
+    for (name, count) in COUNTS {
+        table.add(name, integer(&|row| row.flow.datagrams.map_or(0, count)));
+    }
+    let kinds: [(&str, Times); 2] = [("delay", |row| row.delay()), ("rtt", |row| row.rtt())];
+    for (kind, times) in kinds {
+        for (name, time) in TIMES {
+            let column = real(&|row| times(row).map_or(f64::NAN, time));
+            table.add(format!("{kind}_{name}"), column);
+        }
+    }
+    table.add("jitter_ms", real(&|row| row.flow.jitter_ms.unwrap_or(f64::NAN)));
     table.add("frames", integer(&|row| row.link().map_or(0, |link| link.frames)));
     table.add(
         "retries",
@@ -170,6 +220,7 @@ pub fn table<'r>(swept: &[Swept], done: impl IntoIterator<Item = (&'r Job, &'r P
         "airtime_share",
         real(&|row| row.of_link(|link| link.airtime_share)),
     );
+    table.add("idle_share", real(&|row| row.idle_share().unwrap_or(f64::NAN)));
     table.add(
         "stopped",
         Column::Flag(rows.iter().map(|row| row.played.stopped.is_some()).collect()),

@@ -4,7 +4,9 @@
 //! `page.html` is the frame, `style.css` the style in light and dark, and `js/` the script. The data is
 //! embedded as one line of JSON.
 
+mod air;
 mod both;
+mod delays;
 mod study;
 
 pub use study::study;
@@ -50,6 +52,8 @@ pub fn page(records: &[RunRecord], document: &PlayDocument) -> String {
         "both" => both::section(&comparison),
         "table" => table(&rows),
         "buffered" => buffered(&rows),
+        "delays" => delays::table(&rows),
+        "air" => air::tables(&rows),
         "notes" => notes(&rows),
         "footer" => escape(&footer(document)),
         "data" => in_script(&comparison.to_json()),

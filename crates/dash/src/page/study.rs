@@ -31,7 +31,8 @@ pub fn study(document: &PlayDocument, about: &str) -> String {
     out.push_str(
         "</div></section>\n<section class=\"card\"><h2>The figures</h2><p class=\"hint\">Each row is a flow of the runs that differ \
          in their seed only: means over them, each with the most, and goodput with the least, too. In the pictures, goodput is that of all \
-         flows together, the stall the longest of any flow, and the first byte that of the flow which waited longest.</p>\n\
+         flows together, the stall the longest of any flow, the first byte that of the flow which waited longest, \
+         and the delay the mean of all datagrams received.</p>\n\
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"The figures\">\n",
     );
     out.push_str(&table(&study.table()));

@@ -407,6 +407,7 @@ fn finish(mut writer: Writer, policy: &PolicyName) -> (RunRecord, Run) {
         bytes: carried[link],
         retransmits: 3,
         ce_marks: 0,
+        rtt: None,
     };
     let flow: Flow = writer.flow.result(end, true, (0..6).map(path).collect());
     let run = Run {
@@ -419,6 +420,8 @@ fn finish(mut writer: Writer, policy: &PolicyName) -> (RunRecord, Run) {
         flows: vec![flow],
         links: (0..6).map(used).collect(),
         stations: Vec::new(),
+        channels: Vec::new(),
+        warmup_s: 0.0,
         energy_j: 0.0,
         optimal_mbps: 31.0,
         goodput_series: writer.flow.series().to_vec(),

@@ -310,7 +310,7 @@ impl Core {
                         monitor.frame(due, link, frame);
                     }
                 }
-                Output::Background { flow, bytes } => self.background.arrived(due, flow, bytes),
+                Output::Background { flow, bytes, .. } => self.background.arrived(due, flow, bytes),
                 Output::State { link, state } => self.announce(Event::State { at: due, link, state }),
             }
         }

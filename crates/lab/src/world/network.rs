@@ -56,6 +56,16 @@ pub enum PlanError {
         "`server = \"slowhand\"` hears signal reports over IPv4 only; remove it, or all `families` and `server_families`"
     )]
     Reports,
+    /// Hosts of the lab join by beacons.
+    #[error(
+        "`{0}` has `management = false`, which needs virtual time, as hosts of the lab join by beacons; remove it, or use `--world sim`"
+    )]
+    Unmanaged(String),
+    /// Counters of kernels and links begin with the run.
+    #[error(
+        "`warmup_s` needs virtual time, as the lab counts from the start of the run; remove it, or use `--world sim`"
+    )]
+    Warmup,
     /// Radios of the lab send as their access points do.
     #[error(
         "`{0}` has its own `rate_mbps`, which only virtual time supports; remove it, or use `--world sim`"
@@ -76,6 +86,8 @@ impl PlanError {
             | Self::OwnRate(walker) => Some(Thing::Walker(walker)),
             Self::SleepsTwice { walker, .. } => Some(Thing::Walker(walker)),
             Self::Coarse => Some(Thing::Medium),
+            Self::Warmup => Some(Thing::Warmup),
+            Self::Unmanaged(link) => Some(Thing::Link(link)),
             Self::Sender(sender) => Some(Thing::Flow(&sender.flow)),
             Self::Datagrams(flow) => Some(Thing::Flow(flow)),
             Self::Reports | Self::Controller(_) | Self::Model(_) => None,
@@ -87,6 +99,12 @@ impl PlanError {
 pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError> {
     if plan.medium == scenario::Medium::Wfq {
         return Err(PlanError::Coarse);
+    }
+    if !plan.warmup.is_zero() {
+        return Err(PlanError::Warmup);
+    }
+    if let Some((link, _)) = plan.access_points().find(|(_, ap)| !ap.management) {
+        return Err(PlanError::Unmanaged(plan.links[link].name.clone()));
     }
     refuse_two_beacons(plan)?;
     refuse_v6(plan)?;
@@ -145,6 +163,7 @@ fn medium(plan: &Plan) -> Medium {
         || others::flows(plan).next().is_some()
         || walkers::any_on_air(plan)
         || !plan.place.noises.is_empty()
+        || !plan.losses.is_empty()
         || plan.rules != Rules::default()
         || plan
             .walkers

@@ -275,6 +275,7 @@ impl Paths {
                 bytes: of_link(flow).map(|carried| carried.bytes.get()).sum(),
                 retransmits: of_link(flow).map(|carried| carried.retransmits).sum(),
                 ce_marks: self.marks(flow, index, marked) + self.share(flow, index, on_arrival[index]),
+                rtt: None,
             });
         }
         uses

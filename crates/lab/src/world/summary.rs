@@ -44,6 +44,8 @@ impl Sources<'_> {
             flows: self.flows(),
             links: self.links(duration),
             stations: Vec::new(),
+            channels: Vec::new(),
+            warmup_s: 0.0,
             energy_j: self.radios.settled().as_joules_f64(),
             optimal_mbps: self.optimal(duration).as_mbps_f64(),
             goodput_series: self.series(duration),
@@ -75,6 +77,7 @@ impl Sources<'_> {
                 bytes: outcome.meter.bytes().get(),
                 retransmits: 0,
                 ce_marks: 0,
+                rtt: None,
             }];
         }
         self.paths.of_flow(index, &self.emulator.marks, marked_on_arrival)

@@ -221,6 +221,25 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// What was counted since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            attempts: self.attempts - earlier.attempts,
+            failures: self.failures - earlier.failures,
+            requests: self.requests - earlier.requests,
+            acknowledged: self.acknowledged - earlier.acknowledged,
+            given_up: self.given_up - earlier.given_up,
+            received: self.received - earlier.received,
+            received_bytes: self.received_bytes - earlier.received_bytes,
+            aggregates: self.aggregates - earlier.aggregates,
+            airtime: self.airtime - earlier.airtime,
+            occupied: self.occupied - earlier.occupied,
+            own: self.own.since(earlier.own),
+            inbound: self.inbound - earlier.inbound,
+            others: self.others.since(earlier.others),
+        }
+    }
+
     /// Attempts of this station, and of others with a frame for it.
     pub const fn frames(&self) -> u64 {
         self.attempts + self.inbound
@@ -234,4 +253,13 @@ pub struct Setbacks {
     pub repeats: u64,
     /// Attempts that were not received while another station was on the air, above the receiver's noise.
     pub collisions: u64,
+}
+
+impl Setbacks {
+    const fn since(self, earlier: Self) -> Self {
+        Self {
+            repeats: self.repeats - earlier.repeats,
+            collisions: self.collisions - earlier.collisions,
+        }
+    }
 }

@@ -78,6 +78,7 @@
 //! | room | what it is | uses |
 //! |---|---|---|
 //! | `io` | inputs, outputs, packets, counters | |
+//! | `stamp` | tokens that name a flow and a time: [`Stamp`] | |
 //! | [`schedule`] | deadlines of all stations | |
 //! | `place` | distances, path loss, walls | |
 //! | `phy` | rates, durations, interframe spaces, fading, frame errors | |
@@ -101,19 +102,21 @@ mod place;
 mod rx;
 pub mod schedule;
 mod sense;
+mod stamp;
 mod transmission;
 mod watch;
 pub mod wlan;
 
 pub use crate::config::{
-    AirConfig, AirError, Countdown, Discipline, Eifs, Ht, NoiseConfig, RateControl, Rules, StationConfig,
-    Thresholds,
+    AirConfig, AirError, Countdown, Discipline, Eifs, Ht, Loss, NoiseConfig, RateControl, Rules,
+    StationConfig, Thresholds,
 };
 pub use engine::Air;
 pub use io::{Counters, Destination, Fate, Input, Output, Packet, Setbacks, StationId, Subtype};
 pub use medium::Medium;
 pub use medium::wfq::{Wfq, WfqError, WfqStation};
 pub use phy::mode::Mode;
+pub use stamp::Stamp;
 pub use watch::frames::Addresses;
 pub use watch::overheard::{FrameKind, Overheard, Says};
 pub use watch::tim::{Aid, Tim};

@@ -19,8 +19,8 @@ use units::{Dbm, Duration};
 use crate::{LinkId, Position};
 
 pub use air::{
-    AirConfig, AirError, Countdown, Discipline, Eifs, Ht, NoiseConfig, RateControl, Rules, StationConfig,
-    Thresholds,
+    AirConfig, AirError, Countdown, Discipline, Eifs, Ht, Loss, NoiseConfig, RateControl, Rules,
+    StationConfig, Thresholds,
 };
 pub use cable::{BottleneckConfig, CableConfig, Wire};
 pub use cell::{CellConfig, CellLane, CellRate, Holes, RadioStates, Repeats};
@@ -50,6 +50,9 @@ pub struct NetworkConfig {
     pub noise: Vec<NoiseConfig>,
     /// Choices that the standard leaves open, or that an experiment changes. Only on the exact medium.
     pub rules: Rules,
+    /// Losses between stations, by their names: an access point's, or OWNER@CHANNEL, where the client is
+    /// `client`. Only on the exact medium.
+    pub losses: Vec<Loss>,
     /// Sensing thresholds of the client's radios, and when they send RTS. Only on the exact medium.
     pub thresholds: Thresholds,
     /// Whether the client's radios sleep between beacons while they have an address. Only on the exact

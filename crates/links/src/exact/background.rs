@@ -13,9 +13,9 @@ use alloc::vec::Vec;
 use units::{Duration, Instant};
 
 use super::cast::{Cast, Member};
-use crate::air::{Destination, Fate, Packet, StationId};
+use crate::air::{Destination, Fate, Packet, Stamp, StationId};
 use crate::config::{BackgroundFlow, BackgroundWay, NetworkConfig};
-use crate::{ConfigError, LinkId};
+use crate::{ConfigError, Datagrams, LinkId};
 
 /// Datagrams that a saturated sender without 802.11n keeps in its station's queue.
 const AHEAD: usize = 2;
@@ -40,6 +40,7 @@ struct Flow {
     every: Option<Duration>,
     /// Datagrams that a saturated flow enqueues at once.
     ahead: usize,
+    datagrams: Datagrams,
 }
 
 impl Background {
@@ -62,6 +63,7 @@ impl Background {
                 bytes: flow.bytes,
                 every: flow.every,
                 ahead,
+                datagrams: Datagrams::default(),
             });
             let start = Instant::ZERO + flow.start;
             background.due.insert((start, number as u32));
@@ -90,22 +92,24 @@ impl Background {
         Some((at, number, 1))
     }
 
-    /// The next datagram of a flow, and its sender.
-    pub(super) fn datagram(&self, number: u32) -> (StationId, Packet) {
-        let flow = &self.flows[number as usize];
+    /// The next datagram of a flow, sent now, and its sender.
+    pub(super) fn datagram(&mut self, now: Instant, number: u32) -> (StationId, Packet) {
+        let flow = &mut self.flows[number as usize];
+        flow.datagrams.sent += 1;
         let packet = Packet {
             flow: number,
-            ..Packet::new(flow.to, flow.bytes, number.into())
+            ..Packet::new(flow.to, flow.bytes, Stamp::new(number, now).token())
         };
         (flow.from, packet)
     }
 
     /// Handles the end of a sender's datagram. Returns whether the sender enqueues another one at once.
     pub(super) fn is_done(&mut self, now: Instant, number: u32, fate: Fate) -> bool {
-        let saturated = self.flows[number as usize].every.is_none();
+        let flow = &mut self.flows[number as usize];
+        flow.datagrams.lost += u64::from(!matches!(fate, Fate::Acknowledged | Fate::Unknown));
+        let saturated = flow.every.is_none();
         if saturated && fate == Fate::QueueFull {
             // Of several that found none, one looks for room, and each that leaves lets another follow.
-            let flow = &mut self.flows[number as usize];
             flow.ahead = if self.due.insert((now + AGAIN, number)) {
                 1
             } else {
@@ -113,6 +117,11 @@ impl Background {
             };
         }
         saturated && fate != Fate::QueueFull
+    }
+
+    /// Datagrams of a flow since the start.
+    pub(super) fn datagrams(&self, number: u32) -> Datagrams {
+        self.flows[number as usize].datagrams
     }
 }
 

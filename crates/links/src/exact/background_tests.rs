@@ -1,8 +1,8 @@
 use crate::air::RateControl;
 use crate::wifi::Propagation;
 use crate::{
-    Background, BackgroundFlow, BackgroundWay, Input, LinkConfig, LinkId, Medium, Network, NetworkConfig,
-    OtherStation, Output, Position, WifiConfig,
+    Background, BackgroundFlow, BackgroundWay, Datagrams, Input, LinkConfig, LinkId, Medium, Network,
+    NetworkConfig, OtherStation, Output, Position, WifiConfig,
 };
 use alloc::string::ToString;
 use alloc::vec;
@@ -54,7 +54,18 @@ fn flow(way: BackgroundWay, every_ms: Option<u64>) -> BackgroundFlow {
 
 /// Datagrams of each flow received in that time, and client packets. The client keeps its queue full.
 fn ran(config: NetworkConfig, client: bool, time: Duration) -> (Vec<u64>, u64) {
+    let (received, own, _) = ran_with_delays(config, client, time);
+    (received, own)
+}
+
+/// The same, and the delay of each datagram received and what each flow has counted.
+fn ran_with_delays(
+    config: NetworkConfig,
+    client: bool,
+    time: Duration,
+) -> (Vec<u64>, u64, (Vec<Duration>, Vec<Datagrams>)) {
     let mut received = vec![0; config.background.flows.len()];
+    let mut delays = Vec::new();
     let mut own = 0;
     let mut network = Network::new(3, config).unwrap();
     network.handle(Instant::ZERO, Input::Associate(AP));
@@ -65,9 +76,10 @@ fn ran(config: NetworkConfig, client: bool, time: Duration) -> (Vec<u64>, u64) {
             network.tick(at);
             while let Some(output) = network.poll() {
                 match output {
-                    Output::Background { flow, bytes } => {
+                    Output::Background { flow, bytes, delay } => {
                         assert_eq!(bytes, 1_498);
                         received[flow as usize] += 1;
+                        delays.push(delay);
                     }
                     Output::Delivered { .. } => own += 1,
                     _ => {}
@@ -79,7 +91,9 @@ fn ran(config: NetworkConfig, client: bool, time: Duration) -> (Vec<u64>, u64) {
         }
         step += Duration::from_millis(1);
     }
-    (received, own)
+    let flows = 0..received.len() as u32;
+    let counts = flows.map(|flow| network.background(flow)).collect();
+    (received, own, (delays, counts))
 }
 
 fn up(token: u64) -> Input {
@@ -99,6 +113,17 @@ fn a_pace_is_kept_and_begins_when_it_should() {
         let (received, _) = ran(config(vec![flow(way, Some(10))]), false, Duration::from_secs(2));
         assert_eq!(received, [190], "{way:?}");
     }
+}
+
+/// 248 µs of frame and 34 of DIFS at least, and the longest frames of others at most.
+#[test]
+fn a_datagram_alone_takes_its_turn_on_the_air() {
+    let config = config(vec![flow(BackgroundWay::Up(0), Some(10))]);
+    let (received, _, (delays, counts)) = ran_with_delays(config, false, Duration::from_secs(2));
+    assert_eq!(delays.len() as u64, received[0]);
+    let of_air = Duration::from_micros(248)..Duration::from_millis(2);
+    assert!(delays.iter().all(|delay| of_air.contains(delay)), "{delays:?}");
+    assert_eq!((counts[0].sent, counts[0].lost), (190, 0));
 }
 
 #[test]
@@ -154,7 +179,11 @@ fn a_full_queue_is_waited_for() {
         panic!("it is one")
     };
     ap.queue = crate::QueueConfig::tail_drop(crate::QueueLimit::Packets(1));
-    let (received, _) = ran(config, false, Duration::from_secs(2));
+    let (received, _, (_, counts)) = ran_with_delays(config, false, Duration::from_secs(2));
+    for (received, count) in received.iter().zip(counts) {
+        let waiting = count.sent - count.lost - received;
+        assert!(count.lost > 0 && waiting <= 2, "{count:?} {received}");
+    }
     // One place in the queue besides what is being tried.
     let sum: u64 = received.iter().sum();
     assert!(sum > 3_500, "{received:?}");

@@ -94,6 +94,7 @@ impl<'c> Cast<'c> {
                     walls: config.walls.clone(),
                     noise: config.noise.clone(),
                     rules: config.rules,
+                    losses: config.losses.clone(),
                 },
                 access_points: Vec::new(),
                 clients: Vec::new(),

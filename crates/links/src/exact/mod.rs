@@ -29,18 +29,19 @@ mod cast;
 
 use alloc::collections::VecDeque;
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
-use units::{Bitrate, Db, Dbm, Instant, Rng};
+use units::{Bitrate, Db, Dbm, Duration, Instant, Rng};
 
 use crate::air::wlan::{InterfaceId, Load, Wlan, WlanError, WlanInput, WlanOutput};
-use crate::air::{self, Overheard, RateControl, StationId};
+use crate::air::{self, Overheard, RateControl, Stamp, StationId};
 use crate::config::NetworkConfig;
 use crate::io::side;
 use crate::pipe::timers::earlier;
 use crate::queue::exits::Exits;
 use crate::queue::{Depth, Entry};
 use crate::wifi::{Propagation, Radio, Signal, Wall, WifiConfig, moved_mm};
-use crate::{ConfigError, Counters, Direction, DropReason, LinkId, LinkState, Output, Position};
+use crate::{ConfigError, Counters, Datagrams, Direction, DropReason, LinkId, LinkState, Output, Position};
 use background::Background;
 use carried::Carried;
 pub use cast::Stations;
@@ -50,6 +51,8 @@ use cast::{Cast, Member};
 #[derive(Debug)]
 pub(crate) struct Exact {
     wlan: Wlan,
+    /// Names of the stations, by number.
+    names: Vec<String>,
     all: Vec<Bss>,
     radio: Radio,
     walls: Vec<Wall>,
@@ -103,8 +106,10 @@ impl Exact {
             loss: Db::default(),
             rates: [None; 2],
         });
+        let stations = cast.wlan.air.stations.iter();
         let mut exact = Self {
             wlan,
+            names: stations.map(|station| station.name.clone()).collect(),
             all: all.collect(),
             radio: config.radio,
             walls: config.walls.clone(),
@@ -284,6 +289,22 @@ impl Exact {
         }
     }
 
+    /// What each station has done, by its name.
+    pub(crate) fn stations(&self) -> impl Iterator<Item = (&str, air::Counters)> {
+        let numbered = (0..).map(StationId).zip(&self.names);
+        numbered.map(|(station, name)| (&**name, self.wlan.air().counters(station)))
+    }
+
+    /// Each channel, and for how long there were frames on it.
+    pub(crate) fn channels(&self) -> impl Iterator<Item = (u8, Duration)> {
+        self.wlan.air().channels()
+    }
+
+    /// Datagrams of a flow of the background traffic since the start.
+    pub(crate) fn background(&self, flow: u32) -> Datagrams {
+        self.background.datagrams(flow)
+    }
+
     fn tell(&mut self, now: Instant, input: WlanInput) {
         self.now = now;
         self.wlan.handle(now, input);
@@ -348,7 +369,7 @@ impl Exact {
     }
 
     fn send_of_others(&mut self, at: Instant, flow: u32) {
-        let (from, packet) = self.background.datagram(flow);
+        let (from, packet) = self.background.datagram(at, flow);
         self.wlan.handle(at, WlanInput::Send(from, packet));
     }
 
@@ -356,11 +377,16 @@ impl Exact {
     fn take_of_others(&mut self, at: Instant, output: air::Output, exits: &mut Exits) {
         match output {
             air::Output::Received { packet, .. } => {
-                let (flow, bytes) = (packet.token as u32, packet.bytes);
-                exits.push(at, Output::Background { flow, bytes });
+                let stamp = Stamp::read(packet.token);
+                let received = Output::Background {
+                    flow: stamp.flow(),
+                    bytes: packet.bytes,
+                    delay: stamp.age(at),
+                };
+                exits.push(at, received);
             }
             air::Output::Done { packet, fate, .. } => {
-                let flow = packet.token as u32;
+                let flow = Stamp::read(packet.token).flow();
                 if self.background.is_done(at, flow, fate) {
                     self.send_of_others(at.max(self.now), flow);
                 }

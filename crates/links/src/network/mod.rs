@@ -5,16 +5,19 @@
 mod wireless;
 
 use alloc::vec::Vec;
-use units::{Bitrate, Db, Dbm, Instant};
+use units::{Bitrate, Db, Dbm, Duration, Instant};
 
 use self::wireless::Wireless;
-use crate::air::Overheard;
+use crate::air::{self, Overheard};
 use crate::config::{LinkConfig, NetworkConfig, check};
+use crate::exact::Exact;
 use crate::pipe::timers::Timers;
 use crate::pipe::wires::Wires;
 use crate::queue::exits::Exits;
 use crate::queue::{Depth, Entry};
-use crate::{ConfigError, Counters, Direction, DropReason, Fault, Input, LinkId, LinkState, Output, Packet};
+use crate::{
+    ConfigError, Counters, Datagrams, Direction, DropReason, Fault, Input, LinkId, LinkState, Output, Packet,
+};
 
 /// All links of a run. The crate documentation has the contract.
 #[derive(Debug)]
@@ -172,6 +175,22 @@ impl Network {
     pub fn counters(&self, link: LinkId) -> Counters {
         let own = *self.exits.counters(link);
         self.bss(link).map_or(own, |bss| self.air.counted(bss, own))
+    }
+
+    /// Datagrams of a flow of the background traffic: an index in [`crate::Background::flows`].
+    pub fn background(&self, flow: u32) -> Datagrams {
+        let exact = self.air.exact();
+        exact.map_or_else(Datagrams::default, |exact| exact.background(flow))
+    }
+
+    /// What each station on the exact medium has done, by its name: an access point's, or OWNER@CHANNEL.
+    pub fn stations(&self) -> impl Iterator<Item = (&str, air::Counters)> {
+        self.air.exact().into_iter().flat_map(Exact::stations)
+    }
+
+    /// Each channel of the exact medium, and for how long there were frames on it.
+    pub fn channels(&self) -> impl Iterator<Item = (u8, Duration)> {
+        self.air.exact().into_iter().flat_map(Exact::channels)
     }
 
     /// The next frame that one of the client's monitor interfaces heard, on the exact medium. Frames come in

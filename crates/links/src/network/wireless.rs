@@ -112,6 +112,14 @@ impl Wireless {
         }
     }
 
+    /// The exact medium, if it is one.
+    pub(crate) fn exact(&self) -> Option<&Exact> {
+        match self {
+            Self::Coarse(_) => None,
+            Self::Exact(exact) => Some(exact),
+        }
+    }
+
     /// The next frame that one of the client's radios heard.
     pub(crate) fn overheard(&mut self) -> Option<Overheard> {
         match self {

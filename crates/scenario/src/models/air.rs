@@ -1,6 +1,6 @@
 //! Access points, what is between them and the client, and what holds on the air.
 
-use crate::plan::{self, AccessPoint, Point, RateControl};
+use crate::plan::{self, AccessPoint, LinkKind, Loss, Plan, Point, RateControl, Way};
 use links::air::{Countdown, Eifs, Ht, NoiseConfig, Rules, Thresholds};
 use links::wifi::{Backhaul, ErrorModel, Fading, Join, Propagation, Shadowing, Turn, Wall, WifiConfig};
 use links::{Position, air};
@@ -156,4 +156,22 @@ mod tests {
         assert_eq!(rules(&plan::Rules::default()), Rules::default());
         assert_eq!(thresholds(plan::Thresholds::default()), Thresholds::default());
     }
+}
+
+/// Losses between stations, by the names that stations have in every world.
+pub fn losses(plan: &Plan) -> Vec<links::air::Loss> {
+    let loss = |loss: &Loss| {
+        let LinkKind::Wifi(ap) = &plan.links[loss.link].kind else {
+            return None;
+        };
+        let station = plan.links[loss.link].name.clone();
+        let radio = format!("{}@{}", plan.walkers[loss.walker].name, ap.channel);
+        let (from, to) = match loss.way {
+            Way::Up => (radio, station),
+            Way::Down | Way::Everyone => (station, radio),
+        };
+        let share = loss.share;
+        Some(links::air::Loss { from, to, share })
+    };
+    plan.losses.iter().filter_map(loss).collect()
 }

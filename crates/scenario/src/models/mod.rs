@@ -12,7 +12,7 @@ mod optimal;
 mod script;
 mod wires;
 
-pub use air::{control, ht, join, noise, position, propagation, rules, thresholds, wall};
+pub use air::{control, ht, join, losses, noise, position, propagation, rules, thresholds, wall};
 pub use background::{background, background_flows, background_link};
 pub use hosts::{Resident, has_host, other_host, residents, walks};
 pub use optimal::{alone, optimal};
@@ -41,6 +41,7 @@ pub fn network(plan: &Plan, seed: u64) -> NetworkConfig {
         radio,
         noise: plan.place.noises.iter().map(noise).collect(),
         rules: rules(&plan.rules),
+        losses: losses(plan),
         thresholds: client.map_or_else(Default::default, |client| thresholds(client.thresholds)),
         power_save: client.is_some_and(|client| client.power_save),
         ..NetworkConfig::default()

@@ -6,7 +6,8 @@
 //! # Where we differ, and why
 //! 1. Data goes up where every flow goes up, and down otherwise: there is one figure for a run.
 //! 2. It is computed every 100 ms, the interval at which goodput is reported.
-//! 3. If all flows are datagrams, it is what they could carry: for each channel the fastest flow alone, and
+//! 3. The warm-up does not count.
+//! 4. If all flows are datagrams, it is what they could carry: for each channel the fastest flow alone, and
 //!    what each other link with a flow could carry in its direction. Paces are ignored, as limits of TCP are.
 //!    Stations that contend waste less time than one alone, so a full channel may exceed it by some percent.
 //!
@@ -18,6 +19,7 @@ use crate::plan::{Flow, Plan, Transport, Way, Work};
 use links::wifi::Radio;
 use links::{Condition, Direction, NetworkConfig, Position, Shared, Stream};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use trace::SERIES_BIN;
 use units::{Bitrate, Duration, Instant};
 
@@ -33,7 +35,7 @@ pub fn optimal(
         return of_datagrams(plan, network, lasts, &streams, conditions);
     }
     let direction = direction(plan);
-    let most = moments(plan, lasts).map(|(at, here)| {
+    let most = moments(plan, counted(plan, lasts)).map(|(at, here)| {
         let most = links::optimal(network, direction, at, here, &conditions(at, direction));
         u128::from(most.as_bps())
     });
@@ -58,14 +60,23 @@ pub fn alone(
         let condition = conditions(at, direction)[link];
         links::optimal(&only, direction, at, here, &[condition])
     };
-    moments(plan, lasts).map(most).collect()
+    moments(plan, 0..bins(lasts)).map(most).collect()
 }
 
-/// Every [`SERIES_BIN`] of a time of length `lasts`, with the client's position.
-fn moments(plan: &Plan, lasts: Duration) -> impl Iterator<Item = (Instant, Position)> {
-    let moments = (lasts.as_nanos() / SERIES_BIN.as_nanos()) as u32;
+/// How many times a [`SERIES_BIN`] fits into this time.
+const fn bins(time: Duration) -> u32 {
+    (time.as_nanos() / SERIES_BIN.as_nanos()) as u32
+}
+
+/// Those of a run of length `lasts` after the warm-up.
+fn counted(plan: &Plan, lasts: Duration) -> Range<u32> {
+    plan.warmup.as_nanos().div_ceil(SERIES_BIN.as_nanos()) as u32..bins(lasts)
+}
+
+/// The beginning of each of these [`SERIES_BIN`]s, with the client's position.
+fn moments(plan: &Plan, bins: Range<u32>) -> impl Iterator<Item = (Instant, Position)> {
     let client = plan.walkers.first();
-    (0..moments).map(move |moment| {
+    bins.map(move |moment| {
         let since = SERIES_BIN * moment;
         let here = client.map_or_else(Position::default, |client| position(client.position(since)));
         (Instant::ZERO + since, here)
@@ -107,11 +118,12 @@ fn of_datagrams(
     streams: &[Owned],
     conditions: impl Fn(Instant, Direction) -> Vec<Condition>,
 ) -> Bitrate {
-    let moments = (lasts.as_nanos() / SERIES_BIN.as_nanos()) as u32;
+    let moments = counted(plan, lasts);
+    let count = moments.len() as u128;
     // The air of a radio that stays where it is stays as it is.
     let mut known: Vec<Option<(Position, Condition, Bitrate)>> = vec![None; streams.len()];
     let mut sum = 0_u128;
-    for moment in 0..moments {
+    for moment in moments {
         let since = SERIES_BIN * moment;
         let at = Instant::ZERO + since;
         let [up, down] = [Direction::Up, Direction::Down].map(|direction| conditions(at, direction));
@@ -145,7 +157,7 @@ fn of_datagrams(
             .map(|rate| u128::from(rate.as_bps()))
             .sum::<u128>();
     }
-    Bitrate::from_bps(sum.checked_div(u128::from(moments)).unwrap_or(0) as u64)
+    Bitrate::from_bps(sum.checked_div(count).unwrap_or(0) as u64)
 }
 
 fn direction(plan: &Plan) -> Direction {

@@ -25,7 +25,7 @@ pub use traffic::{Flow, Pace, Transport, Way, Work};
 pub use units::wifi::Standard;
 pub use walk::{Walker, WalkerRate, Waypoint};
 pub use wifi::{
-    AccessPoint, Backhaul, ErrorModel, Fading, Ht, Join, Propagation, RateControl, Shadowing, Turn,
+    AccessPoint, Backhaul, ErrorModel, Fading, Ht, Join, Loss, Propagation, RateControl, Shadowing, Turn,
 };
 
 use crate::mahimahi::RateTrace;
@@ -42,6 +42,8 @@ pub struct Plan {
     pub sentence: String,
     /// How long it lasts.
     pub duration: Duration,
+    /// How much of that, at the start, counts in no figure.
+    pub warmup: Duration,
     /// The seed, unless the user gives another.
     pub seed: u64,
     /// The sender's congestion controller, as `net.ipv4.tcp_congestion_control` names it.
@@ -60,6 +62,8 @@ pub struct Plan {
     pub place: Place,
     /// The links in the order of the file; every index of a link is one in this list.
     pub links: Vec<Link>,
+    /// Frames that get lost on the air whatever the signal.
+    pub losses: Vec<Loss>,
     /// Queues that several cables share.
     pub bottlenecks: Vec<Bottleneck>,
     /// Who walks; the first one is the client.

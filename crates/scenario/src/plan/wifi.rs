@@ -9,9 +9,9 @@
 //!   40–300 ms for a scan, under 10 ms each for authentication and association. RFC 2131 §2.2: a DHCP server
 //!   probes an address before it offers it (1 s in ISC's server); Juggler, table 2, measured 1.8 s.
 
-use super::{Point, Queue, Thresholds};
+use super::{Point, Queue, Thresholds, Way};
 use units::wifi::{Standard, ht};
-use units::{Bitrate, Db, Dbm, Duration};
+use units::{Bitrate, Db, Dbm, Duration, Ratio};
 
 /// An access point and the wire behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,8 +40,24 @@ pub struct AccessPoint {
     pub propagation: Propagation,
     /// How long joining takes.
     pub join: Join,
+    /// Whether it sends beacons, and radios associate with it by frames. If not, they are associated
+    /// throughout.
+    pub management: bool,
     /// The wire behind it.
     pub backhaul: Backhaul,
+}
+
+/// Data frames that get lost between an access point and a walker, beside those that the signal costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loss {
+    /// The access point: an index in [`Plan::links`](super::Plan::links).
+    pub link: usize,
+    /// The walker: an index in [`Plan::walkers`](super::Plan::walkers).
+    pub walker: usize,
+    /// Towards the walker, or towards the access point.
+    pub way: Way,
+    /// Share of the frames, each by itself.
+    pub share: Ratio,
 }
 
 /// How the rate of a frame is chosen.

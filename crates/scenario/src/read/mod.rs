@@ -7,6 +7,7 @@ mod expect;
 mod fault;
 mod group;
 mod link;
+mod loss;
 mod names;
 mod noise;
 mod place;
@@ -84,6 +85,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
         name: name(root, stem),
         sentence: sentence(root),
         duration,
+        warmup: warmup(root, duration),
         seed: root.count("seed", 0..=i64::MAX).unwrap_or(1) as u64,
         cc: controller(root).unwrap_or("reno").to_owned(),
         server: root.choice("server", &SERVERS).unwrap_or_default(),
@@ -100,6 +102,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
         place,
         scatters: read.scatters.into_iter().chain(walkers.scatters).collect(),
         nearest: flows.nearest,
+        losses: loss::all(root, links, &walkers.walkers, medium),
         links: read.links,
         bottlenecks,
         walkers: walkers.walkers,
@@ -131,8 +134,10 @@ fn spots(root: &Section<'_>) -> Spots {
     if let Some(fault) = root.tables("faults", "fault").first() {
         add(Thing::Faults, fault.at);
     }
-    if root.has("medium") {
-        add(Thing::Medium, root.place_of("medium"));
+    for (key, thing) in [("medium", Thing::Medium), ("warmup_s", Thing::Warmup)] {
+        if root.has(key) {
+            add(thing, root.place_of(key));
+        }
     }
     spots
 }
@@ -183,6 +188,20 @@ fn run_length(root: &Section<'_>) -> Duration {
         root.missing("duration_s", "`duration_s = 60`: how long a run lasts");
     }
     root.amount("duration_s", &RUN).map_or(Duration::MAX, nanos)
+}
+
+fn warmup(root: &Section<'_>, run: Duration) -> Duration {
+    let warmup = root
+        .amount("warmup_s", &Quantity::S)
+        .map_or(Duration::ZERO, nanos);
+    if warmup >= run {
+        root.note(
+            "warmup_s",
+            "the warm-up takes all of the run, and nothing would count",
+            "make it shorter than `duration_s`",
+        );
+    }
+    warmup
 }
 
 fn controller<'d>(section: &Section<'d>) -> Option<&'d str> {

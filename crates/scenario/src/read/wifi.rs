@@ -45,6 +45,7 @@ pub(super) fn read(section: &Section<'_>, around: &Around<'_>) -> AccessPoint {
             .unwrap_or(false),
         propagation: Spread::read(section).or(around.propagation).complete(standard),
         join: join(section),
+        management: management(section, around.medium),
         backhaul: backhaul(section),
     }
 }
@@ -106,6 +107,19 @@ fn channel(section: &Section<'_>, standard: Standard) -> u8 {
         );
     }
     channel as u8
+}
+
+/// Whether it sends management frames.
+fn management(section: &Section<'_>, medium: Medium) -> bool {
+    let sends = section.flag("management");
+    if sends.is_some() && medium == Medium::Wfq {
+        section.note(
+            "management",
+            "`management` has no effect with `medium = \"wfq\"`, which has no frames",
+            "remove it, or `medium = \"wfq\"`",
+        );
+    }
+    sends.unwrap_or(true)
 }
 
 /// What it is to the coarse medium.

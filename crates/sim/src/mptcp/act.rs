@@ -86,7 +86,7 @@ impl Connection {
         }
     }
 
-    /// When its first subflow last heard from the peer, and whether that subflow has anything left to deliver.
+    /// When its first subflow last heard from the peer, and whether it has anything left to deliver.
     pub fn first_heard(&self) -> Option<(Instant, bool)> {
         let first = self.subflows.iter().find(|subflow| subflow.is_open())?;
         let awaits = first.sender.unacknowledged() > 0 || first.unsent() > 0;

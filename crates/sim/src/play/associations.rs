@@ -31,18 +31,17 @@ use links::air::wlan::{
     AccessPointConfig, ClientConfig, InterfaceId, Load, Patience, Wlan, WlanConfig, WlanError, WlanInput,
     WlanOutput,
 };
-use links::air::{
-    Counters, Destination, Fate, FrameKind, Input, Medium, Output, Overheard, Packet, StationId,
-};
+use links::air::{Counters, Destination, Fate, Input, Medium, Output, Overheard, Packet, Stamp, StationId};
 use links::wifi::frame_loss;
 use links::{Direction, DropReason, LinkState};
 use scenario::{LinkKind, Plan, models};
-use units::{Instant, Ratio};
+use units::wifi::BEACON_INTERVAL;
+use units::{Duration, Instant, Ratio};
 
 use super::backhaul;
 use super::cast::Cast;
 use super::joins::Change;
-use crate::traffic::{HEADERS, Pace};
+use crate::traffic::{HEADERS, Pace, with_flow};
 
 /// A radio and an access point that it is associated with whenever possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,9 +60,6 @@ pub struct Association {
     pub may_be_old: bool,
 }
 
-/// Number of bits of a packet's token that name its flow. The other bits count the flow's packets.
-const FLOW_BITS: u32 = 20;
-const FLOWS: u64 = (1 << FLOW_BITS) - 1;
 /// Length of the frame that decides whether an access point is in reach: that of its beacons.
 const BEACON_BYTES: u32 = 250;
 
@@ -77,10 +73,18 @@ pub(super) struct Associations {
     courses: Vec<Course>,
     /// Per association: the flows that wait for it.
     waiting: Vec<Vec<u32>>,
-    /// Packets in flight by token, and whether their senders are done with them.
-    under_way: BTreeMap<u64, bool>,
+    /// Packets in flight by token.
+    under_way: BTreeMap<u64, UnderWay>,
     changes: VecDeque<Change>,
     outputs: VecDeque<(Instant, Output)>,
+}
+
+/// A packet in flight.
+#[derive(Debug, Clone, Copy)]
+struct UnderWay {
+    sent: Instant,
+    /// Whether its sender is done with it.
+    is_done: bool,
 }
 
 /// Path of a flow's datagrams.
@@ -130,23 +134,24 @@ impl Associations {
             outputs: VecDeque::new(),
             all,
         };
-        associations.begin(cast);
+        associations.begin(plan, cast);
         Ok(associations)
     }
 
-    /// Associates every radio in reach at the start.
-    fn begin(&mut self, cast: &Cast) {
+    /// Associates every radio in reach at the start, and those of access points without management frames.
+    fn begin(&mut self, plan: &Plan, cast: &Cast) {
         for place in 0..self.all.len() {
             let Association {
                 radio,
                 access_point,
+                link,
                 sleeps,
                 may_be_old,
                 ..
             } = self.all[place];
             let is_old =
                 may_be_old && self.hears(cast, radio, access_point) && self.hears(cast, access_point, radio);
-            if is_old {
+            if is_old || !has_management(plan, link) {
                 self.wlan.admit(InterfaceId(place), access_point);
                 self.wlan
                     .handle(Instant::ZERO, WlanInput::PowerSave(radio, sleeps));
@@ -169,19 +174,18 @@ impl Associations {
         self.wlan.monitor(station);
     }
 
-    /// Next frame that a monitor has heard. The token of its packet is replaced by the number of its flow.
+    /// Next frame that a monitor has heard. The token of its packet is the number of its flow.
     pub(super) fn overheard(&mut self) -> Option<Overheard> {
-        let mut frame = self.wlan.poll_overheard()?;
-        if let FrameKind::Data { token, .. } = &mut frame.kind
-            && *token != Wlan::OURS
-        {
-            *token &= FLOWS;
-        }
-        Some(frame)
+        self.wlan.poll_overheard().map(with_flow)
     }
 
     pub(super) fn transmissions(&self) -> u64 {
         self.wlan.air().transmissions()
+    }
+
+    /// Each channel, and for how long there were frames on it.
+    pub(super) fn channels(&self) -> impl Iterator<Item = (u8, Duration)> {
+        self.wlan.air().channels()
     }
 
     pub(super) fn beacons(&self, station: StationId) -> u64 {
@@ -199,7 +203,7 @@ impl Associations {
     }
 
     fn send(&mut self, now: Instant, from: StationId, packet: Packet) {
-        let flow = packet.token as u32;
+        let flow = flow_of(packet.token);
         let Course { over, waits, .. } = self.courses[flow as usize];
         let Some((place, way)) = over else {
             return self.wlan.handle(now, WlanInput::Send(from, packet));
@@ -215,9 +219,14 @@ impl Associations {
 
     fn pass(&mut self, now: Instant, flow: u32, place: usize, way: Direction) {
         let course = &mut self.courses[flow as usize];
-        let name = (course.packets << FLOW_BITS & ((1 << 40) - 1)) | u64::from(flow);
+        // Not its stamp: tokens have 40 bits here, and must differ.
+        let name = (course.packets << Stamp::FLOW_BITS & ((1 << 40) - 1)) | u64::from(flow);
         course.packets += 1;
-        self.under_way.insert(name, false);
+        let packet = UnderWay {
+            sent: now,
+            is_done: false,
+        };
+        self.under_way.insert(name, packet);
         let interface = InterfaceId(place);
         let load = Load {
             bytes: course.bytes,
@@ -257,21 +266,21 @@ impl Associations {
 
     /// An upload has reached its access point, so its radio may send the next one.
     fn leave_the_air(&mut self, now: Instant, name: u64) {
-        if let Some(is_done) = self.under_way.get_mut(&name)
-            && !std::mem::replace(is_done, true)
+        if let Some(packet) = self.under_way.get_mut(&name)
+            && !std::mem::replace(&mut packet.is_done, true)
         {
-            self.done(now, (name & FLOWS) as u32, Fate::Acknowledged);
+            self.done(now, flow_of(name), Fate::Acknowledged);
         }
     }
 
     fn deliver(&mut self, now: Instant, name: u64) {
-        let Some(is_done) = self.under_way.remove(&name) else {
+        let Some(UnderWay { sent, is_done }) = self.under_way.remove(&name) else {
             return;
         };
-        let flow = (name & FLOWS) as u32;
+        let flow = flow_of(name);
         let Course { from, to, .. } = self.courses[flow as usize];
         if let Destination::Station(station) = to {
-            let packet = self.packet(flow);
+            let packet = self.packet(flow, sent);
             self.outputs.push_back((
                 now,
                 Output::Received {
@@ -294,27 +303,27 @@ impl Associations {
             DropReason::Detached => Fate::Withdrawn,
             DropReason::Retries | DropReason::Loss | DropReason::Fault => Fate::GivenUp,
         };
-        match self.under_way.get(&name) {
+        match self.under_way.get(&name).map(|packet| packet.is_done) {
             // The access point has the packet, but its ACK was lost.
             Some(true) if reason == DropReason::Retries => {}
             Some(true) => drop(self.under_way.remove(&name)),
             Some(false) => {
                 self.under_way.remove(&name);
-                self.done(now, (name & FLOWS) as u32, fate);
+                self.done(now, flow_of(name), fate);
             }
             None => {}
         }
     }
 
-    fn packet(&self, flow: u32) -> Packet {
+    fn packet(&self, flow: u32, sent: Instant) -> Packet {
         let Course { to, bytes, .. } = self.courses[flow as usize];
-        Packet::new(to, bytes, flow.into())
+        Packet::new(to, bytes, Stamp::new(flow, sent).token())
     }
 
     fn done(&mut self, now: Instant, flow: u32, fate: Fate) {
         let done = Output::Done {
             station: self.courses[flow as usize].from,
-            packet: self.packet(flow),
+            packet: self.packet(flow, now),
             fate,
         };
         self.outputs.push_back((now, done));
@@ -349,6 +358,16 @@ impl Associations {
     }
 }
 
+/// Whether the access point of this link sends management frames.
+fn has_management(plan: &Plan, link: usize) -> bool {
+    matches!(&plan.links[link].kind, LinkKind::Wifi(ap) if ap.management)
+}
+
+/// The flow of a packet with this token.
+const fn flow_of(token: u64) -> u32 {
+    Stamp::read(token).flow()
+}
+
 fn access_points(plan: &Plan, cast: &Cast) -> Vec<AccessPointConfig> {
     let links = (0..).zip(&cast.access_points);
     let all = links.filter_map(|(station, link)| {
@@ -359,7 +378,8 @@ fn access_points(plan: &Plan, cast: &Cast) -> Vec<AccessPointConfig> {
         Some(AccessPointConfig {
             wire: Some(backhaul::cable(&link.name, ap)),
             join: Some(models::join(ap.join)),
-            patience: Some(Patience::default()),
+            patience: ap.management.then(Patience::default),
+            beacon: ap.management.then_some(BEACON_INTERVAL),
             ..AccessPointConfig::new(StationId(station), &link.name)
         })
     });

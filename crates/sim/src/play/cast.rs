@@ -15,7 +15,7 @@
 
 use links::air::{AirConfig, Destination, Discipline, StationConfig, StationId, Wfq, WfqStation};
 use links::wifi::{self, goodput};
-use scenario::models::{control, ht, noise, position, propagation, rules, thresholds, wall};
+use scenario::models::{control, ht, losses, noise, position, propagation, rules, thresholds, wall};
 use scenario::{
     AccessPoint, LaneRate, LinkKind, Medium, OPPORTUNITY, Pace, Plan, Point, QueueLimit, RateControl,
     Transport, Walker, WalkerRate, Way, Work,
@@ -80,6 +80,7 @@ impl Cast {
         cast.air.walls = plan.place.walls.iter().map(wall).collect();
         cast.air.noise = plan.place.noises.iter().map(noise).collect();
         cast.air.rules = rules(&plan.rules);
+        cast.air.losses = losses(plan);
         for (link, ap) in plan.access_points() {
             cast.air.propagation = propagation(&ap.propagation);
             cast.access_points.push(Some(link));
@@ -187,6 +188,13 @@ impl Cast {
             .iter()
             .filter(|radio| radio.walker == 0)
             .map(|radio| radio.station)
+    }
+
+    /// Per flow: time that its datagrams have spent before they reach the medium.
+    pub(super) fn delays<'p>(&'p self, plan: &'p Plan) -> impl Iterator<Item = Duration> + 'p {
+        let planned = plan.flows.iter().map(|flow| Instant::ZERO + flow.start);
+        let flows = self.flows.iter().zip(planned);
+        flows.map(|(flow, planned)| flow.start.since(planned))
     }
 
     /// Index of this link among the wires, if it is one.
@@ -396,6 +404,16 @@ fn check(plan: &Plan) -> Result<(), CastError> {
             .find(|(_, ap)| ap.rate == RateControl::Auto && ap.ht.is_none())
     {
         return Err(CastError::Walks {
+            walker: walker.name.clone(),
+            link: plan.links[link].name.clone(),
+        });
+    }
+    let mut unmanaged = plan.access_points().filter(|(_, ap)| !ap.management);
+    let mut walkers = plan.walkers.iter();
+    if let Some((link, _)) = unmanaged.next()
+        && let Some(walker) = walkers.find(|walker| walker.power_save || !walker.associated)
+    {
+        return Err(CastError::NeedsBeacons {
             walker: walker.name.clone(),
             link: plan.links[link].name.clone(),
         });

@@ -111,6 +111,21 @@ pub enum CastError {
         /// The access point that differs from the first one there.
         link: String,
     },
+    /// Hosts join access points by their beacons.
+    #[error(
+        "`{0}` has `management = false`, but the hosts of TCP flows join by its beacons; remove it, or all TCP flows"
+    )]
+    Unmanaged(String),
+    /// So do sleeping radios, and those that join first.
+    #[error(
+        "`{walker}` needs the beacons of `{link}`, which has `management = false`; remove that, or `power_save` and `associated = false` of `{walker}`"
+    )]
+    NeedsBeacons {
+        /// The walker.
+        walker: String,
+        /// The access point.
+        link: String,
+    },
     /// The coarse medium has no packet model of the backhaul.
     #[error(
         "the backhaul of `{link}` is slower than its share of the coarse medium, and several flows share it; raise its rate to {needed}, or remove `medium = \"wfq\"`"
@@ -143,9 +158,11 @@ impl CastError {
             | Self::Sleeps(walker)
             | Self::OtherWalks(walker)
             | Self::OtherSleeps(walker)
+            | Self::NeedsBeacons { walker, .. }
             | Self::SleepsTwice { walker, .. } => Some(Thing::Walker(walker)),
             Self::Propagation(link)
             | Self::Shadows(link)
+            | Self::Unmanaged(link)
             | Self::Standards { link, .. }
             | Self::Backhaul { link, .. } => Some(Thing::Link(link)),
             Self::Faults => Some(Thing::Faults),

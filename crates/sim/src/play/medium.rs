@@ -2,7 +2,7 @@
 
 use links::LinkState;
 use links::air::{Counters, Input, Medium, Output, Overheard, StationId, Wfq};
-use units::Instant;
+use units::{Duration, Instant};
 
 use super::associations::Associations;
 use super::joins::Change;
@@ -113,6 +113,15 @@ impl AnyMedium {
             Self::Exact(air) => air.beacons(station),
             Self::Coarse(_) | Self::Nothing => 0,
         }
+    }
+
+    /// Each channel, and for how long there were frames on it. The coarse medium has no frames.
+    pub(super) fn channels(&self) -> impl Iterator<Item = (u8, Duration)> {
+        let exact = match self {
+            Self::Exact(air) => Some(air),
+            Self::Coarse(_) | Self::Nothing => None,
+        };
+        exact.into_iter().flat_map(|air| air.channels())
     }
 
     /// Frames transmitted since the start. `stations` is the number of stations.

@@ -30,6 +30,7 @@ mod joins;
 mod medium;
 mod run;
 mod stations;
+mod totals;
 mod wired;
 mod wires;
 

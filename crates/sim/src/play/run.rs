@@ -18,7 +18,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use links::air::{Addresses, Counters, Input, Medium as _, Overheard};
+use links::air::{Addresses, Counters, Destination, Input, Overheard};
 use policy::LinkId;
 use record::{Buffer, Recording};
 use scenario::{Medium, Plan, models};
@@ -36,7 +36,8 @@ use super::frames::Capture;
 use super::hosts;
 use super::joins::{Change, Joins};
 use super::medium::Media;
-use super::stations::{datagrams, stations};
+use super::stations::{channels, datagrams, stations};
+use super::totals::Totals;
 use crate::World;
 
 /// Poll interval of applications.
@@ -149,6 +150,8 @@ struct Runner<'p> {
     capture: Option<Capture>,
     meters: Vec<FlowMeter>,
     seen: Vec<u64>,
+    /// What does not count. `None` during the warm-up.
+    warm: Option<Totals>,
     joins: Joins,
     spending: Spending,
     events: Vec<Event>,
@@ -165,10 +168,15 @@ impl<'p> Runner<'p> {
             .for_each(|station| medium.air.monitor(station));
         let up = (0..cast.associations.len()).map(|place| medium.air.state(place) == links::LinkState::Up);
         let joins = Joins::new(up);
-        let world = World::on(medium, &cast.air, cast.flows.clone()).with_under_way(&cast.under_way);
+        let world = World::on(medium, &cast.air, cast.flows.clone())
+            .with_under_way(&cast.under_way)
+            .measuring_delays(cast.delays(what.plan).collect());
         let access_points = cast.access_points.iter().map(Option::is_some).collect();
         let addresses = Addresses::of(&cast.air, access_points);
-        let meter = |flow: &scenario::Flow| FlowMeter::new(&flow.name, Instant::ZERO + flow.start);
+        let warm = Instant::ZERO + what.plan.warmup;
+        let meter = |flow: &scenario::Flow| {
+            FlowMeter::new(&flow.name, Instant::ZERO + flow.start).counting_after(warm)
+        };
         Ok(Self {
             what,
             world,
@@ -178,6 +186,7 @@ impl<'p> Runner<'p> {
                 .then(|| Capture::new(addresses, cast.flows.clone(), "client")),
             meters: what.plan.flows.iter().map(meter).collect(),
             seen: vec![0; what.plan.flows.len()],
+            warm: None,
             joins,
             spending: Spending::new(what.plan),
             events: Vec::new(),
@@ -209,6 +218,20 @@ impl<'p> Runner<'p> {
             self.report_link(self.now, self.cast.wires[place], links::LinkState::Up);
         }
         self.run_engine();
+        self.warm_up();
+    }
+
+    /// Forgets what was counted, if the warm-up ends now.
+    fn warm_up(&mut self) {
+        let is_warm = self.now >= Instant::ZERO + self.what.plan.warmup;
+        if is_warm && self.warm.is_none() {
+            self.count_from_now();
+        }
+    }
+
+    fn count_from_now(&mut self) {
+        self.warm = Some(Totals::of(&self.cast, &self.world));
+        self.world.forget_delays();
     }
 
     /// Reports a change of one of the client's associations to the engine, and records it.
@@ -245,6 +268,7 @@ impl<'p> Runner<'p> {
         }
         self.run_engine();
         self.poll_applications();
+        self.warm_up();
         if self.now.as_nanos().is_multiple_of(STRIDE.as_nanos() as u64) {
             self.walk();
         }
@@ -339,6 +363,9 @@ impl<'p> Runner<'p> {
     }
 
     fn finish(mut self, end: Instant) -> Played {
+        if self.warm.is_none() {
+            self.count_from_now();
+        }
         for flow in 0..self.meters.len() {
             if let Some(stall) = self.meters[flow].end(self.now) {
                 self.stalled(flow, stall);
@@ -366,6 +393,9 @@ impl<'p> Runner<'p> {
     fn summary(&self, stopped: Option<Instant>) -> Run {
         let plan = self.what.plan;
         let lasted = self.now.since(Instant::ZERO);
+        let totals = self.totals();
+        let names = self.cast.air.stations.iter().map(|station| &*station.name);
+        let of_stations = names.zip(totals.stations.iter().copied());
         Run {
             policy: self.what.policy.clone(),
             case: trace::Case::default(),
@@ -373,14 +403,29 @@ impl<'p> Runner<'p> {
             server: plan.server.as_str().to_owned(),
             seed: self.what.seed,
             duration_s: lasted.as_secs_f64(),
-            flows: (0..self.meters.len()).map(|flow| self.flow(flow)).collect(),
-            links: (0..plan.links.len()).map(|link| self.link(link)).collect(),
-            stations: stations(&self.cast, self.world.medium(), self.seconds()),
+            warmup_s: plan.warmup.min(lasted).as_secs_f64(),
+            flows: (0..self.meters.len())
+                .map(|flow| self.flow(flow, &totals))
+                .collect(),
+            links: (0..plan.links.len())
+                .map(|link| self.link(link, &totals))
+                .collect(),
+            stations: stations(of_stations, self.seconds()),
+            channels: channels(totals.channels.iter().copied(), self.seconds()),
             energy_j: self.spending.joules(),
             optimal_mbps: self.optimal().as_mbps_f64(),
             goodput_series: summed_series(&self.meters, lasted),
             levels: trace::Levels::default(),
             notes: self.notes(stopped),
+        }
+    }
+
+    /// What counts.
+    fn totals(&self) -> Totals {
+        let totals = Totals::of(&self.cast, &self.world);
+        match &self.warm {
+            Some(warm) => totals.since(warm),
+            None => totals,
         }
     }
 
@@ -395,32 +440,30 @@ impl<'p> Runner<'p> {
         models::optimal(plan, &network, self.now.since(Instant::ZERO), nothing_breaks)
     }
 
-    fn flow(&self, flow: usize) -> Flow {
+    fn flow(&self, flow: usize, totals: &Totals) -> Flow {
+        let tally = totals.tallies[flow];
         let path = PathUse {
             link: self.link_of(flow),
-            bytes: self.seen[flow],
+            bytes: tally.payload_bytes,
             retransmits: 0,
             ce_marks: 0,
+            rtt: None,
         };
+        let delays = &self.world.delays()[flow];
+        let has_one_receiver = self.cast.flows[flow].to != Destination::Everyone;
         Flow {
-            datagrams: Some(datagrams(self.world.tallies()[flow])),
+            datagrams: Some(datagrams(tally)),
+            delay: delays.figures(),
+            jitter_ms: delays.jitter_ms().filter(|_| has_one_receiver),
             ..self.meters[flow].result(self.now, None, vec![path])
         }
     }
 
-    fn link(&self, link: usize) -> LinkUse {
-        let counters = self
-            .cast
-            .access_point(link)
-            .map_or_else(Counters::default, |station| self.world.medium().counters(station));
-        let beacons = self
-            .cast
-            .access_point(link)
-            .map_or(0, |station| self.world.medium().air.beacons(station));
-        let wire = self
-            .cast
-            .wire(link)
-            .and_then(|wire| self.world.medium().wire(wire));
+    fn link(&self, link: usize, totals: &Totals) -> LinkUse {
+        let station = self.cast.access_point(link).map(|station| station.0 as usize);
+        let counters = station.map_or_else(Counters::default, |station| totals.stations[station]);
+        let beacons = station.map_or(0, |station| totals.beacons[station]);
+        let wire = self.cast.wire(link).and_then(|wire| totals.wires.get(wire));
         LinkUse {
             name: self.what.plan.links[link].name.clone(),
             kind: self.what.plan.links[link].kind.word(),
@@ -434,8 +477,10 @@ impl<'p> Runner<'p> {
         }
     }
 
+    /// How long counters have counted.
     fn seconds(&self) -> f64 {
-        self.now.since(Instant::ZERO).as_secs_f64().max(1e-9)
+        let warm = Instant::ZERO + self.what.plan.warmup;
+        self.now.since(warm).as_secs_f64().max(1e-9)
     }
 
     fn notes(&self, stopped: Option<Instant>) -> Vec<String> {

@@ -5,30 +5,35 @@
 //!    air, over all attempts. Bianchi's is a property of his model.
 //!
 //! # Checked by
-//! `slowhand`'s `tests/sweeps.rs`.
+//! `tests/stations.rs`; `slowhand`'s `tests/sweeps.rs`.
 
-use links::air::{Medium as _, StationId};
-use trace::{Datagrams, StationUse};
+use links::air::Counters;
+use trace::{ChannelUse, Datagrams, StationUse};
+use units::Duration;
 
-use super::cast::Cast;
-use super::medium::Media;
 use crate::traffic::Tally;
 
-/// Every station that put frames on the air within these seconds.
-pub(super) fn stations(cast: &Cast, medium: &Media, seconds: f64) -> Vec<StationUse> {
-    let stations = (0..).map(StationId).zip(&cast.air.stations);
-    let used = stations.filter_map(|(id, station)| {
-        let counters = medium.counters(id);
-        let attempts = counters.attempts;
-        (attempts > 0).then(|| StationUse {
-            name: station.name.clone(),
-            attempts,
-            failures: counters.failures,
-            collision_probability: counters.own.collisions as f64 / attempts as f64,
-            airtime_share: (counters.airtime.as_secs_f64() / seconds).min(1.0),
-        })
-    });
-    used.collect()
+/// Of these stations, those that put frames on the air within these seconds.
+pub(super) fn stations<'n>(all: impl Iterator<Item = (&'n str, Counters)>, seconds: f64) -> Vec<StationUse> {
+    let used = all.filter(|(_, counters)| counters.attempts > 0);
+    used.map(|(name, counters)| StationUse {
+        name: name.to_owned(),
+        attempts: counters.attempts,
+        failures: counters.failures,
+        collision_probability: counters.own.collisions as f64 / counters.attempts as f64,
+        airtime_share: (counters.airtime.as_secs_f64() / seconds).min(1.0),
+    })
+    .collect()
+}
+
+/// How much of each channel was idle within these seconds, of the time with frames on it.
+pub(super) fn channels(all: impl Iterator<Item = (u8, Duration)>, seconds: f64) -> Vec<ChannelUse> {
+    all.map(|(channel, with_frames)| ChannelUse {
+        channel,
+        // A frame may be on the air at the end.
+        idle_share: (1.0 - with_frames.as_secs_f64() / seconds).max(0.0),
+    })
+    .collect()
 }
 
 /// Counts of a flow's datagrams, in the form of the result.

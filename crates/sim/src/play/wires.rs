@@ -13,7 +13,7 @@
 
 use std::collections::VecDeque;
 
-use links::air::{Destination, Fate, Output, Packet, StationId};
+use links::air::{Destination, Fate, Output, Packet, Stamp, StationId};
 use links::{
     ConfigError, Counters, Direction, DropReason, Input, LinkId, Network, NetworkConfig, Output as Passed,
 };
@@ -83,7 +83,7 @@ impl Wires {
     /// Sends a packet from one end to the other.
     pub(super) fn send(&mut self, now: Instant, from: StationId, packet: Packet) {
         let place = (from.0 - self.first) as usize;
-        if self.saturated[packet.token as usize] {
+        if self.saturated[Stamp::read(packet.token).flow() as usize] {
             self.ways[place].held.push_back(packet);
         } else {
             self.hand_over(now, place, packet);
@@ -146,7 +146,8 @@ impl Wires {
             let next = (0..self.ways.len()).find(|&place| self.has_room(place));
             let Some(place) = next else { return };
             if let Some(packet) = self.ways[place].held.pop_front() {
-                self.hand_over(now, place, packet);
+                let token = Stamp::new(Stamp::read(packet.token).flow(), now).token();
+                self.hand_over(now, place, Packet { token, ..packet });
             }
         }
     }
@@ -186,7 +187,9 @@ impl Wires {
         let place = place_of(packet.link, packet.direction);
         let way = &mut self.ways[place];
         way.under_way -= 1;
-        let mut known = way.waiting.iter().map(|waiting| waiting.token == packet.token);
+        let flow = |token| Stamp::read(token).flow();
+        let of = flow(packet.token);
+        let mut known = way.waiting.iter().map(|waiting| flow(waiting.token) == of);
         // A packet dropped at a full queue is the last one. Other losses are in order of arrival.
         let lost = if reason == DropReason::QueueFull {
             known.rposition(|same| same)

@@ -267,6 +267,7 @@ impl<S: Schedule> Air<S> {
         }
         self.transmissions += 1;
         let radio = &mut self.radios[place];
+        self.carried[usize::from(radio.channel)].add(now, end);
         radio.phase = Phase::Transmitting;
         radio.counting = false;
         radio.fresh = false;

@@ -6,21 +6,25 @@
 
 mod capture;
 mod exchange;
+mod losses;
 mod moves;
 mod noise;
 mod response;
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::format;
+use alloc::vec;
 use alloc::vec::Vec;
 use units::wifi::Standard;
-use units::{Dbm, Instant, Rng};
+use units::{Dbm, Duration, Instant, Rng};
 
+use self::losses::Losses;
 use self::moves::Receiver;
 use self::noise::Noise;
 use super::check::check;
 use super::io::{Counters, Input, Output, Packet, StationId};
-use super::mac::station::{Capabilities, Station};
+use super::mac::station::{Capabilities, Station, cover};
 use super::phy::decoder::Decoder;
 use super::phy::fading::Fades;
 use super::phy::mode::Mode;
@@ -45,6 +49,8 @@ use crate::config::{AirConfig, NoiseConfig, Rules, StationConfig};
 pub struct Air<S = Blocks> {
     pub(super) now: u64,
     pub(super) rules: Rules,
+    /// Losses that the plan states, if any.
+    losses: Option<Box<Losses>>,
     pub(super) timings: Vec<Timing>,
     pub(super) radios: Vec<Radio>,
     pub(super) cliques: Cliques,
@@ -54,6 +60,8 @@ pub struct Air<S = Blocks> {
     pub(super) receivers: Vec<Receiver>,
     /// Numbers of all channels that any station can use.
     pub(super) channels: Vec<u8>,
+    /// Frames on each of them.
+    pub(super) carried: Vec<Carried>,
     pub(super) ether: Ether,
     pub(super) flights: Flights,
     pub(super) rngs: Vec<Rng>,
@@ -68,6 +76,21 @@ pub struct Air<S = Blocks> {
     pub(super) noises: Vec<Noise>,
     pub(super) exits: VecDeque<(u64, Output)>,
     pub(super) transmissions: u64,
+}
+
+/// Frames on a channel, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Carried {
+    /// When the last frame ends.
+    until: u64,
+    /// Time with frames. Frames that overlap count once.
+    time: u64,
+}
+
+impl Carried {
+    pub(super) fn add(&mut self, start: u64, end: u64) {
+        self.time += cover(&mut self.until, start, end);
+    }
 }
 
 impl Air {
@@ -107,6 +130,7 @@ impl<S: Schedule> Air<S> {
         let mut air = Self {
             now: 0,
             rules: config.rules,
+            losses: Losses::of(seed, config),
             timings: parts.timings,
             radios: parts.radios,
             cliques: Cliques::default(),
@@ -117,6 +141,7 @@ impl<S: Schedule> Air<S> {
             audiences: Vec::new(),
             receivers: parts.receivers,
             flights: Flights::new(parts.channels.len(), grid),
+            carried: vec![Carried::default(); parts.channels.len()],
             channels: parts.channels,
             ether,
             rngs: parts.rngs,
@@ -216,6 +241,12 @@ impl<S: Schedule> Air<S> {
     /// Counters of a station since the start.
     pub fn counters(&self, station: StationId) -> Counters {
         self.stations[station.0 as usize].counters
+    }
+
+    /// Each channel, and for how long there were frames on it. A frame that is on the air counts to its end.
+    pub fn channels(&self) -> impl Iterator<Item = (u8, Duration)> {
+        let all = self.channels.iter().zip(&self.carried);
+        all.map(|(&number, carried)| (number, Duration::from_nanos(carried.time)))
     }
 
     /// Mean and current power at which one station receives another.

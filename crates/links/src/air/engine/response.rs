@@ -38,6 +38,13 @@ impl<S: Schedule> Air<S> {
     /// Receives a data frame, or the frames of an aggregate that arrived.
     fn receive(&mut self, place: usize, flight: &Flight, got: u64) {
         let sender = flight.from as usize;
+        let got = match &mut self.losses {
+            None => got,
+            Some(losses) => losses.left(flight.from, place as u32, got, flight.count),
+        };
+        if got == 0 && self.radios[place].phase != Phase::Awaiting {
+            return;
+        }
         if flight.to.is_none() {
             let packet = self.stations[sender]
                 .current()
@@ -49,6 +56,9 @@ impl<S: Schedule> Air<S> {
         }
         if self.radios[place].phase == Phase::Awaiting {
             self.fail(place);
+        }
+        if got == 0 {
+            return;
         }
         let bits = self.stations[sender]
             .current_mut()

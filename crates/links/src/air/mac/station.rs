@@ -106,6 +106,14 @@ pub(in crate::air) type Capabilities = Option<Ht>;
 /// Management and control frames have a session of their own, after the sixteen traffic classes.
 const MANAGEMENT: u8 = 16;
 
+/// The part of an interval after `until`. That then becomes the end of the interval, if it is earlier.
+/// Intervals must come in the order of their starts.
+pub(in crate::air) fn cover(until: &mut u64, start: u64, end: u64) -> u64 {
+    let from = start.max(*until);
+    *until = end.max(*until);
+    end.saturating_sub(from)
+}
+
 impl Station {
     pub(in crate::air) fn new(seed: u64, config: &StationConfig, mode: Mode) -> Self {
         Self {
@@ -147,9 +155,8 @@ impl Station {
 
     /// Counts a frame of its own or for it as time in which it occupies the medium.
     pub(in crate::air) fn occupy(&mut self, start: u64, end: u64) {
-        let from = start.max(self.occupied_until);
-        self.counters.occupied += Duration::from_nanos(end.saturating_sub(from));
-        self.occupied_until = self.occupied_until.max(end);
+        let more = cover(&mut self.occupied_until, start, end);
+        self.counters.occupied += Duration::from_nanos(more);
     }
 
     /// Number of waiting packets, including those being tried.

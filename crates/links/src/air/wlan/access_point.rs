@@ -22,7 +22,8 @@ const MISSED: u32 = 7;
 pub(super) struct AccessPoint {
     pub(super) station: StationId,
     pub(super) channel: u8,
-    pub(super) beacon: Duration,
+    /// Time between two beacons, if it sends any.
+    pub(super) beacon: Option<Duration>,
     /// When the latest beacon was due. Until the first one: when that is due.
     pub(super) last_beacon: Instant,
     /// Number of beacons so far.
@@ -62,7 +63,7 @@ impl AccessPoint {
             station: config.station,
             channel: station.channel,
             beacon: config.beacon,
-            last_beacon: Instant::ZERO + phase.duration_up_to(config.beacon),
+            last_beacon: Instant::ZERO + phase.duration_up_to(config.beacon.unwrap_or_default()),
             beacons: 0,
             wire,
             join: config.join,
@@ -75,9 +76,9 @@ impl AccessPoint {
         }
     }
 
-    /// Time from one beacon until a client has missed seven.
-    pub(super) fn silence(&self) -> Duration {
-        self.beacon * (MISSED + 1)
+    /// Time from one beacon until a client has missed seven. `None`: it sends none.
+    pub(super) fn silence(&self) -> Option<Duration> {
+        self.beacon.map(|beacon| beacon * (MISSED + 1))
     }
 
     /// Admits a client and returns its association identifier. `None`: all are assigned.
@@ -116,7 +117,8 @@ impl AccessPoint {
 impl Wlan {
     /// Schedules the first beacons. Access points are not synchronised: each starts at its own moment.
     pub(super) fn start_beacons(&mut self) {
-        for (number, ap) in self.access_points.iter().enumerate() {
+        let numbered = self.access_points.iter().enumerate();
+        for (number, ap) in numbered.filter(|(_, ap)| ap.beacon.is_some()) {
             self.timers.insert((ap.last_beacon, Timer::Beacon(number as u16)));
         }
     }
@@ -124,8 +126,11 @@ impl Wlan {
     pub(super) fn send_beacon(&mut self, now: Instant, place: usize) {
         let ap = &mut self.access_points[place];
         ap.last_beacon = now;
-        let (station, next) = (ap.station, now + ap.beacon);
-        self.timers.insert((next, Timer::Beacon(place as u16)));
+        let station = ap.station;
+        let next = ap
+            .beacon
+            .map(|beacon| (now + beacon, Timer::Beacon(place as u16)));
+        self.timers.extend(next);
         if !ap.alive {
             return;
         }

@@ -29,8 +29,8 @@ pub struct WlanConfig {
 pub struct AccessPointConfig {
     /// Its index in the plan of the air.
     pub station: StationId,
-    /// Time between two beacons.
-    pub beacon: Duration,
+    /// Time between two beacons. `None`: there are none, and its clients miss none.
+    pub beacon: Option<Duration>,
     /// Most packets that it buffers for each sleeping client.
     pub held: usize,
     /// The wired segment behind it. `None`: the caller models it, and packets enter and leave at the access
@@ -68,7 +68,7 @@ impl AccessPointConfig {
     pub fn new(station: StationId, name: &str) -> Self {
         Self {
             station,
-            beacon: BEACON_INTERVAL,
+            beacon: Some(BEACON_INTERVAL),
             held: 128,
             wire: Some(CableConfig::symmetric(
                 name,
@@ -349,7 +349,8 @@ impl WlanConfig {
                 return Err(WlanError::Scan(name(client.station)));
             }
         }
-        let silent = self.access_points.iter().find(|ap| ap.beacon.is_zero());
+        let mut access_points = self.access_points.iter();
+        let silent = access_points.find(|ap| ap.beacon.is_some_and(|beacon| beacon.is_zero()));
         silent.map_or(Ok(()), |ap| Err(WlanError::Beacon(name(ap.station))))
     }
 

@@ -153,7 +153,7 @@ impl Wlan {
     fn begin_up(&mut self, now: Instant, place: usize) {
         let of = &mut self.interfaces[place];
         (of.phase, of.alive) = (Phase::In { probes: 0 }, now);
-        let silence = of.ap.map(|ap| self.access_points[ap].silence());
+        let silence = of.ap.and_then(|ap| self.access_points[ap].silence());
         self.wait_until(place, silence.map(|silence| now + silence));
     }
 
@@ -186,7 +186,7 @@ impl Wlan {
             Phase::Scanning { .. } => Some(of.join.scan),
             Phase::Authenticating { .. } | Phase::Associating { .. } => Some(of.join.retry),
             Phase::Addressing { wait, .. } => Some(wait),
-            Phase::In { probes: 0 } => of.ap.map(|ap| self.access_points[ap].silence()),
+            Phase::In { probes: 0 } => of.ap.and_then(|ap| self.access_points[ap].silence()),
             Phase::In { .. } => Some(IDLE.saturating_sub(now.since(of.alive))),
         };
         let of = &mut self.interfaces[place];
@@ -366,7 +366,8 @@ impl Wlan {
     /// too long.
     fn miss_beacons(&mut self, now: Instant, place: usize) {
         let of = &self.interfaces[place];
-        let silence = of.ap.map_or(IDLE, |ap| self.access_points[ap].silence());
+        let silence = of.ap.and_then(|ap| self.access_points[ap].silence());
+        let silence = silence.unwrap_or(IDLE);
         if now < of.alive + silence {
             self.wait_until(place, Some(of.alive + silence));
         } else if now < of.alive + IDLE {

@@ -239,12 +239,13 @@ impl Wlan {
     fn next_beacon(&self, now: Instant, client: usize) -> Instant {
         let mut interfaces = self.clients[client].interfaces.clone();
         let ap = interfaces.find_map(|place| self.interfaces[place].ap);
-        let Some(ap) = ap.map(|ap| &self.access_points[ap]) else {
+        let ap = ap.map(|ap| &self.access_points[ap]);
+        let Some((ap, beacon)) = ap.and_then(|ap| Some((ap, ap.beacon?))) else {
             return now + units::wifi::BEACON_INTERVAL;
         };
         let mut next = ap.last_beacon;
         while next <= now + EARLY {
-            next += ap.beacon;
+            next += beacon;
         }
         Instant::from_nanos(next.as_nanos() - EARLY.as_nanos() as u64)
     }

@@ -468,5 +468,5 @@ fn a_plan_that_cannot_be_is_refused_with_a_remedy() {
     assert!(refused(|config| config.access_points.clear()).contains("add one"));
     assert!(refused(|config| config.access_points[1].station = CLIENT).contains("at most one role"));
     assert!(refused(|config| config.clients[0].station = StationId(9)).contains("not in the plan"));
-    assert!(refused(|config| config.access_points[0].beacon = Duration::ZERO).contains("interval"));
+    assert!(refused(|config| config.access_points[0].beacon = Some(Duration::ZERO)).contains("interval"));
 }

@@ -7,7 +7,7 @@ pub use error::AirError;
 use alloc::string::String;
 use alloc::vec::Vec;
 use units::wifi::{Standard, ht};
-use units::{Bitrate, Db, Dbm, Duration};
+use units::{Bitrate, Db, Dbm, Duration, Ratio};
 
 use super::queue::Codel;
 use super::wifi::{Propagation, Wall};
@@ -26,6 +26,19 @@ pub struct AirConfig {
     pub noise: Vec<NoiseConfig>,
     /// Choices that the standard leaves open, or that an experiment changes.
     pub rules: Rules,
+    /// Losses between stations. Those between stations that do not exist have no effect.
+    pub losses: Vec<Loss>,
+}
+
+/// Data frames that get lost between two stations, beside those that the signal costs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loss {
+    /// Name of the sender.
+    pub from: String,
+    /// Name of the receiver.
+    pub to: String,
+    /// Share of the frames, each by itself.
+    pub share: Ratio,
 }
 
 impl AirConfig {
@@ -37,6 +50,7 @@ impl AirConfig {
             walls: Vec::new(),
             noise: Vec::new(),
             rules: Rules::default(),
+            losses: Vec::new(),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Segments on links: a packet of the models names its segment by an index in a table.
 
 use crate::tcp::packet::{Ecn, Kind, Packet};
-use links::air::Overheard;
+use links::air::{self, Overheard};
 use links::{
-    ConfigError, Counters, Direction, Heard, Input, LinkId, LinkState, Network, NetworkConfig, Output,
+    ConfigError, Counters, Datagrams, Direction, Heard, Input, LinkId, LinkState, Network, NetworkConfig,
+    Output,
 };
 use policy::estimate::delivery::{Frame, Receiver};
 use policy::estimate::energy::Carried;
@@ -37,7 +38,7 @@ pub(super) enum Happened {
     Lost { flow: u32 },
     /// A station without a host has received a datagram. Its flow: an index in
     /// [`links::Background::flows`].
-    Background { flow: u32, bytes: u32 },
+    Background { flow: u32, bytes: u32, delay: Duration },
     /// The client heard a beacon.
     Beacon(LinkId, Dbm),
     /// A link changed its state.
@@ -111,7 +112,7 @@ impl Carrier {
                     }
                     Happened::Lost { flow: lost.conn }
                 }
-                Output::Background { flow, bytes } => Happened::Background { flow, bytes },
+                Output::Background { flow, bytes, delay } => Happened::Background { flow, bytes, delay },
                 Output::Beacon { link, signal } => Happened::Beacon(link, signal),
                 Output::State { link, state } => Happened::State(link, state),
                 Output::Heard { link, frame } => Happened::Frame(link, digest(frame)),
@@ -157,6 +158,21 @@ impl Carrier {
 
     pub(super) fn counters(&self, link: usize) -> Counters {
         self.network.counters(LinkId(link as u16))
+    }
+
+    /// What each station has done on the air, by its name. The coarse medium has no stations.
+    pub(super) fn stations(&self) -> impl Iterator<Item = (&str, air::Counters)> {
+        self.network.stations()
+    }
+
+    /// Each channel of the air, and for how long there were frames on it.
+    pub(super) fn channels(&self) -> impl Iterator<Item = (u8, Duration)> {
+        self.network.channels()
+    }
+
+    /// Datagrams of a flow of stations without a host: an index in [`links::Background::flows`].
+    pub(super) fn background(&self, flow: u32) -> Datagrams {
+        self.network.background(flow)
     }
 
     /// Bytes of IP packets of the client that have arrived, per link.

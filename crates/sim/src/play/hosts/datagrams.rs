@@ -124,6 +124,7 @@ impl Source {
             to_server: self.direction == Direction::Up,
             kind: Kind::Datagram,
             bytes: self.payload,
+            sent: now,
             ..Packet::EMPTY
         };
         Some((self.link, self.direction, packet))

@@ -23,7 +23,7 @@ pub(super) struct Versions {
     /// Per link of the plan.
     links: Vec<Families>,
     server: ServerFamilies,
-    /// Whether the plan has IPv6. The engine is told of families only then.
+    /// Whether the plan has IPv6. Only then are families reported to the engine.
     mixed: bool,
     /// Connections whose peer has announced its other address.
     announced: BTreeSet<ConnId>,

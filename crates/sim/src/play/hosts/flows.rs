@@ -90,7 +90,7 @@ impl Flows {
                 over: over.and_then(|link| others.link_of(host, link)),
                 start,
                 configs: configs(plan, flow, over.is_none(), ecn && host == 0)?,
-                meter: FlowMeter::new(&flow.name, start),
+                meter: FlowMeter::new(&flow.name, start).counting_after(Instant::ZERO + plan.warmup),
                 attempt: None,
                 conns: Vec::new(),
                 base: 0,
@@ -213,9 +213,10 @@ impl Flow {
         }
     }
 
-    /// Whether all of it has arrived, or it has no end.
-    pub(super) fn is_intact(&self) -> bool {
-        self.size().is_none_or(|size| self.meter.bytes() <= size)
+    /// Whether all of it has arrived, or it has no end. `None` for datagrams, which may be lost.
+    pub(super) fn is_intact(&self) -> Option<bool> {
+        let is_reliable = !matches!(self.work, Work::Datagrams { .. });
+        is_reliable.then(|| self.size().is_none_or(|size| self.meter.bytes() <= size))
     }
 
     fn apps(&self) -> [App; 2] {

@@ -12,7 +12,7 @@
 //! | links as the client's kernel shows them, their addresses | `plugs`, `addresses` |
 //! | applications and their connections | `flows` |
 //! | hosts of other walkers | `others` |
-//! | datagrams beside TCP | `datagrams` |
+//! | datagrams beside TCP, and what becomes of them | `datagrams`, `accounts` |
 //! | connections and subflows as the engine knows them | `book` |
 //! | events and counters as facts for the engine | `hear`, `sampler` |
 //! | actions of the engine | `act` |
@@ -20,6 +20,7 @@
 //! | faults and walks | `script` |
 //! | what links will carry | `forecast` |
 //! | what each link carried of each flow | `paths` |
+//! | the end of the warm-up | `warmup` |
 //! | the loop | `world` |
 //! | the result | `summary` |
 //!
@@ -33,6 +34,7 @@
 //! 5. A withdrawal follows the last one at once: the peer here loses none of them.
 //! 6. Digests are not computed: data has no content. A flow is intact if all of it arrived once and in order.
 
+mod accounts;
 mod act;
 mod addresses;
 mod book;
@@ -50,6 +52,7 @@ mod sampler;
 mod script;
 mod stage;
 mod summary;
+mod warmup;
 mod world;
 
 pub(super) use stage::{check, has};

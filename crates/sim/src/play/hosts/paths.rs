@@ -2,6 +2,7 @@
 
 use crate::hosts::Host;
 use crate::mptcp::SubflowView;
+use crate::times::Times;
 use policy::SubflowId;
 use std::collections::BTreeMap;
 use trace::{PathUse, What};
@@ -17,6 +18,10 @@ pub(super) struct Paths {
     sent: BTreeMap<(usize, SubflowId), Sent>,
     /// The link of each subflow of a receiver, and how many segments carried CE, by flow and subflow.
     marked: BTreeMap<(usize, SubflowId), (usize, u64)>,
+    /// Smoothed round-trip times of the sender at each poll, by flow and link.
+    rtts: BTreeMap<(usize, usize), Times>,
+    /// Bytes, retransmissions and marks that do not count, by flow and link.
+    uncounted: BTreeMap<(usize, usize), [u64; 3]>,
     /// Bytes and retransmissions last written to the trace, by flow and link.
     told: BTreeMap<(usize, usize), (u64, u64)>,
 }
@@ -35,6 +40,8 @@ impl Paths {
             through,
             sent: BTreeMap::new(),
             marked: BTreeMap::new(),
+            rtts: BTreeMap::new(),
+            uncounted: BTreeMap::new(),
             told: BTreeMap::new(),
         }
     }
@@ -43,7 +50,12 @@ impl Paths {
     pub(super) fn look(&mut self, now: Instant, flow: usize, conn: u32, [from, to]: [&Host; 2]) {
         for view in from.connection(conn).iter().flat_map(|of| of.subflows(now)) {
             let link = self.through[usize::from(view.path.link.0)];
-            self.sent.insert((flow, view.id), Sent { link, view });
+            let (acked, srtt) = (view.sample.bytes_acked, view.sample.srtt);
+            let before = self.sent.insert((flow, view.id), Sent { link, view });
+            let before = before.map_or(Bytes::ZERO, |sent| sent.view.sample.bytes_acked);
+            if acked > before && !srtt.is_zero() {
+                self.rtts.entry((flow, link)).or_default().record(srtt);
+            }
         }
         for view in to.connection(conn).iter().flat_map(|of| of.subflows(now)) {
             let link = self.through[usize::from(view.path.link.0)];
@@ -92,20 +104,43 @@ impl Paths {
         events
     }
 
+    /// Forgets what was counted for the first `flows` flows.
+    pub(super) fn count_from_now(&mut self, flows: usize) {
+        let links = 0..self.links.len();
+        let keys = (0..flows).flat_map(|flow| links.clone().map(move |link| (flow, link)));
+        let counted = keys.map(|key| (key, self.counted(key)));
+        self.uncounted = counted.filter(|(_, counted)| *counted != [0; 3]).collect();
+        self.rtts.clear();
+    }
+
+    /// Bytes, retransmissions and marks of a flow over a link since the start.
+    fn counted(&self, (flow, link): (usize, usize)) -> [u64; 3] {
+        let bytes = self.of(flow, link).map(|view| view.sample.bytes_acked.get());
+        let retransmits = self.of(flow, link).map(|view| view.sent.retransmits);
+        let marked = self
+            .marked
+            .range((flow, SubflowId(0))..=(flow, SubflowId(u32::MAX)));
+        let marked = marked.filter(|(_, (over, _))| *over == link);
+        [
+            bytes.sum(),
+            retransmits.sum(),
+            marked.map(|(_, (_, marks))| marks).sum(),
+        ]
+    }
+
     /// What each link carried of a flow.
     pub(super) fn of_flow(&self, flow: usize) -> Vec<PathUse> {
         let used = |(link, name): (usize, &String)| {
             self.of(flow, link).next()?;
-            let marked = self.marked.iter();
-            let marked = marked.filter(|((of, _), (over, _))| (*of, *over) == (flow, link));
+            let now = self.counted((flow, link));
+            let then = self.uncounted.get(&(flow, link)).copied().unwrap_or_default();
+            let [bytes, retransmits, ce_marks] = [0, 1, 2].map(|place| now[place] - then[place]);
             Some(PathUse {
                 link: name.clone(),
-                bytes: self
-                    .of(flow, link)
-                    .map(|view| view.sample.bytes_acked.get())
-                    .sum(),
-                retransmits: self.of(flow, link).map(|view| view.sent.retransmits).sum(),
-                ce_marks: marked.map(|(_, (_, marks))| marks).sum(),
+                bytes,
+                retransmits,
+                ce_marks,
+                rtt: self.rtts.get(&(flow, link)).and_then(Times::figures),
             })
         };
         self.links.iter().enumerate().filter_map(used).collect()

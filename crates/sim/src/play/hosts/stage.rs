@@ -18,6 +18,9 @@ pub(in crate::play) fn has(plan: &Plan) -> bool {
 /// Checks that a plan with TCP flows can be played.
 pub(in crate::play) fn check(plan: &Plan) -> Result<(), CastError> {
     has_ipv4_for_datagrams(plan)?;
+    if let Some((link, _)) = plan.access_points().find(|(_, ap)| !ap.management) {
+        return Err(CastError::Unmanaged(plan.links[link].name.clone()));
+    }
     plan.flows
         .iter()
         .try_for_each(|flow| control(plan, flow).map(drop))?;

@@ -4,8 +4,9 @@ use super::world::World;
 use crate::hosts::MarkCounts;
 use crate::play::frames::Capture;
 use crate::play::run::Played;
+use crate::play::stations;
 use scenario::models;
-use trace::{Levels, LinkMarks, LinkUse, Run, RunRecord, What, summed_series};
+use trace::{LinkMarks, LinkUse, Run, RunRecord, What, summed_series};
 use units::{Bitrate, Duration, Instant};
 
 /// Counts of marks for the result. In virtual time every requested mark is set.
@@ -21,6 +22,9 @@ const fn told(counts: MarkCounts) -> LinkMarks {
 impl World<'_> {
     /// Ends the run: the last poll of its flows, and its result.
     pub(in crate::play) fn finish(mut self, end: Instant) -> Played {
+        if self.warm.is_none() {
+            self.count_from_now();
+        }
         for index in 0..self.flows.all.len() {
             let stall = self.flows.all[index].meter.end(self.now);
             stall.into_iter().for_each(|stall| self.stalled(index, stall));
@@ -48,14 +52,19 @@ impl World<'_> {
     fn summary(&self, stopped: Option<Instant>) -> Run {
         let plan = self.what.plan;
         let lasted = self.now.since(Instant::ZERO);
+        let counted = lasted.saturating_sub(plan.warmup);
+        let seconds = counted.as_secs_f64().max(1e-9);
         let flows = self.flows.all.iter().enumerate();
         let flows = flows.map(|(index, flow)| {
             let paths = self.paths.of_flow(index);
-            flow.meter.result(self.now, flow.is_intact(), paths)
+            let entry = flow.meter.result(self.now, flow.is_intact(), paths);
+            self.accounts.complete(index, entry, &self.carrier)
         });
         Run {
             case: trace::Case::default(),
-            stations: Vec::new(),
+            warmup_s: plan.warmup.min(lasted).as_secs_f64(),
+            stations: stations::stations(self.stations(), seconds),
+            channels: stations::channels(self.channels(), seconds),
             policy: self.what.policy.clone(),
             cc: Some(plan.cc.clone()),
             server: plan.server.as_str().to_owned(),
@@ -63,18 +72,18 @@ impl World<'_> {
             duration_s: lasted.as_secs_f64(),
             flows: flows.collect(),
             links: (0..plan.links.len())
-                .map(|link| self.link(link, lasted))
+                .map(|link| self.link(link, seconds))
                 .collect(),
             energy_j: self.radios.settled().as_joules_f64(),
             optimal_mbps: self.optimal(lasted).as_mbps_f64(),
             goodput_series: summed_series(self.flows.all.iter().map(|flow| &flow.meter), lasted),
-            levels: Levels::of(&self.events, self.now),
+            levels: self.levels.levels(self.now),
             notes: self.notes(stopped),
         }
     }
 
-    fn link(&self, link: usize, lasted: Duration) -> LinkUse {
-        let counters = self.carrier.counters(link);
+    fn link(&self, link: usize, seconds: f64) -> LinkUse {
+        let counters = self.counters(link);
         let of = &self.what.plan.links[link];
         let frames = match counters.frames {
             0 => counters.delivered,
@@ -87,7 +96,7 @@ impl World<'_> {
             frames,
             retries: counters.retries,
             collisions: counters.collisions,
-            airtime_share: counters.airtime.as_secs_f64() / lasted.as_secs_f64().max(1e-9),
+            airtime_share: counters.airtime.as_secs_f64() / seconds,
             marks: marks.map(told),
             sent_marks: sent_marks.map(told),
         }

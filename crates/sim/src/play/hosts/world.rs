@@ -6,6 +6,7 @@
 //! # Checked by
 //! `tests/host_plays.rs`.
 
+use super::accounts::Accounts;
 use super::act::ActError;
 use super::addresses::Addresses;
 use super::book::Book;
@@ -20,6 +21,7 @@ use super::plugs::Plugs;
 use super::sampler::Sampler;
 use super::script::{Due, Script};
 use super::stage;
+use super::warmup::Warm;
 use crate::hosts::Host;
 use crate::mptcp::{Config, Event as Heard};
 use crate::play::ears::Ears;
@@ -33,9 +35,8 @@ use policy::cc::Controller;
 use policy::estimate::energy::Radios;
 use policy::{Input, LinkEvent, LinkId};
 use record::Recorded;
-use scenario::models;
 use std::collections::VecDeque;
-use trace::{Event, Observer, RunStart, SERIES_BIN, What, World as Where};
+use trace::{Event, LevelMeter, Observer, RunStart, SERIES_BIN, What, World as Where};
 use units::{Bytes, Instant};
 
 /// Headers of IPv4 and UDP, in bytes.
@@ -55,8 +56,7 @@ pub(super) struct World<'p> {
     pub(super) addresses: Addresses,
     pub(super) flows: Flows,
     datagrams: Datagrams,
-    /// For each flow of stations without a host, its index in the plan.
-    stations: Vec<usize>,
+    pub(super) accounts: Accounts,
     pub(super) book: Book,
     pub(super) endpoints: Endpoints,
     pub(super) sampler: Sampler,
@@ -73,6 +73,9 @@ pub(super) struct World<'p> {
     pub(super) radios: Radios,
     pub(super) observer: Observer,
     pub(super) events: Vec<Event>,
+    pub(super) levels: LevelMeter,
+    /// What does not count. `None` during the warm-up.
+    pub(super) warm: Option<Warm>,
     /// Flows whose applications may have read something.
     touched: Vec<usize>,
     next_sample: Instant,
@@ -123,7 +126,7 @@ impl<'p> World<'p> {
             plugs: Plugs::new(plan),
             addresses: Addresses::new(plan.links.len()),
             datagrams: Datagrams::new(plan, &others),
-            stations: models::background_flows(plan).map(|(flow, _)| flow).collect(),
+            accounts: Accounts::new(plan),
             flows: Flows::new(plan, &what.policy, engine.asks_for_ecn(), &others)?,
             book: Book::default(),
             endpoints: Endpoints::default(),
@@ -141,6 +144,8 @@ impl<'p> World<'p> {
             observer: Observer::new(names),
             events: Vec::new(),
             touched: Vec::new(),
+            levels: LevelMeter::default(),
+            warm: None,
             next_sample: Instant::ZERO,
         })
     }
@@ -160,6 +165,7 @@ impl<'p> World<'p> {
         for link in 0..plan.links.len() {
             self.link_state(link, self.carrier.state(link));
         }
+        self.warm_up();
         self.settle()
     }
 
@@ -175,6 +181,7 @@ impl<'p> World<'p> {
             self.hears_at(),
             self.engine.wake_at().map(|(at, _)| at),
             Some(self.next_sample),
+            self.warms_at(),
         ];
         let next = times.into_iter().flatten().min();
         next.map(|at| at.max(self.now))
@@ -197,7 +204,9 @@ impl<'p> World<'p> {
                 host.tick(next);
             }
         }
-        self.settle()
+        self.settle()?;
+        self.warm_up();
+        Ok(())
     }
 
     /// A step of the script.
@@ -225,13 +234,18 @@ impl<'p> World<'p> {
     fn deliver(&mut self) {
         while let Some((_, happened)) = self.carrier.poll() {
             match happened {
-                Happened::Lost { flow } => self.datagrams.lost(self.now, flow),
-                Happened::Background { flow, bytes } => {
+                Happened::Lost { flow } => {
+                    self.accounts.lost(flow);
+                    self.datagrams.lost(self.now, flow);
+                }
+                Happened::Background { flow, bytes, delay } => {
                     let payload = u64::from(bytes).saturating_sub(UDP_HEADERS);
-                    self.read_datagram(self.stations[flow as usize], payload);
+                    let flow = self.accounts.heard(flow, delay);
+                    self.read_datagram(flow, payload);
                 }
                 Happened::Arrived(_, _, packet) if packet.kind == Kind::Datagram => {
                     self.datagrams.arrived(self.now, packet.conn);
+                    self.accounts.arrived(self.now, packet.conn, packet.sent);
                     self.read_datagram(packet.conn as usize, packet.bytes.into());
                 }
                 Happened::Arrived(link, direction, packet) => {
@@ -348,6 +362,7 @@ impl<'p> World<'p> {
     fn run_applications(&mut self) {
         self.progress();
         while let Some((link, direction, packet)) = self.datagrams.due(self.now) {
+            self.accounts.sent(packet.conn);
             self.carrier.send(self.now, link, direction, packet);
         }
         while let Some((host, conn)) = self.leave() {
@@ -494,6 +509,7 @@ impl<'p> World<'p> {
         });
         events.extend(levels.into_iter().flatten());
         events.extend(self.paths.news(index, &name));
+        events.extend(self.accounts.news(index, &name, bytes));
         events.into_iter().for_each(|what| self.record(what));
     }
 
@@ -506,6 +522,7 @@ impl<'p> World<'p> {
     }
 
     pub(super) fn record(&mut self, what: What) {
+        self.levels.observe(self.now, &what);
         if self.what.events {
             self.events.push(Event::new(self.now, what));
         }

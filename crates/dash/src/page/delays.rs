@@ -77,7 +77,7 @@ mod tests {
             p50_ms: 1.25,
             p95_ms: 2.0,
             p99_ms: 2.5,
-            max_ms: 3.14,
+            max_ms: 3.25,
         };
         let entry = |name, paths| FlowMeter::new(name, Instant::ZERO).result(Instant::ZERO, None, paths);
         let call = Flow {

@@ -1,8 +1,8 @@
 //! Studies: figures and tables that a file describes as cases to play and values to measure.
 //!
 //! `study.toml` in a folder of `papers/` has the cases. Each is a scenario of the same folder, played in
-//! virtual time under one policy. A value gets the name that claims use: CASE_VALUE, or CASE_VALUE_X where the
-//! figure has an axis. `papers/README.md` explains the keys.
+//! virtual time under one policy. A value gets the name that claims use: CASE_VALUE, or CASE_VALUE_X where
+//! the figure has an axis. `papers/README.md` explains the keys.
 //!
 //! # Checked by
 //! `study::tests`.

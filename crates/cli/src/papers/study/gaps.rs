@@ -1,8 +1,8 @@
 //! Times between the packets that a client's radio receives.
 //!
 //! # Where we differ, and why
-//! 1. Only datagrams: they are played without applications, so that every frame has its own time. Associations
-//!    and beacons are left out.
+//! 1. Only datagrams: they are played without applications, so that every frame has its own time.
+//!    Associations and beacons are left out.
 
 use anyhow::ensure;
 use policy::estimate::delivery::Receiver;

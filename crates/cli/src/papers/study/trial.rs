@@ -42,8 +42,8 @@ pub(super) struct FlowTrial {
 }
 
 impl Trial {
-    /// Plays a plan in virtual time. `listens`: whether times between packets are wanted, which takes a run of
-    /// its own.
+    /// Plays a plan in virtual time. `listens`: whether times between packets are wanted, which takes a run
+    /// of its own.
     pub(super) fn of(plan: &Plan, policy: &PolicyName, seed: u64, listens: bool) -> anyhow::Result<Self> {
         let mut what = Play::new(plan, policy.clone());
         what.seed = seed;

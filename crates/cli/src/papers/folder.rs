@@ -10,9 +10,14 @@ use trace::{Claim, ClaimKind};
 #[derive(Debug)]
 pub struct Folder {
     id: &'static str,
+    /// Its other files, by their names.
+    files: Files,
     published: Vec<Point>,
     claims: Vec<Stated>,
 }
+
+/// Files of a folder: names and texts.
+pub type Files = &'static [(&'static str, &'static str)];
 
 /// A published value.
 #[derive(Debug, Clone, Deserialize)]
@@ -54,6 +59,7 @@ struct Stated {
     near: Option<f64>,
     within: Option<f64>,
     at_most: Option<f64>,
+    at_least: Option<f64>,
     reason: String,
     /// What a second experiment shows of the cause, where it does not hold.
     cause: Option<String>,
@@ -63,17 +69,42 @@ struct Stated {
 pub type Figures = BTreeMap<String, f64>;
 
 impl Folder {
-    /// Reads the texts of its files.
-    pub fn read(id: &'static str, published: &str, claims: &str) -> anyhow::Result<Self> {
+    /// Reads published points and claims.
+    pub fn read(id: &'static str, published: &str, claims: &str, files: Files) -> anyhow::Result<Self> {
         let published: PublishedFile =
             toml::from_str(published).with_context(|| format!("papers/{id}/published.toml"))?;
         let claims: ClaimsFile =
             toml::from_str(claims).with_context(|| format!("papers/{id}/claims.toml"))?;
         Ok(Self {
             id,
+            files,
             published: published.figures,
             claims: claims.claims,
         })
+    }
+
+    /// Its name.
+    pub const fn id(&self) -> &'static str {
+        self.id
+    }
+
+    /// The text of one of its files.
+    pub fn file(&self, name: &str) -> anyhow::Result<&'static str> {
+        let found = self.files.iter().find(|(known, _)| *known == name);
+        let (_, text) = found.with_context(|| format!("papers/{}: there is no `{name}`", self.id))?;
+        Ok(text)
+    }
+
+    /// The published value of this name, if there is one.
+    pub fn published(&self, name: &str) -> Option<f64> {
+        let found = self.published.iter().find(|point| point.name == name);
+        found.map(|point| point.value)
+    }
+
+    /// The names of all published values.
+    #[cfg(test)]
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.published.iter().map(|point| point.name.as_str())
     }
 
     /// The published points that have a place in the figure.
@@ -84,10 +115,8 @@ impl Folder {
 
     /// A published value that has no place in the figure: it is said of all of it.
     pub fn value(&self, name: &str) -> anyhow::Result<f64> {
-        let found = self.published.iter().find(|point| point.name == name);
-        let point =
-            found.with_context(|| format!("papers/{}/published.toml: there is no `{name}`", self.id))?;
-        Ok(point.value)
+        self.published(name)
+            .with_context(|| format!("papers/{}/published.toml: there is no `{name}`", self.id))
     }
 
     /// What holds of what was measured.
@@ -137,19 +166,28 @@ impl Stated {
     }
 
     fn holds(&self, values: &[f64]) -> Option<bool> {
-        match (&self.ascending, self.near, self.within, self.at_most) {
-            (Some(_), None, None, None) => Some(values.windows(2).all(|pair| pair[0] < pair[1])),
-            (None, Some(near), Some(within), None) => Some((values.first()? - near).abs() <= within),
-            (None, None, None, Some(most)) => Some(*values.first()? <= most),
+        let Self {
+            near,
+            within,
+            at_most,
+            at_least,
+            ..
+        } = *self;
+        match (&self.ascending, near, within, at_most, at_least) {
+            (Some(_), None, None, None, None) => Some(values.windows(2).all(|pair| pair[0] < pair[1])),
+            (None, Some(near), Some(within), None, None) => Some((values.first()? - near).abs() <= within),
+            (None, None, None, Some(most), None) => Some(*values.first()? <= most),
+            (None, None, None, None, Some(least)) => Some(*values.first()? >= least),
             _ => None,
         }
     }
 
     fn note(&self, holds: bool) -> String {
-        let tolerance = match (self.within, self.at_most) {
-            (Some(within), _) => format!("within {within}: {}", self.reason),
-            (None, Some(most)) => format!("at most {most}: {}", self.reason),
-            (None, None) => self.reason.clone(),
+        let tolerance = match (self.within, self.at_most, self.at_least) {
+            (Some(within), ..) => format!("within {within}: {}", self.reason),
+            (None, Some(most), _) => format!("at most {most}: {}", self.reason),
+            (None, None, Some(least)) => format!("at least {least}: {}", self.reason),
+            (None, None, None) => self.reason.clone(),
         };
         match &self.cause {
             Some(cause) if !holds => format!("{tolerance}; does not hold: {cause}"),
@@ -167,7 +205,7 @@ mod tests {
     fn judged(claim: &str) -> anyhow::Result<Vec<Claim>> {
         let claims =
             format!("[[claims]]\nname = \"c\"\nkind = \"number\"\nclaim = \"x\"\nreason = \"so\"\n{claim}\n");
-        let folder = Folder::read("test", PUBLISHED, &claims)?;
+        let folder = Folder::read("test", PUBLISHED, &claims, &[])?;
         let measured = [("a", 61.0), ("b", 70.0)].map(|(name, value)| (name.to_owned(), value));
         folder.judge(&measured.into())
     }
@@ -181,6 +219,8 @@ mod tests {
             ("figure = \"a\"\nnear = 64\nwithin = 2", false),
             ("figure = \"a\"\nat_most = 61", true),
             ("figure = \"b\"\nat_most = 61", false),
+            ("figure = \"b\"\nat_least = 70", true),
+            ("figure = \"a\"\nat_least = 70", false),
         ] {
             assert_eq!(judged(claim).unwrap()[0].holds, holds, "{claim}");
         }
@@ -197,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_value_that_was_not_published_is_an_error() {
-        let folder = Folder::read("test", PUBLISHED, "claims = []").unwrap();
+        let folder = Folder::read("test", PUBLISHED, "claims = []", &[]).unwrap();
         assert_eq!(folder.value("a").unwrap(), 64.0);
         let error = folder.value("b").unwrap_err().to_string();
         assert_eq!(error, "papers/test/published.toml: there is no `b`");

@@ -4,6 +4,7 @@
 mod fig5;
 mod folder;
 mod steering;
+mod study;
 mod users;
 
 use std::collections::BTreeSet;
@@ -13,7 +14,7 @@ use std::time::Instant as Wall;
 
 use trace::{PaperFigure, PapersDocument};
 
-use folder::{Figures, Folder};
+use folder::{Figures, Files, Folder};
 use runs::progress::{self, Progress};
 use show::exit::{self, Refused};
 use show::output::Output;
@@ -23,7 +24,18 @@ use show::terminal;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Papers:
+  nsdi15-11n      two access points within carrier sense in 802.11n
+  nsdi15-dsl      several clients share three DSL lines on one channel
+  nsdi15-fig2     two access points that are hidden from each other
+  nsdi15-fig3     two access points within carrier sense
   nsdi15-fig5     how well a client estimates its access point's delivery probability
+  nsdi15-fig7     marks in 802.11n at several places
+  nsdi15-fig8     a slow walk past five access points
+  nsdi15-fig9     downloads of a client that does not move
+  nsdi15-marks    when marks are set, and a fast walk
+  nsdi15-tab1     fairness: all close together
+  nsdi15-tab2     fairness: a client close to one access point
+  nsdi15-tab3     fairness: a client between two access points
   nsdi15-users    several clients that switch between three channels
   steering        which access points of one channel to use
 
@@ -60,28 +72,66 @@ struct Paper {
     id: &'static str,
     published: &'static str,
     claims: &'static str,
+    files: Files,
     run: fn(&Folder, Report<'_>) -> anyhow::Result<Experiment>,
 }
 
-const PAPERS: [Paper; 3] = [
-    Paper {
-        id: "nsdi15-fig5",
-        published: include_str!("../../../../papers/nsdi15-fig5/published.toml"),
-        claims: include_str!("../../../../papers/nsdi15-fig5/claims.toml"),
-        run: fig5::run,
-    },
-    Paper {
-        id: "nsdi15-users",
-        published: include_str!("../../../../papers/nsdi15-users/published.toml"),
-        claims: include_str!("../../../../papers/nsdi15-users/claims.toml"),
-        run: users::run,
-    },
-    Paper {
-        id: "steering",
-        published: include_str!("../../../../papers/steering/published.toml"),
-        claims: include_str!("../../../../papers/steering/claims.toml"),
-        run: steering::run,
-    },
+impl Paper {
+    fn folder(&self) -> anyhow::Result<Folder> {
+        Folder::read(self.id, self.published, self.claims, self.files)
+    }
+}
+
+/// A folder of `papers/`, the function that runs it, and the other files that this function reads.
+macro_rules! paper {
+    ($id:literal, $run:path $(, $file:literal)*) => {
+        Paper {
+            id: $id,
+            published: include_str!(concat!("../../../../papers/", $id, "/published.toml")),
+            claims: include_str!(concat!("../../../../papers/", $id, "/claims.toml")),
+            files: &[$(($file, include_str!(concat!("../../../../papers/", $id, "/", $file)))),*],
+            run: $run,
+        }
+    };
+}
+
+const PAPERS: [Paper; 14] = [
+    paper!("nsdi15-11n", study::run, "study.toml", "scenario.toml"),
+    paper!("nsdi15-dsl", study::run, "study.toml", "scenario.toml"),
+    paper!(
+        "nsdi15-fig2",
+        study::run,
+        "study.toml",
+        "scenario.toml",
+        "udp.toml",
+        "episodes.toml"
+    ),
+    paper!(
+        "nsdi15-fig3",
+        study::run,
+        "study.toml",
+        "scenario.toml",
+        "udp.toml",
+        "udp-1.toml",
+        "udp-2.toml",
+        "probes.toml"
+    ),
+    paper!("nsdi15-fig5", fig5::run),
+    paper!("nsdi15-fig7", study::run, "study.toml", "scenario.toml"),
+    paper!("nsdi15-fig8", study::run, "study.toml", "scenario.toml"),
+    paper!("nsdi15-fig9", study::run, "study.toml", "scenario.toml"),
+    paper!(
+        "nsdi15-marks",
+        study::run,
+        "study.toml",
+        "scenario.toml",
+        "walk.toml"
+    ),
+    paper!("nsdi15-tab1", study::run, "study.toml", "scenario.toml"),
+    paper!("nsdi15-tab2", study::run, "study.toml", "scenario.toml"),
+    paper!("nsdi15-tab3", study::run, "study.toml", "scenario.toml"),
+    paper!("nsdi15-users", users::run),
+    paper!("steering", steering::run),
 ];
 
 /// Runs, judges, draws.
@@ -139,7 +189,7 @@ fn document(papers: &[&Paper]) -> anyhow::Result<PapersDocument> {
     let progress = Progress::new("papers", papers.len());
     for (index, paper) in papers.iter().enumerate() {
         progress.begin(index, paper.id);
-        let folder = Folder::read(paper.id, paper.published, paper.claims)?;
+        let folder = paper.folder()?;
         let experiment = (paper.run)(&folder, &|share| progress.part(index, share))?;
         document.claims.extend(folder.judge(&experiment.measured)?);
         document.figures.extend(experiment.figures);
@@ -212,7 +262,7 @@ mod tests {
         known.sort_unstable();
         assert_eq!(names, known);
         for paper in &PAPERS {
-            Folder::read(paper.id, paper.published, paper.claims).unwrap();
+            paper.folder().unwrap();
         }
     }
 
@@ -225,6 +275,6 @@ mod tests {
     #[test]
     fn an_unknown_paper_is_refused_with_the_known_ones() {
         let error = chosen(&["nsdi15-fig55".to_owned()]).err().unwrap().to_string();
-        assert!(error.contains("use one of nsdi15-fig5, nsdi15-users"), "{error}");
+        assert!(error.contains("use one of nsdi15-11n, nsdi15-dsl"), "{error}");
     }
 }

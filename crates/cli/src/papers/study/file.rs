@@ -1,0 +1,248 @@
+//! Reads `study.toml`, and makes plans of its cases.
+
+use anyhow::{Context as _, bail, ensure};
+use scenario::{Plan, Setting};
+use serde::Deserialize;
+use trace::PolicyName;
+
+use super::super::folder::Folder;
+use super::trial::Span;
+use super::value::{Quantity, Value};
+
+/// The place of `{x}` in a setting.
+const PLACE: &str = "{x}";
+
+/// All figures of a folder.
+#[derive(Debug)]
+pub(super) struct Study<'f> {
+    folder: &'f Folder,
+    warm_s: f64,
+    pub(super) figures: Vec<Figure>,
+}
+
+/// One figure or table.
+#[derive(Debug)]
+pub(super) struct Figure {
+    pub(super) title: String,
+    pub(super) x: String,
+    pub(super) y: String,
+    pub(super) axis: Axis,
+    set: Vec<String>,
+    pub(super) show: Vec<Value>,
+    also: Vec<Value>,
+    seeds: u64,
+    pub(super) cases: Vec<Case>,
+    pub(super) ratios: Vec<Ratio>,
+}
+
+/// What is along the horizontal axis.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Axis {
+    /// The cases, side by side: a table.
+    Cases,
+    /// A number that settings contain.
+    Swept(Vec<f64>),
+    /// The time of the run, in windows of this length.
+    Time { every_s: f64 },
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StudyFile {
+    seeds: u64,
+    #[serde(default)]
+    warm_s: f64,
+    figures: Vec<FigureFile>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FigureFile {
+    title: String,
+    x: String,
+    y: String,
+    /// The numbers of a sweep.
+    #[serde(default)]
+    at: Vec<f64>,
+    /// The windows of a figure over time.
+    every_s: Option<f64>,
+    /// For all cases. `{x}` stands for the number of the sweep.
+    #[serde(default)]
+    set: Vec<String>,
+    /// What is measured and drawn.
+    #[serde(default = "sum")]
+    show: Vec<Value>,
+    /// What is measured and not drawn.
+    #[serde(default)]
+    also: Vec<Value>,
+    /// Instead of the study's.
+    seeds: Option<u64>,
+    cases: Vec<Case>,
+    #[serde(default)]
+    ratios: Vec<Ratio>,
+}
+
+/// What is played for one curve, or for one row of a table.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Case {
+    pub(super) name: String,
+    #[serde(default = "scenario_file")]
+    scenario: String,
+    #[serde(default = "plain")]
+    pub(super) policy: PolicyName,
+    #[serde(default)]
+    set: Vec<String>,
+}
+
+/// One value in percent of the largest of others, at each place.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Ratio {
+    pub(super) name: String,
+    pub(super) of: String,
+    pub(super) over: Vec<String>,
+}
+
+fn sum() -> Vec<Value> {
+    Value::try_from("sum".to_owned()).into_iter().collect()
+}
+
+fn scenario_file() -> String {
+    "scenario.toml".to_owned()
+}
+
+const fn plain() -> PolicyName {
+    PolicyName::Mptcp
+}
+
+/// One run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Job<'s> {
+    study: &'s Study<'s>,
+    figure: &'s Figure,
+    pub(super) case: &'s Case,
+    x: Option<f64>,
+    pub(super) seed: u64,
+}
+
+impl<'f> Study<'f> {
+    pub(super) fn read(folder: &'f Folder) -> anyhow::Result<Self> {
+        let place = || format!("papers/{}/study.toml", folder.id());
+        let file: StudyFile = toml::from_str(folder.file("study.toml")?).with_context(place)?;
+        let figures = file.figures.into_iter();
+        let figures: anyhow::Result<Vec<Figure>> =
+            figures.map(|figure| Figure::new(figure, file.seeds)).collect();
+        Ok(Self {
+            folder,
+            warm_s: file.warm_s,
+            figures: figures.with_context(place)?,
+        })
+    }
+
+    /// All runs of a figure: for each case, for each number of a sweep, for each seed.
+    pub(super) fn jobs<'s>(&'s self, figure: &'s Figure) -> Vec<Job<'s>> {
+        let places = figure.axis.sweep();
+        let cases = figure.cases.iter();
+        let placed = cases.flat_map(|case| places.iter().map(move |x| (case, *x)));
+        let seeded = placed.flat_map(|(case, x)| (1..=figure.seeds).map(move |seed| (case, x, seed)));
+        let job = |(case, x, seed)| Job {
+            study: self,
+            figure,
+            case,
+            x,
+            seed,
+        };
+        seeded.map(job).collect()
+    }
+
+    /// The parts of a case's runs that are measured, each with its place on the axis.
+    pub(super) fn spans(&self, figure: &Figure, duration_s: f64) -> Vec<(f64, Span)> {
+        let span = |from_s, to_s| Span { from_s, to_s };
+        match figure.axis {
+            Axis::Cases | Axis::Swept(_) => vec![(0.0, span(self.warm_s, duration_s))],
+            Axis::Time { every_s } => {
+                let windows = ((duration_s - self.warm_s) / every_s).floor() as u32;
+                let window = |number| self.warm_s + f64::from(number) * every_s;
+                (0..windows)
+                    .map(|number| (window(number + 1), span(window(number), window(number + 1))))
+                    .collect()
+            }
+        }
+    }
+}
+
+impl Figure {
+    /// `seeds`: those of the study.
+    fn new(file: FigureFile, seeds: u64) -> anyhow::Result<Self> {
+        let axis = match (file.at.is_empty(), file.every_s) {
+            (true, None) => Axis::Cases,
+            (false, None) => Axis::Swept(file.at),
+            (true, Some(every_s)) => Axis::Time { every_s },
+            (false, Some(_)) => bail!("`{}` has both `at` and `every_s`; remove one", file.title),
+        };
+        let seeds = file.seeds.unwrap_or(seeds);
+        ensure!(seeds > 0, "`{}` has no `seeds`", file.title);
+        let mut values = file.show.iter().chain(&file.also);
+        if matches!(axis, Axis::Time { .. })
+            && let Some(value) = values.find(|value| !value.quantity.has_spans())
+        {
+            bail!("`{}` has no value over time; remove `every_s`", value.text());
+        }
+        Ok(Self {
+            title: file.title,
+            x: file.x,
+            y: file.y,
+            axis,
+            set: file.set,
+            show: file.show,
+            also: file.also,
+            seeds,
+            cases: file.cases,
+            ratios: file.ratios,
+        })
+    }
+
+    /// Everything that is measured of a case.
+    pub(super) fn values(&self) -> impl Iterator<Item = &Value> {
+        self.show.iter().chain(&self.also)
+    }
+
+    /// Whether times between packets are wanted.
+    pub(super) fn listens(&self) -> bool {
+        self.values()
+            .any(|value| matches!(value.quantity, Quantity::Gap(_)))
+    }
+
+    /// How many runs each number of a sweep of each case has.
+    pub(super) const fn seeds(&self) -> usize {
+        self.seeds as usize
+    }
+}
+
+impl Axis {
+    /// The numbers of a sweep, or one place without a number.
+    fn sweep(&self) -> Vec<Option<f64>> {
+        match self {
+            Self::Swept(numbers) => numbers.iter().copied().map(Some).collect(),
+            Self::Cases | Self::Time { .. } => vec![None],
+        }
+    }
+}
+
+impl Job<'_> {
+    /// The scenario with its settings.
+    pub(super) fn plan(&self) -> anyhow::Result<Plan> {
+        let folder = self.study.folder;
+        let text = folder.file(&self.case.scenario)?;
+        let name = format!("papers/{}/{}", folder.id(), self.case.scenario);
+        let mut settings = Vec::new();
+        for setting in self.figure.set.iter().chain(&self.case.set) {
+            let number = self.x.map_or_else(String::new, |x| x.to_string());
+            settings.extend(Setting::alternatives(&setting.replace(PLACE, &number))?);
+        }
+        let no_files = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+        let plan = scenario::parse(&name, text.as_bytes(), &settings, &no_files);
+        plan.with_context(|| format!("case `{}`", self.case.name))
+    }
+}

@@ -1,0 +1,152 @@
+//! The values of a figure, by the names that claims use.
+
+use anyhow::{Context as _, ensure};
+
+use super::super::folder::Figures;
+use super::file::{Axis, Case, Figure, Ratio, Study};
+use super::trial::Trial;
+use super::value::Value;
+
+/// All values of a figure.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Table {
+    /// Of each case in the order of the file: its values.
+    curves: Vec<Vec<Curve>>,
+    ratios: Vec<Curve>,
+    has_axis: bool,
+}
+
+/// One value of a case, or one ratio, at each place.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Curve {
+    name: String,
+    /// For the legend.
+    pub(super) label: String,
+    pub(super) points: Vec<Point>,
+}
+
+/// A value at its place.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Point {
+    pub(super) name: String,
+    pub(super) x: f64,
+    pub(super) value: f64,
+}
+
+impl Table {
+    /// Of runs in the order of [`Study::jobs`].
+    pub(super) fn of(study: &Study<'_>, figure: &Figure, trials: &[Trial]) -> anyhow::Result<Self> {
+        let each = trials.len() / figure.cases.len().max(1);
+        let cases = figure.cases.iter().zip(trials.chunks(each.max(1)));
+        let values = |(number, (case, trials)): (usize, (&Case, &[Trial]))| {
+            let of = |value| curve(study, figure, (number, case), value, trials);
+            figure.values().map(of).collect::<anyhow::Result<Vec<_>>>()
+        };
+        let curves: Vec<Vec<Curve>> = cases.enumerate().map(values).collect::<anyhow::Result<_>>()?;
+        let all: Vec<&Curve> = curves.iter().flatten().collect();
+        let has_axis = figure.axis != Axis::Cases;
+        let ratios = figure.ratios.iter().map(|ratio| divided(&all, ratio, has_axis));
+        Ok(Self {
+            ratios: ratios.collect::<anyhow::Result<_>>()?,
+            curves,
+            has_axis,
+        })
+    }
+
+    /// Every value by its name; of a curve over an axis, also the mean, the least and the most.
+    pub(super) fn named(&self) -> Figures {
+        let mut named = Figures::new();
+        for curve in self.curves.iter().flatten().chain(&self.ratios) {
+            let points = curve.points.iter();
+            named.extend(points.map(|point| (point.name.clone(), point.value)));
+            if self.has_axis {
+                let values: Vec<f64> = curve.points.iter().map(|point| point.value).collect();
+                let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+                named.insert(format!("{}_mean", curve.name), mean);
+                let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+                named.insert(format!("{}_least", curve.name), least);
+                let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                named.insert(format!("{}_most", curve.name), most);
+            }
+        }
+        named
+    }
+
+    /// What is drawn: the curves, or the columns of a table, each over all cases.
+    pub(super) fn drawn(&self, figure: &Figure) -> Vec<Curve> {
+        if self.has_axis {
+            let shown = |case: &Vec<Curve>| case[..figure.show.len()].to_vec();
+            return self.curves.iter().flat_map(shown).collect();
+        }
+        let column = |(number, value): (usize, &Value)| Curve {
+            name: value.name(),
+            label: value.text().to_owned(),
+            points: self
+                .curves
+                .iter()
+                .flat_map(|case| case[number].points.clone())
+                .collect(),
+        };
+        figure.show.iter().enumerate().map(column).collect()
+    }
+}
+
+/// One value of a case: its number, and its runs.
+fn curve(
+    study: &Study<'_>,
+    figure: &Figure,
+    (number, case): (usize, &Case),
+    value: &Value,
+    trials: &[Trial],
+) -> anyhow::Result<Curve> {
+    let name = format!("{}_{}", case.name, value.name());
+    let mut points = Vec::new();
+    for (sweep, trials) in trials.chunks(figure.seeds()).enumerate() {
+        let duration_s = trials.first().map_or(0.0, |trial| trial.duration_s);
+        for (time, span) in study.spans(figure, duration_s) {
+            let value = value
+                .of(trials, span)
+                .with_context(|| format!("case `{}`", case.name))?;
+            points.push(match &figure.axis {
+                Axis::Cases => point(&name, None, number as f64 + 1.0, value),
+                Axis::Swept(numbers) => point(&name, Some(numbers[sweep]), numbers[sweep], value),
+                Axis::Time { .. } => point(&name, Some(time), time, value),
+            });
+        }
+    }
+    let label = match figure.show.len() {
+        1 => case.name.clone(),
+        _ => format!("{}, {}", case.name, value.text()),
+    };
+    Ok(Curve { name, label, points })
+}
+
+fn point(curve: &str, on_axis: Option<f64>, x: f64, value: f64) -> Point {
+    let name = match on_axis {
+        Some(number) => format!("{curve}_{number}"),
+        None => curve.to_owned(),
+    };
+    Point { name, x, value }
+}
+
+/// A curve in percent of the largest of others.
+fn divided(curves: &[&Curve], ratio: &Ratio, has_axis: bool) -> anyhow::Result<Curve> {
+    let find = |name: &String| {
+        let found = curves.iter().find(|curve| curve.name == *name);
+        found.with_context(|| format!("ratio `{}`: there is no value `{name}`", ratio.name))
+    };
+    let of = find(&ratio.of)?;
+    let over: Vec<&&Curve> = ratio.over.iter().map(find).collect::<anyhow::Result<_>>()?;
+    ensure!(!over.is_empty(), "ratio `{}`: `over` is empty", ratio.name);
+    let points = of.points.iter().enumerate().map(|(place, top)| {
+        let bottoms = over.iter().filter_map(|curve| curve.points.get(place));
+        let largest = bottoms.map(|point| point.value).fold(0.0, f64::max);
+        let percent = 100.0 * top.value / largest.max(1e-9);
+        point(&ratio.name, has_axis.then_some(top.x), top.x, percent)
+    });
+    Ok(Curve {
+        name: ratio.name.clone(),
+        label: ratio.name.clone(),
+        points: points.collect(),
+    })
+}

@@ -1,0 +1,162 @@
+//! The runner on small scenarios, and the files of every study.
+
+use super::super::PAPERS;
+use super::super::folder::{Files, Folder};
+use super::*;
+
+const SCENARIO: &str = "
+    sentence = \"Two cables.\"
+    duration_s = 6
+    [cables.quick]
+    rate_mbps = 8
+    rtt_ms = 20
+    [cables.slow]
+    rate_mbps = 2
+    rtt_ms = 20
+    [flows.load]
+    direction = \"down\"
+";
+const STUDY: &str = "
+    seeds = 2
+    warm_s = 2
+    [[figures]]
+    title = \"A sweep\"
+    x = \"rate\"
+    y = \"goodput, Mb/s\"
+    at = [4, 8]
+    set = [\"cables.quick.rate_mbps={x}\"]
+    cases = [{ name = \"tcp\", policy = \"tcp:quick\" }, { name = \"both\", policy = \"mptcp\" }]
+    ratios = [{ name = \"gain\", of = \"both_sum\", over = [\"tcp_sum\"] }]
+    [[figures]]
+    title = \"A table\"
+    x = \"row\"
+    y = \"goodput, Mb/s\"
+    show = [\"load\", \"share slow load\"]
+    also = [\"stall load\"]
+    cases = [{ name = \"row\", set = [\"cables.slow.rate_mbps=4\"] }]
+    [[figures]]
+    title = \"Over time\"
+    x = \"time, s\"
+    y = \"goodput, Mb/s\"
+    every_s = 2
+    cases = [{ name = \"time\", policy = \"tcp:slow\" }]
+";
+const FILES: Files = &[("scenario.toml", SCENARIO), ("study.toml", STUDY)];
+const PUBLISHED: &str = "[[figures]]\nname = \"tcp_sum_8\"\nvalue = 7.5\nwhere = \"a table\"\n";
+
+fn folder(files: Files) -> Folder {
+    Folder::read("test", PUBLISHED, "claims = []", files).unwrap()
+}
+
+#[test]
+fn values_have_the_names_of_case_value_and_place() {
+    let folder = folder(FILES);
+    let Experiment { measured, figures } = run(&folder, &|_| ()).unwrap();
+    let near = |name: &str, expected: f64| {
+        let value = measured[name];
+        assert!((value - expected).abs() < 0.05 * expected, "{name}: {value}");
+    };
+    // Headers take 5 % of the rate.
+    near("tcp_sum_4", 3.8);
+    near("tcp_sum_8", 7.6);
+    near("tcp_sum_most", 7.6);
+    let gain = |at: u8| 100.0 * measured[&format!("both_sum_{at}")] / measured[&format!("tcp_sum_{at}")];
+    assert_eq!(measured["gain_8"], gain(8));
+    assert_eq!(measured["gain_least"], gain(4).min(gain(8)));
+    assert!(gain(8) > 105.0, "two cables carry more than one");
+    // Of 8 and 4 Mb/s.
+    let share = measured["row_share_slow_load"];
+    assert!((15.0..50.0).contains(&share), "{share}");
+    near("time_sum_4", 1.9);
+    near("time_sum_6", 1.9);
+    assert!(measured["row_stall_load"] < 1.0);
+    let [sweep, table, time] = &figures[..] else {
+        panic!("three figures")
+    };
+    let named: Vec<&str> = sweep.series.iter().map(|series| series.name.as_str()).collect();
+    assert_eq!(named, ["tcp", "both", "tcp, published"]);
+    assert_eq!(sweep.series[2].points, [[8.0, 7.5]]);
+    assert_eq!(table.series.len(), 2, "one for each column that is shown");
+    assert_eq!(time.series[0].points.len(), 2);
+}
+
+#[test]
+fn what_has_no_meaning_is_refused() {
+    let refused = |study: &'static str| {
+        let files: Files = Box::leak(Box::new([("scenario.toml", SCENARIO), ("study.toml", study)]));
+        run(&folder(files), &|_| ()).err().unwrap()
+    };
+    let head = "seeds = 1\n[[figures]]\ntitle = \"A\"\nx = \"x\"\ny = \"y\"\n";
+    for (rest, said) in [
+        (
+            "cases = [{ name = \"a\" }]\nshow = [\"other\"]",
+            "no flow `other`",
+        ),
+        (
+            "cases = [{ name = \"a\" }]\nevery_s = 1\nshow = [\"stall load\"]",
+            "no value over time",
+        ),
+        (
+            "cases = [{ name = \"a\" }]\nratios = [{ name = \"r\", of = \"a_sum\", over = [\"b_sum\"] }]",
+            "no value `b_sum`",
+        ),
+        ("cases = [{ name = \"a\", scenario = \"b.toml\" }]", "no `b.toml`"),
+        ("cases = [{ name = \"a\" }]\nat = [1]\nevery_s = 1", "both"),
+        ("cases = [{ name = \"a\", polity = \"mptcp\" }]", "polity"),
+    ] {
+        let error = format!(
+            "{:#}",
+            refused(Box::leak(format!("{head}{rest}").into_boxed_str()))
+        );
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+/// Every study of `papers/`.
+fn studies() -> impl Iterator<Item = Folder> {
+    let papers = PAPERS.iter().map(|paper| paper.folder().unwrap());
+    papers.filter(|folder| folder.file("study.toml").is_ok())
+}
+
+#[test]
+fn every_case_can_be_played() {
+    let mut count = 0;
+    for folder in studies() {
+        let study = Study::read(&folder).unwrap();
+        for figure in &study.figures {
+            for job in study.jobs(figure).iter().filter(|job| job.seed == 1) {
+                let plan = job.plan().unwrap();
+                sim::check(&plan).unwrap();
+                for flow in figure.values().filter_map(|value| value.quantity.flow()) {
+                    assert!(plan.flows.iter().any(|known| known.name == flow), "{flow}");
+                }
+                if let Some(link) = job.case.policy.only_link() {
+                    assert!(plan.link_index(link).is_some(), "{link}");
+                }
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 0);
+}
+
+#[test]
+fn every_claim_is_about_a_value_that_is_measured() {
+    for folder in studies() {
+        let study = Study::read(&folder).unwrap();
+        let mut measured = Figures::new();
+        for figure in &study.figures {
+            let jobs = study.jobs(figure);
+            let trials: Vec<Trial> = jobs
+                .iter()
+                .map(|job| Trial::of_nothing(&job.plan().unwrap()))
+                .collect();
+            measured.extend(Table::of(&study, figure, &trials).unwrap().named());
+        }
+        let claims = folder.judge(&measured).unwrap();
+        assert!(!claims.is_empty(), "{}", folder.id());
+        for name in folder.names() {
+            assert!(measured.contains_key(name), "{}: published `{name}`", folder.id());
+        }
+    }
+}

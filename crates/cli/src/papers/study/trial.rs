@@ -1,0 +1,237 @@
+//! One run, and what is kept of it.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, ensure};
+use scenario::Plan;
+use sim::{Play, play};
+use trace::{Datagrams, Event, LinkUse, PolicyName, What};
+
+use super::gaps;
+
+/// A part of a run, in seconds since its start.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Span {
+    pub(super) from_s: f64,
+    pub(super) to_s: f64,
+}
+
+/// What the flows of a run did.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Trial {
+    pub(super) duration_s: f64,
+    flows: Vec<FlowTrial>,
+    pub(super) marked_percent: f64,
+    /// Times between packets that the client's radio received, in ms, from short to long. Empty if nobody
+    /// wants them.
+    gaps_ms: Vec<f64>,
+}
+
+/// What one flow did.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct FlowTrial {
+    name: String,
+    /// Times, in seconds, and the bytes read until then.
+    read: Vec<(f64, u64)>,
+    datagrams: Option<Datagrams>,
+    /// From its start to its end, or to the end of the run.
+    pub(super) seconds: f64,
+    pub(super) stall_s: f64,
+    /// Bytes that each link carried of it.
+    paths: Vec<(String, u64)>,
+}
+
+impl Trial {
+    /// Plays a plan in virtual time. `listens`: whether times between packets are wanted, which takes a run
+    /// of its own.
+    pub(super) fn of(plan: &Plan, policy: &PolicyName, seed: u64, listens: bool) -> anyhow::Result<Self> {
+        let mut what = Play::new(plan, policy.clone());
+        what.seed = seed;
+        let played = play(&what)?;
+        let stopped = played.stopped.is_some();
+        ensure!(!stopped, "{}: {}", plan.name, played.run.notes.join("; "));
+        let flow = |flow: &trace::Flow| FlowTrial {
+            name: flow.name.clone(),
+            read: read(&played.record.events, &flow.name),
+            datagrams: flow.datagrams,
+            seconds: flow.bytes as f64 * 8e-6 / flow.goodput_mbps.max(1e-9),
+            stall_s: flow.longest_stall_ms / 1e3,
+            paths: flow
+                .paths
+                .iter()
+                .map(|path| (path.link.clone(), path.bytes))
+                .collect(),
+        };
+        Ok(Self {
+            duration_s: played.run.duration_s,
+            flows: played.run.flows.iter().map(flow).collect(),
+            marked_percent: marked_percent(&played.run.links),
+            gaps_ms: match listens {
+                true => gaps::between(plan, seed)?,
+                false => Vec::new(),
+            },
+        })
+    }
+
+    /// As if a plan had been played in which nothing moved.
+    #[cfg(test)]
+    pub(super) fn of_nothing(plan: &Plan) -> Self {
+        let flow = |flow: &scenario::Flow| FlowTrial {
+            name: flow.name.clone(),
+            read: Vec::new(),
+            datagrams: Some(Datagrams::default()),
+            seconds: 0.0,
+            stall_s: 0.0,
+            paths: Vec::new(),
+        };
+        Self {
+            duration_s: plan.duration.as_secs_f64(),
+            flows: plan.flows.iter().map(flow).collect(),
+            marked_percent: 0.0,
+            gaps_ms: vec![0.0],
+        }
+    }
+
+    /// A percentile of the times between packets.
+    pub(super) fn gap_ms(&self, percent: u8) -> anyhow::Result<f64> {
+        let place = (self.gaps_ms.len() * usize::from(percent)).div_ceil(100);
+        let gap = self.gaps_ms.get(place.saturating_sub(1));
+        gap.copied().context("the client received no packets")
+    }
+
+    pub(super) fn flow(&self, name: &str) -> anyhow::Result<&FlowTrial> {
+        let found = self.flows.iter().find(|flow| flow.name == name);
+        found.with_context(|| format!("the scenario has no flow `{name}`"))
+    }
+
+    /// What a link carried of this flow, or of all of them, in percent.
+    pub(super) fn share_percent(&self, link: &str, flow: Option<&str>) -> anyhow::Result<f64> {
+        let over = match flow {
+            Some(flow) => carried(std::slice::from_ref(self.flow(flow)?)),
+            None => carried(&self.flows),
+        };
+        let all: u64 = over.values().sum();
+        let bytes = over.get(link).copied().unwrap_or(0);
+        Ok(100.0 * bytes as f64 / all.max(1) as f64)
+    }
+
+    /// What the busiest link carried of all flows, in percent.
+    pub(super) fn dominant_percent(&self) -> f64 {
+        let over = carried(&self.flows);
+        let (all, most) = (over.values().sum::<u64>(), over.values().max());
+        100.0 * most.copied().unwrap_or(0) as f64 / all.max(1) as f64
+    }
+
+    /// Of each flow, in Mb/s.
+    pub(super) fn goodputs(&self, span: Span) -> impl Iterator<Item = f64> {
+        self.flows.iter().map(move |flow| flow.goodput_mbps(span))
+    }
+}
+
+impl FlowTrial {
+    pub(super) fn goodput_mbps(&self, span: Span) -> f64 {
+        let bytes = self.read_until(span.to_s) - self.read_until(span.from_s);
+        bytes as f64 * 8e-6 / (span.to_s - span.from_s)
+    }
+
+    pub(super) fn datagrams(&self) -> anyhow::Result<Datagrams> {
+        self.datagrams
+            .with_context(|| format!("`{}` has no datagrams that are counted", self.name))
+    }
+
+    /// Goodput in each whole window of a part of the run.
+    pub(super) fn windows(&self, span: Span, length_s: f64) -> Vec<f64> {
+        let count = ((span.to_s - span.from_s) / length_s).floor() as u32;
+        let window = |number| {
+            let from_s = span.from_s + f64::from(number) * length_s;
+            let to_s = from_s + length_s;
+            self.goodput_mbps(Span { from_s, to_s })
+        };
+        (0..count).map(window).collect()
+    }
+
+    fn read_until(&self, time_s: f64) -> u64 {
+        let later = self.read.partition_point(|(at, _)| *at <= time_s);
+        later.checked_sub(1).map_or(0, |last| self.read[last].1)
+    }
+}
+
+/// The client's marks on packets that arrived over all links.
+fn marked_percent(links: &[LinkUse]) -> f64 {
+    let marks = || links.iter().filter_map(|link| link.marks);
+    let made: u64 = marks().map(|marks| marks.made).sum();
+    let could: u64 = marks().map(|marks| marks.ect).sum();
+    100.0 * made as f64 / could.max(1) as f64
+}
+
+/// Bytes that each link carried. A link without any may be absent.
+fn carried(flows: &[FlowTrial]) -> BTreeMap<&str, u64> {
+    let mut carried = BTreeMap::new();
+    for (link, bytes) in flows.iter().flat_map(|flow| &flow.paths) {
+        *carried.entry(link.as_str()).or_insert(0) += bytes;
+    }
+    carried
+}
+
+/// What an application read, from the samples of the record.
+fn read(events: &[Event], name: &str) -> Vec<(f64, u64)> {
+    let of = |event: &Event| match &event.what {
+        What::AppBytes { flow, bytes } if flow == name => Some((event.t_ns as f64 / 1e9, *bytes)),
+        _ => None,
+    };
+    events.iter().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(name: &str, paths: &[(&str, u64)]) -> FlowTrial {
+        let path = |&(link, bytes): &(&str, u64)| (link.to_owned(), bytes);
+        FlowTrial {
+            name: name.to_owned(),
+            read: vec![(1.0, 500_000), (2.0, 1_000_000), (4.0, 3_000_000)],
+            datagrams: None,
+            seconds: 4.0,
+            stall_s: 0.0,
+            paths: paths.iter().map(path).collect(),
+        }
+    }
+
+    #[test]
+    fn goodput_counts_the_bytes_of_its_span() {
+        let flow = flow("a", &[]);
+        let mbps = |from_s, to_s| flow.goodput_mbps(Span { from_s, to_s });
+        assert_eq!(mbps(0.0, 4.0), 6.0);
+        assert_eq!(mbps(2.0, 4.0), 8.0);
+        assert_eq!(mbps(0.0, 0.5), 0.0);
+        let span = Span {
+            from_s: 0.0,
+            to_s: 4.5,
+        };
+        assert_eq!(flow.windows(span, 2.0), [4.0, 8.0]);
+        assert_eq!(mbps(1.0, 3.0), 2.0, "a sample counts from its own time on");
+    }
+
+    #[test]
+    fn shares_are_those_of_a_flow_or_of_all() {
+        let trial = Trial {
+            duration_s: 4.0,
+            flows: vec![
+                flow("a", &[("ap1", 100), ("ap2", 300)]),
+                flow("b", &[("ap1", 400)]),
+            ],
+            marked_percent: 0.0,
+            gaps_ms: vec![1.0, 2.0, 3.0, 10.0],
+        };
+        assert_eq!(trial.share_percent("ap2", Some("a")).unwrap(), 75.0);
+        assert_eq!(trial.share_percent("ap1", None).unwrap(), 62.5);
+        assert_eq!(trial.share_percent("ap3", None).unwrap(), 0.0);
+        assert_eq!(trial.dominant_percent(), 62.5);
+        assert!(trial.share_percent("ap1", Some("c")).is_err());
+        assert_eq!(
+            (trial.gap_ms(50).unwrap(), trial.gap_ms(99).unwrap()),
+            (2.0, 10.0)
+        );
+    }
+}

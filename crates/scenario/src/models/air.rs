@@ -147,17 +147,6 @@ pub fn thresholds(thresholds: plan::Thresholds) -> Thresholds {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn unset_values_are_the_defaults_of_the_models() {
-        assert_eq!(rules(&plan::Rules::default()), Rules::default());
-        assert_eq!(thresholds(plan::Thresholds::default()), Thresholds::default());
-    }
-}
-
 /// Losses between stations, by the names that stations have in every world.
 pub fn losses(plan: &Plan) -> Vec<links::air::Loss> {
     let loss = |loss: &Loss| {
@@ -174,4 +163,15 @@ pub fn losses(plan: &Plan) -> Vec<links::air::Loss> {
         Some(links::air::Loss { from, to, share })
     };
     plan.losses.iter().filter_map(loss).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unset_values_are_the_defaults_of_the_models() {
+        assert_eq!(rules(&plan::Rules::default()), Rules::default());
+        assert_eq!(thresholds(plan::Thresholds::default()), Thresholds::default());
+    }
 }

@@ -108,7 +108,7 @@ impl Nth {
 
 /// Pairs of runs: ours and the stock kernel's of the same plan with the same seed, in turn.
 pub struct Pairs<'p> {
-    /// Names the controllers.
+    /// The user's options: controllers and number of trials.
     pub setup: &'p Setup,
     /// Seed of the first pair.
     pub seed: u64,

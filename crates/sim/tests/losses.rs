@@ -49,6 +49,24 @@ fn each_transmission_is_lost_with_the_share() {
     }
 }
 
+/// The walker sends all the time and is never acknowledged.
+#[test]
+fn broadcasts_are_lost_too_beside_an_upload() {
+    let flows =
+        "[flows.hello]\ntransport = \"udp\"\nover = \"near\"\ndirection = \"everyone\"\nevery_ms = 2\n";
+    let busy = AIR.replace("direction = \"up\"\nevery_ms = 2", "direction = \"up\"");
+    let loss = |from, to| format!("[[losses]]\nfrom = \"{from}\"\nto = \"{to}\"\npercent = 100\n");
+    let up = loss("guard", "near");
+    let all = [&*up, &loss("near", "guard"), &loss("near", "client")].concat();
+    let received = |losses: &str| {
+        let run = run(&format!("{busy}{flows}{losses}"));
+        let flow = run.flows.iter().find(|flow| flow.name == "hello").unwrap();
+        flow.datagrams.unwrap().received
+    };
+    assert!(received(&up) > 1_000);
+    assert_eq!(received(&all), 0);
+}
+
 #[test]
 fn what_is_lost_entirely_never_arrives() {
     let all = LOSS.replace("30", "100");

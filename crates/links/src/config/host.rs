@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::{NetworkConfig, Radio, Thresholds};
 use crate::LinkId;
 
-/// A host beside the client. It has a radio of its own on each channel that it uses.  Over an access point,
+/// A host beside the client. It has a radio of its own on each channel that it uses. Over an access point,
 /// its packets share the air, the access point's queue and the backhaul with those of the client. Over a cell
 /// or a cable, they share the bottleneck and its queue.
 #[derive(Debug, Clone, PartialEq)]

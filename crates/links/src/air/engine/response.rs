@@ -42,10 +42,10 @@ impl<S: Schedule> Air<S> {
             None => got,
             Some(losses) => losses.left(flight.from, place as u32, got, flight.count),
         };
-        if got == 0 && self.radios[place].phase != Phase::Awaiting {
-            return;
-        }
         if flight.to.is_none() {
+            if got == 0 {
+                return;
+            }
             let packet = self.stations[sender]
                 .current()
                 .and_then(|session| session.tried().next().map(|mpdu| mpdu.packet));

@@ -3,8 +3,8 @@
 //!
 //! The receivers of a frame stand near each other. Senders several times as far away look much the same from
 //! all of them. The sum of their powers is taken at the centre, with its slope. What is left out, the
-//! curvature, is bounded. If the bound does not settle an outcome, they are added up at the receiver
-//! (`arrival`). If that does not either, the powers are added one by one.
+//! curvature, is bounded. If the bound does not settle an outcome, the sources are added up at the
+//! receiver (`arrival`). If that does not either, the powers are added one by one.
 //!
 //! # Sources
 //! - Greengard and Rokhlin 1987 ("A fast algorithm for particle simulations", §2): far sources by the first

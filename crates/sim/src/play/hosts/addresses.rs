@@ -50,7 +50,7 @@ impl Addresses {
 }
 
 impl World<'_> {
-    /// A link has other addresses from now on. Subflows with the old one are dead. Those that the engine
+    /// A link has other addresses from now on. Subflows with the old ones are dead. Those that the engine
     /// knows are closed and withdrawn, as a daemon does when the kernel reports that an address is gone.
     pub(super) fn renew(&mut self, link: LinkId) {
         let dead = (0..self.flows.count()).flat_map(|conn| {

@@ -5,7 +5,7 @@ mod plans;
 use lab::stop::Stop;
 use lab::world::{Play, Played, play};
 use plans::{DOWNLOAD, plan};
-use trace::What;
+use units::Instant;
 
 /// A download of this many seconds over a link with IPv4 only and one with IPv6 only. The server announces
 /// its second address. `more` is additional TOML.
@@ -25,15 +25,9 @@ fn mixed(policy: &str, seconds: u32, begins: &str, more: &str) -> Played {
 
 /// Bytes that a link had carried at this time.
 fn carried(played: &Played, link: &str, until_s: u64) -> u64 {
-    let told = played.record.events.iter();
-    let told = told.filter(|event| event.t_ns <= until_s * 1_000_000_000);
-    let bytes = told.filter_map(|event| match &event.what {
-        What::PathBytes {
-            link: over, bytes, ..
-        } if over == link => Some(*bytes),
-        _ => None,
-    });
-    bytes.max().unwrap_or(0)
+    played
+        .record
+        .carried("download", link, Instant::from_secs(until_s))
 }
 
 fn survives(begins: &str, lost: &str, kept: &str) {

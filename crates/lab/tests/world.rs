@@ -260,15 +260,12 @@ fn a_link_that_comes_back_has_another_address() {
     let played = played(&plan, "mptcp");
     assert!(played.run.intact(), "{:#?}", played.run);
     // The application's reads may wait for the slow link; the fast one still carries data.
-    let at = |ns: u64| {
-        let told = played.record.events.iter().filter(|event| event.t_ns <= ns);
-        let bytes = told.filter_map(|event| match &event.what {
-            What::PathBytes { link, bytes, .. } if link == "left" => Some(*bytes),
-            _ => None,
-        });
-        bytes.max().unwrap_or(0)
+    let at = |second| {
+        played
+            .record
+            .carried("download", "left", units::Instant::from_secs(second))
     };
-    let (back, end) = (at(3_000_000_000), at(u64::MAX));
+    let (back, end) = (at(3), at(6));
     assert!(
         end > back + 1_000_000,
         "{back} when it came back, {end} at the end"

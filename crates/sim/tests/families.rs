@@ -4,7 +4,7 @@ mod common;
 
 use common::plan;
 use sim::{CastError, Play, Played, play};
-use trace::What;
+use units::Instant;
 
 /// A download over a link with IPv4 only and one with IPv6 only.
 const TWO: &str = r#"sentence = "Two versions of IP."
@@ -36,15 +36,9 @@ fn played(policy: &str, begins: &str, more: &str) -> Played {
 
 /// Bytes that a link had carried at this time.
 fn carried(played: &Played, link: &str, until_s: u64) -> u64 {
-    let told = played.record.events.iter();
-    let told = told.filter(|event| event.t_ns <= until_s * 1_000_000_000);
-    let bytes = told.filter_map(|event| match &event.what {
-        What::PathBytes {
-            link: over, bytes, ..
-        } if over == link => Some(*bytes),
-        _ => None,
-    });
-    bytes.max().unwrap_or(0)
+    played
+        .record
+        .carried("download", link, Instant::from_secs(until_s))
 }
 
 #[test]

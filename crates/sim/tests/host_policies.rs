@@ -7,7 +7,7 @@ use common::plan;
 use policy::{Input, LinkEvent};
 use record::Entry;
 use sim::{Play, Played, play};
-use trace::What;
+use units::Instant;
 
 /// The better cable drops everything from 10 s to 20 s, in a slot of its own.
 const CABLES: &str = "sentence = \"x\"\nduration_s = 30\n[cables.left]\nrate_mbps = 16\nrtt_ms = 20\n\
@@ -27,14 +27,10 @@ fn played(text: &str, policy: &str) -> Played {
 
 /// Bytes of the download over a link in these seconds.
 fn carried(played: &Played, link: &str, seconds: std::ops::Range<u64>) -> u64 {
-    let until = |second: u64| {
-        let mut before = played.record.events.iter().filter_map(|event| match &event.what {
-            What::PathBytes { link: of, bytes, .. } if of == link => {
-                (event.t_ns <= second * 1_000_000_000).then_some(*bytes)
-            }
-            _ => None,
-        });
-        before.next_back().unwrap_or(0)
+    let until = |second| {
+        played
+            .record
+            .carried("download", link, Instant::from_secs(second))
     };
     until(seconds.end) - until(seconds.start)
 }

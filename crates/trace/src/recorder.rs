@@ -31,6 +31,20 @@ impl RunRecord {
             _ => None,
         })
     }
+
+    /// Bytes of a flow that a link has carried up to and including `until`.
+    pub fn carried(&self, flow: &str, link: &str, until: Instant) -> u64 {
+        let before = self.events.iter().take_while(|event| event.at() <= until);
+        let bytes = before.filter_map(|event| match &event.what {
+            What::PathBytes {
+                flow: of,
+                link: over,
+                bytes,
+            } if of == flow && over == link => Some(*bytes),
+            _ => None,
+        });
+        bytes.last().unwrap_or(0)
+    }
 }
 
 /// Collects the events of one run and, if it was given a sink, writes each at once.

@@ -14,23 +14,9 @@
 #include "ns3/mobility-module.h"
 #include "ns3/network-module.h"
 #include "ns3/wifi-module.h"
+#include "ns3_cell.h"
 
 using namespace ns3;
-
-static NetDeviceContainer radios(NodeContainer ap, NodeContainer stations) {
-  YansWifiPhyHelper phy;
-  phy.SetChannel(YansWifiChannelHelper::Default().Create());
-  WifiHelper wifi;
-  wifi.SetStandard(WIFI_STANDARD_80211a);
-  wifi.SetRemoteStationManager("ns3::ConstantRateWifiManager", "DataMode", StringValue("OfdmRate54Mbps"),
-                               "ControlMode", StringValue("OfdmRate24Mbps"));
-  WifiMacHelper mac;
-  mac.SetType("ns3::ApWifiMac", "Ssid", SsidValue(Ssid("cell")), "QosSupported", BooleanValue(false));
-  NetDeviceContainer devices = wifi.Install(phy, mac, ap);
-  mac.SetType("ns3::StaWifiMac", "Ssid", SsidValue(Ssid("cell")), "QosSupported", BooleanValue(false));
-  devices.Add(wifi.Install(phy, mac, stations));
-  return devices;
-}
 
 static void places(NodeContainer ap, NodeContainer stations) {
   auto list = CreateObject<ListPositionAllocator>();

@@ -15,6 +15,7 @@
 #include "ns3/point-to-point-module.h"
 #include "ns3/traffic-control-module.h"
 #include "ns3/wifi-module.h"
+#include "ns3_cell.h"
 
 using namespace ns3;
 
@@ -39,21 +40,6 @@ static NetDeviceContainer wire(Ptr<Node> server, Ptr<Node> ap) {
   return helper.Install(server, ap);
 }
 
-static NetDeviceContainer radios(Ptr<Node> ap, Ptr<Node> station) {
-  YansWifiPhyHelper phy;
-  phy.SetChannel(YansWifiChannelHelper::Default().Create());
-  WifiHelper wifi;
-  wifi.SetStandard(WIFI_STANDARD_80211a);
-  wifi.SetRemoteStationManager("ns3::ConstantRateWifiManager", "DataMode", StringValue("OfdmRate54Mbps"),
-                               "ControlMode", StringValue("OfdmRate24Mbps"));
-  WifiMacHelper mac;
-  mac.SetType("ns3::ApWifiMac", "Ssid", SsidValue(Ssid("cell")), "QosSupported", BooleanValue(false));
-  NetDeviceContainer devices = wifi.Install(phy, mac, ap);
-  mac.SetType("ns3::StaWifiMac", "Ssid", SsidValue(Ssid("cell")), "QosSupported", BooleanValue(false));
-  devices.Add(wifi.Install(phy, mac, station));
-  return devices;
-}
-
 static void places(Ptr<Node> ap, Ptr<Node> station) {
   auto list = CreateObject<ListPositionAllocator>();
   list->Add(Vector(0, 0, 0));
@@ -76,7 +62,7 @@ int main(int argc, char **argv) {
   Ptr<Node> server = nodes.Get(0), ap = nodes.Get(1), station = nodes.Get(2);
   places(ap, station);
   InternetStackHelper().Install(nodes);
-  const NetDeviceContainer wired = wire(server, ap), air = radios(ap, station);
+  const NetDeviceContainer wired = wire(server, ap), air = radios(NodeContainer(ap), NodeContainer(station));
   // The queue of 100 packets is the device's. ns-3 would put FQ-CoDel in front of it.
   Ipv4AddressHelper("10.0.0.0", "255.255.255.0").Assign(wired);
   const Ipv4InterfaceContainer at = Ipv4AddressHelper("10.0.1.0", "255.255.255.0").Assign(air);

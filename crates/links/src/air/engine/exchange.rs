@@ -293,6 +293,7 @@ impl<S: Schedule> Air<S> {
         let flight = *self.flights.get(id);
         let (mut ears, audiences) = self.ears();
         ears.end(id, &audiences[place], now);
+        self.lose(&flight);
         self.capture(&flight);
         self.count_collision(&flight, id);
         self.flights.end(id);

@@ -1,7 +1,8 @@
 //! Losses that a plan states between two stations, whatever the signal.
 //!
 //! # Where we differ, and why
-//! 1. A lost frame is decoded and then ignored, so it leaves no EIFS behind and monitors show it.
+//! 1. A lost frame is decoded and then ignored, so it leaves no EIFS behind. The receiver's monitor does not
+//!    show it. Monitors of other stations do.
 //! 2. Only data frames are lost. Answers to them are as good as the signal.
 //!
 //! # Checked by
@@ -12,6 +13,11 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use units::{Ratio, Rng};
 
+use super::Air;
+use crate::air::io::Kind;
+use crate::air::schedule::Schedule;
+use crate::air::sense::ears::Heard;
+use crate::air::transmission::flight::Flight;
 use crate::config::AirConfig;
 
 /// The losses of an air, by sender and receiver.
@@ -43,6 +49,24 @@ impl Losses {
         };
         let left = (0..count).filter(|order| got >> order & 1 == 1 && !rng.chance(*share));
         left.fold(0, |bits, order| bits | 1 << order)
+    }
+}
+
+impl<S: Schedule> Air<S> {
+    /// Removes what the plan loses of the frame that has just ended, at its receivers and their monitors.
+    pub(super) fn lose(&mut self, flight: &Flight) {
+        let Some(losses) = self.losses.as_mut().filter(|_| flight.kind == Kind::Data) else {
+            return;
+        };
+        for (station, heard) in &mut self.heard {
+            let Heard::Frame(got) = heard else { continue };
+            *got = losses.left(flight.from, *station, *got, flight.count);
+            let own = self
+                .overheard
+                .iter_mut()
+                .filter(|(monitor, _)| monitor == station);
+            own.for_each(|(_, shown)| *shown = *got);
+        }
     }
 }
 

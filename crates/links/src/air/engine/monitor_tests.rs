@@ -61,6 +61,25 @@ fn frames_to_all_receivers_share_the_senders_numbers() {
 }
 
 #[test]
+fn the_receivers_own_monitor_shows_only_what_is_left_by_losses() {
+    let mut config = AirConfig::new(Standard::A, vec![station("ap", 0), station("a", 2_000)]);
+    config.losses = vec![Loss {
+        from: "ap".into(),
+        to: "a".into(),
+        share: units::Ratio::from_ppm(500_000),
+    }];
+    let mut air = Air::new(1, &config).unwrap();
+    air.monitor(StationId(1));
+    for token in 0..200 {
+        air.handle(Instant::ZERO, Input::Send(StationId(0), data(1, token)));
+    }
+    air.tick(Instant::from_secs(1));
+    let heard: Vec<Overheard> = core::iter::from_fn(|| air.poll_overheard()).collect();
+    let first = numbers(&heard).iter().filter(|(_, _, retry)| !retry).count();
+    assert!((75..125).contains(&first), "{first} of 200 first attempts");
+}
+
+#[test]
 fn frames_of_802_11n_are_numbered_by_receiver_and_class() {
     let ht = Some(Ht::new(1, Width::Mhz20, Guard::Long));
     let with = |name: &str, x_mm| StationConfig {

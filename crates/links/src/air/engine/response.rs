@@ -38,10 +38,6 @@ impl<S: Schedule> Air<S> {
     /// Receives a data frame, or the frames of an aggregate that arrived.
     fn receive(&mut self, place: usize, flight: &Flight, got: u64) {
         let sender = flight.from as usize;
-        let got = match &mut self.losses {
-            None => got,
-            Some(losses) => losses.left(flight.from, place as u32, got, flight.count),
-        };
         if flight.to.is_none() {
             if got == 0 {
                 return;

@@ -16,7 +16,7 @@ pub(crate) fn connection(host: &Host) -> [Socket; 3] {
         let listener = mptcp();
         listener.set_reuse_address(true).unwrap();
         listener.bind(&address).unwrap();
-        listener.listen(1).unwrap();
+        listener.listen(128).unwrap();
         listener
     });
     let listener = listener.unwrap();
@@ -73,7 +73,7 @@ pub(crate) fn plain_connection(host: &Host) -> [Socket; 2] {
     let listener = host.server.run(|| {
         let listener = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).unwrap();
         listener.bind(&address).unwrap();
-        listener.listen(1).unwrap();
+        listener.listen(128).unwrap();
         listener
     });
     let mptcp = || Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).unwrap();

@@ -63,7 +63,8 @@ fn mapped_connection(host: &Host) -> [Socket; 3] {
         let any = SocketAddr::from((Ipv6Addr::UNSPECIFIED, PORT));
         listener.set_reuse_address(true).unwrap();
         listener.bind(&SockAddr::from(any)).unwrap();
-        listener.listen(1).unwrap();
+        // Nobody accepts the daemon's probes. They stay in the queue, and a full queue ignores joins.
+        listener.listen(128).unwrap();
         listener
     });
     let listener = listener.unwrap();

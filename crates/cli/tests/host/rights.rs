@@ -32,7 +32,11 @@ impl Host {
     fn program_for_all(&self) -> PathBuf {
         let copy = self.root.join("slowhand");
         if !copy.exists() {
-            std::fs::copy(env!("CARGO_BIN_EXE_slowhand"), &copy).unwrap();
+            // By another process: if this one wrote it, a child that another test starts meanwhile would hold
+            // it open for writing, and the kernel would refuse to run it.
+            let mut cp = Command::new("cp");
+            let copied = cp.arg(env!("CARGO_BIN_EXE_slowhand")).arg(&copy).status();
+            assert!(copied.unwrap().success());
         }
         copy
     }

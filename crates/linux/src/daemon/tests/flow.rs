@@ -186,7 +186,7 @@ pub(super) fn listen(net: &Net) -> Socket {
     let listener = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).unwrap();
     listener.set_reuse_address(true).unwrap();
     listener.bind(&SockAddr::from(net.address())).unwrap();
-    listener.listen(1).unwrap();
+    listener.listen(128).unwrap();
     listener
 }
 

@@ -169,7 +169,7 @@ pub const ROOMS: &[Room] = &[
     },
     Room {
         name: "slowhandd",
-        rooms: &["policy", "trace", "linux", "show", "host"],
+        rooms: &["policy", "record", "trace", "linux", "show", "host"],
         crates: &[
             "anyhow",
             "clap",

@@ -99,6 +99,27 @@ fn another_sentence_ends_with_1_until_it_is_accepted() {
     assert_eq!(replay(&file, &[]).code, Some(0));
 }
 
+#[test]
+fn another_policy_gets_the_same_inputs_and_its_actions_are_counted_beside_the_recorded_ones() {
+    let (_scratch, file) = recorded("replay-policy");
+    let ran = replay(&file, &["--policy", "slowhand"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let last = ran.out.lines().last().unwrap();
+    assert!(
+        last.contains(" inputs, 0 of ") && last.ends_with(" decisions differ"),
+        "{ran:?}"
+    );
+    let ran = replay(&file, &["--policy", "mptcp"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let cells = |line: &str| Vec::from_iter(line.split_whitespace().map(str::to_owned));
+    let endpoints = ran.out.lines().map(cells).find(|cells| cells[0] == "endpoint");
+    assert_eq!(endpoints.unwrap(), ["endpoint", "0", "2"], "{ran:?}");
+    assert!(ran.out.contains("\nfirst at "), "{ran:?}");
+    let ran = replay(&file, &["--policy", "tcp:nowhere"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("nowhere"), "{ran:?}");
+}
+
 fn recorded(name: &str) -> (Scratch, PathBuf) {
     let scratch = Scratch::new(name);
     record(&scratch.path("."), &[]);

@@ -15,6 +15,7 @@ Examples:
   sudo slowhand up
   sudo slowhand up --config ./slowhand.toml
   sudo slowhand up --cc lia
+  sudo slowhand up --record ./walk.record
 
 Rights: CAP_NET_ADMIN and CAP_NET_RAW, and CAP_BPF and CAP_PERFMON to limit windows and queues of running connections. `slowhand doctor` lists
 what is missing. If it says that slowhand cannot work, this command refuses with the same message. One daemon runs in a network namespace.
@@ -49,6 +50,11 @@ pub struct Args {
     /// olia, balia or cla, which are loaded while the daemon runs.
     #[arg(long, value_name = "NAME")]
     pub cc: Option<String>,
+
+    /// Record what the engine is told and what it asks for in this new file, for `slowhand replay`. Links
+    /// have their configured names there. Payload, addresses and networks' names are not recorded.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
 
     /// Its directories.
     #[command(flatten)]

@@ -8,6 +8,7 @@
 mod log;
 mod needs;
 mod notify;
+mod recording;
 mod server;
 mod up;
 

@@ -2,6 +2,7 @@
 
 use crate::log::Chronicle;
 use crate::notify;
+use crate::recording::Spool;
 use crate::server::{Answering, Sockets};
 use anyhow::Context as _;
 use host::config::{Asked, Config, ConfigError, DEFAULT, LinkConfig};
@@ -16,6 +17,7 @@ use linux::daemon::{
 use linux::portal::from_network_manager;
 use nix::sys::signal::{SigSet, Signal};
 use policy::{LinkId, LinkSpec, Policy, Tariff};
+use record::Recording;
 use show::exit::{self, Refused};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -64,6 +66,7 @@ fn work(args: &Args) -> anyhow::Result<ExitCode> {
     signals.thread_block().context("blocking signals")?;
     let _lock = args.place.lock().map_err(Refused::because)?;
     let sockets = Sockets::bind(&args.place).map_err(Refused::because)?;
+    let (spool, record) = recording(args, &config.policy)?.unzip();
     let (inlet_sender, inlet) = daemon::inlet().context("no file descriptor left; see `ulimit -n`")?;
     let answering = Answering {
         inlet: inlet_sender,
@@ -88,13 +91,17 @@ fn work(args: &Args) -> anyhow::Result<ExitCode> {
         window: None,
         fallback_window: config.fallback_window,
         probing: probing(&config),
-        record: None,
+        record,
         journal: Some(args.place.journal()),
     };
     let mut daemon =
         Daemon::start(setup).map_err(|error| Refused::because(exit::sentence(&anyhow::Error::new(error))))?;
     let outcome = daemon.run();
     notify::stopping();
+    drop(daemon);
+    if let Some(Err(error)) = spool.map(Spool::finish) {
+        tracing::warn!("the recording ends early: {error}; free the disk or record on another one");
+    }
     end(outcome, &sockets)
 }
 
@@ -117,6 +124,16 @@ fn end(outcome: Result<(), RunError>, sockets: &Sockets) -> anyhow::Result<ExitC
     early.map_or(Ok(ExitCode::SUCCESS), |error| {
         Err(anyhow::Error::new(error).context(how))
     })
+}
+
+/// Begins a recording, if one was asked for.
+fn recording(args: &Args, policy: &PolicyName) -> anyhow::Result<Option<(Spool, Recording)>> {
+    let begin = |path: &PathBuf| Spool::begin(path, format!("slowhand up, policy {policy}"));
+    args.record
+        .as_ref()
+        .map(begin)
+        .transpose()
+        .map_err(Refused::because)
 }
 
 fn configuration(args: &Args) -> Result<Config, ConfigError> {

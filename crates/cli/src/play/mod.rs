@@ -24,6 +24,8 @@ use lab::shell::Programs;
 use scenario::{Plan, Setting};
 use trace::PolicyName;
 
+pub use policy_names::PolicyNames;
+
 use files::Files;
 use recordings::Recordings;
 use runs::{interrupt, progress, seed};

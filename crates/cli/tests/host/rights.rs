@@ -32,8 +32,8 @@ impl Host {
     fn program_for_all(&self) -> PathBuf {
         let copy = self.root.join("slowhand");
         if !copy.exists() {
-            // By another process: if this one wrote it, a child that another test starts meanwhile would hold
-            // it open for writing, and the kernel would refuse to run it.
+            // Another process must write it. A child that another test starts inherits what this process has
+            // open, and the kernel runs no file that is open for writing.
             let mut cp = Command::new("cp");
             let copied = cp.arg(env!("CARGO_BIN_EXE_slowhand")).arg(&copy).status();
             assert!(copied.unwrap().success());

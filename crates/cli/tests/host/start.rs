@@ -2,7 +2,7 @@
 
 use crate::common::{Scratch, copied};
 use crate::connections::connection;
-use crate::rig::{Host, output, words, write};
+use crate::rig::{Host, output, until, words, write};
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
@@ -404,4 +404,43 @@ fn every_line_of_the_log_has_a_level_and_the_links_name() {
         assert!(log.contains(line), "{line}: {log}");
     }
     assert_no_debug_output(&log);
+}
+
+#[test]
+fn a_recording_of_a_live_host_replays_identically_and_an_existing_file_is_refused() {
+    let Some(host) = Host::new("record") else { return };
+    let path = host.root.join("walk.record");
+    let arguments = ["--record", path.to_str().unwrap()];
+    let mut up = host.up_with(&arguments);
+    let _connection = connection(&host);
+    until("it is seen", || {
+        let status = host.json("status");
+        status["connections"]
+            .as_array()
+            .is_some_and(|all| !all.is_empty())
+    });
+    assert_eq!(words(&host.ask("down", &[])).0, Some(0));
+    assert!(up.child.wait().unwrap().success());
+    let replay = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_slowhand"));
+        words(&command.arg("replay").arg(&path).args(more).output().unwrap())
+    };
+    let (code, text) = replay(&[]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains(": identical: "), "{text}");
+    let (code, text) = replay(&["--policy", "mptcp"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains(" decisions differ"), "{text}");
+    let before = std::fs::read(&path).unwrap();
+    let config = host.two_links();
+    let (code, text) = words(&host.ask(
+        "up",
+        &[&["--config", config.to_str().unwrap()], &arguments[..]].concat(),
+    ));
+    assert_eq!(code, Some(2), "{text}");
+    assert!(
+        text.contains("walk.record: exists already; name a new file"),
+        "{text}"
+    );
+    assert!(std::fs::read(&path).unwrap() == before);
 }

@@ -34,6 +34,7 @@ fn run(Usage { verb, log }: Usage) -> anyhow::Result<ExitCode> {
         Verb::Papers(args) => papers::run(&args),
         Verb::Up(_) => live::up::run(&log),
         Verb::Down(args) => live::down::run(&args),
+        Verb::Reload(args) => live::reload::run(&args),
         Verb::Status(args) => live::status::run(&args),
         Verb::Why(args) => live::why::run(&args),
         Verb::Doctor(args) => live::doctor::run(&args),

@@ -12,6 +12,8 @@ mod narrow;
 mod patience;
 #[path = "common/pty.rs"]
 mod pty;
+#[path = "host/reload.rs"]
+mod reload;
 #[path = "host/rig.rs"]
 mod rig;
 #[path = "host/rights.rs"]

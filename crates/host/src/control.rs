@@ -1,12 +1,14 @@
 //! Protocol between the commands and a running daemon: one line of JSON each way over a Unix socket.
 //!
-//! A question is `{"verb": "status"}` (`why`, `stop`). The answer is the verb's document, or `{"error":
-//! "…"}`. Root and the user that runs the daemon ask on `control.sock`. Everybody else asks on `status.sock`,
-//! where `stop` is refused. The daemon's end is `crates/slowhandd/src/server.rs`.
+//! A question is `{"verb": "status"}` (`why`, `stop`, `reload`). The answer is the verb's document, or
+//! `{"error": "…"}`. Root and the user that runs the daemon ask on `control.sock`. Everybody else asks on
+//! `status.sock`, where `stop` and `reload` are refused. The daemon's end is
+//! `crates/slowhandd/src/server.rs`.
 //!
 //! A stop has three steps. The daemon answers `{"pid": …}`, the client acknowledges that with a line, and
 //! only then does the daemon end. So a stop whose client has given up is not carried out later. When
-//! everything is restored, the daemon sends `{"left": […]}` with what could not be.
+//! everything is restored, the daemon sends `{"left": […]}` with what could not be. A reload has the same
+//! steps, and the same process starts again after them.
 
 use super::place::Place;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -33,6 +35,15 @@ pub enum Question {
     Why,
     /// End, and restore everything.
     Stop,
+    /// The same, then start again with the configuration as it is now.
+    Reload,
+}
+
+impl Question {
+    /// Whether only root may ask.
+    const fn changes_the_host(self) -> bool {
+        matches!(self, Self::Stop | Self::Reload)
+    }
 }
 
 /// An answer of the daemon.
@@ -71,7 +82,7 @@ pub enum AskError {
     )]
     NotRunning,
     /// Other users may only query.
-    #[error("only root may stop the daemon: run as root")]
+    #[error("only root may stop or reload the daemon: run as root")]
     NotAllowed,
     /// A daemon runs, but the socket failed.
     #[error("the daemon does not answer ({0}); see its log, or end it with `slowhand down`")]
@@ -101,7 +112,16 @@ pub struct Ending {
 
 /// Asks the daemon of this place to end. An error means that it will not, or was ending already.
 pub fn stop(place: &Place) -> Result<Ending, AskError> {
-    let mut talk = Talk::begin(place, Question::Stop)?;
+    end(place, Question::Stop)
+}
+
+/// Asks the daemon of this place to start again. An error means that it continues as before.
+pub fn reload(place: &Place) -> Result<Ending, AskError> {
+    end(place, Question::Reload)
+}
+
+fn end(place: &Place, question: Question) -> Result<Ending, AskError> {
+    let mut talk = Talk::begin(place, question)?;
     let Stopping { pid } = talk.answer()?;
     writeln!(talk.stream.get_ref(), "{HEARD}").map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => AskError::HungUp,
@@ -129,7 +149,7 @@ impl Talk {
         debug!("asking the daemon in {}: {text}", place.runtime_dir.display());
         let stream = connect(place, question).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => AskError::NotRunning,
-            io::ErrorKind::PermissionDenied if question == Question::Stop => AskError::NotAllowed,
+            io::ErrorKind::PermissionDenied if question.changes_the_host() => AskError::NotAllowed,
             _ => AskError::Silent(error),
         })?;
         let asked = stream.set_read_timeout(Some(GLANCE));
@@ -171,10 +191,10 @@ impl Talk {
     }
 }
 
-/// Connects to `control.sock`. A user without access gets `status.sock` instead, except to stop the daemon.
+/// Connects to `control.sock`. A user without access gets `status.sock` instead, except to change the host.
 fn connect(place: &Place, question: Question) -> io::Result<UnixStream> {
     match UnixStream::connect(place.control()) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && question != Question::Stop => {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !question.changes_the_host() => {
             UnixStream::connect(place.status())
         }
         connected => connected,

@@ -8,7 +8,9 @@
 mod log;
 mod needs;
 mod notify;
+mod plan;
 mod recording;
+mod reload;
 mod server;
 mod up;
 

@@ -13,19 +13,27 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Reports that the daemon works. Waits while the service manager does not read.
 pub fn ready() {
-    tell(NotifyState::Ready);
+    tell(&[NotifyState::Ready]);
 }
 
 /// Reports that the daemon is alive. Waits while the service manager does not read.
 pub fn alive() {
-    tell(NotifyState::Watchdog);
+    tell(&[NotifyState::Watchdog]);
+}
+
+/// Reports that the daemon restores everything and will be ready again. Waits while the service manager does
+/// not read.
+pub fn reloading() {
+    if let Ok(now) = NotifyState::monotonic_usec_now() {
+        tell(&[NotifyState::Reloading, now]);
+    }
 }
 
 /// Reports that the daemon ends. Waits for [`PATIENCE`] at most.
 pub fn stopping() {
     let (done, told) = mpsc::channel();
     let tell = move || {
-        tell(NotifyState::Stopping);
+        tell(&[NotifyState::Stopping]);
         // Nobody waits any more after `PATIENCE`.
         let _ = done.send(());
     };
@@ -42,9 +50,9 @@ pub fn watchdog_period() -> Option<Duration> {
     (!allowed.is_zero()).then(|| allowed / 2)
 }
 
-fn tell(state: NotifyState<'_>) {
-    let shown = state.to_string();
-    if let Err(error) = sd_notify::notify(&[state]) {
+fn tell(states: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(states) {
+        let shown = states.first().map(ToString::to_string).unwrap_or_default();
         tracing::warn!(why = %error, "NOTIFY_SOCKET: the service manager was not told {shown}");
     }
 }

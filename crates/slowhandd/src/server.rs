@@ -6,6 +6,7 @@
 //! further one gets an error. Answers on `status.sock` are up to [`YOUNG`] old, so that many questions cost
 //! the daemon no more than few.
 
+use crate::reload::Reload;
 use host::control::{Answer, Question, Stopped, Stopping};
 use host::document::{Status, Why};
 use host::place::Place;
@@ -91,6 +92,8 @@ pub struct Answering {
     pub inlet: InletSender,
     /// Stops the daemon.
     pub stopper: Stopper,
+    /// Notes that it is to start again.
+    pub reload: Arc<Reload>,
     /// Name of the policy.
     pub policy: String,
 }
@@ -197,7 +200,11 @@ impl Door {
         BufReader::new(Read::by_ref(&mut exchange).take(LONGEST_QUESTION)).read_line(&mut line)?;
         let answer = match serde_json::from_str(&line) {
             _ if self.waiting.is_some() && !is_ours(stream) => Err("only root is answered here".to_owned()),
-            Ok(Question::Stop) => return self.stop(exchange),
+            Ok(Question::Stop) => return self.stop(exchange, Reload::cancel),
+            Ok(Question::Reload) => match self.answering.reload.check() {
+                Ok(()) => return self.stop(exchange, Reload::request),
+                Err(why) => Err(format!("not reloaded: {why}; the daemon continues as before")),
+            },
             Ok(Question::Status) => self.status(&exchange),
             Ok(Question::Why) => self.why(&exchange),
             Err(error) => Err(format!("not a question of ours: {error}")),
@@ -205,10 +212,11 @@ impl Door {
         writeln!(exchange, "{}", answer.unwrap_or_else(refusal))
     }
 
-    /// Answers first, and ends the daemon once the client has acknowledged the answer.
-    fn stop(&self, mut exchange: Exchange<'_>) -> io::Result<()> {
+    /// Answers first, and ends the daemon once the client has acknowledged the answer. `mark` says whether it
+    /// starts again.
+    fn stop(&self, mut exchange: Exchange<'_>, mark: fn(&Reload)) -> io::Result<()> {
         let Some(waiting) = &self.waiting else {
-            let error = "only root may stop the daemon: run as root".to_owned();
+            let error = "only root may stop or reload the daemon: run as root".to_owned();
             return writeln!(exchange, "{}", refusal(error));
         };
         let stopping = Stopping {
@@ -225,6 +233,7 @@ impl Door {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(stream);
+        mark(&self.answering.reload);
         self.answering.stopper.stop();
         Ok(())
     }

@@ -2,24 +2,23 @@
 
 use crate::log::Chronicle;
 use crate::notify;
+use crate::plan::{self, Planned};
 use crate::recording::Spool;
+use crate::reload::{self, Reload};
 use crate::server::{Answering, Sockets};
 use anyhow::Context as _;
-use host::config::{Asked, Config, ConfigError, DEFAULT, LinkConfig};
+use host::config::Config;
 use host::control::Stopped;
+use host::doctor;
 use host::log::Form;
 use host::up::{self, Args};
-use host::{doctor, report_key};
 use linux::bpf::cc::{Controller, Coupled};
-use linux::daemon::{
-    self, Daemon, DeclaredLink, InletSender, Probing, RunError, Sender, Setup, SignalReports, Stopper,
-};
+use linux::daemon::{self, Daemon, Inlet, InletSender, Probing, RunError, Sender, Setup, Stopper};
 use linux::portal::from_network_manager;
 use nix::sys::signal::{SigSet, Signal};
-use policy::{LinkId, LinkSpec, Policy, Tariff};
 use record::Recording;
 use show::exit::{self, Refused};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,34 +48,65 @@ pub fn run(program: &up::Daemon) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Does everything that can fail before the first change to the host.
+/// Does everything that can fail before the first change to the host. Starts again after a reload.
 fn work(args: &Args) -> anyhow::Result<ExitCode> {
-    let config = configuration(args).map_err(Refused::because)?;
-    let links = declared(&config.links);
-    let policy = policy(&config.policy, &links).map_err(Refused::because)?;
-    let reports = reports(&config).map_err(Refused::because)?;
+    let reload = Arc::new(Reload::new(args));
+    let outcome = keep(args, &reload)?;
+    if !reload.is_wanted() {
+        return Ok(outcome);
+    }
+    let error = reload::start_again();
+    Err(anyhow::Error::new(error).context("the daemon has ended for a reload, and cannot be started again"))
+}
+
+/// Runs one daemon to its end.
+fn keep(args: &Args, reload: &Arc<Reload>) -> anyhow::Result<ExitCode> {
+    let planned = plan::plan(args.config.as_deref(), args.cc.as_deref()).map_err(Refused::because)?;
     if let Some(refusal) = doctor::refusal() {
         return Err(Refused::because(refusal));
     }
-    let cc = args.cc.as_deref().or(config.cc.as_deref());
-    cc.map_or(Ok(()), check_controller).map_err(Refused::because)?;
     linux::limits::raise_descriptors();
     // Before any thread starts: all of them must leave these signals to the one that waits for them.
     let signals = stop_signals();
     signals.thread_block().context("blocking signals")?;
     let _lock = args.place.lock().map_err(Refused::because)?;
     let sockets = Sockets::bind(&args.place).map_err(Refused::because)?;
-    let (spool, record) = recording(args, &config.policy)?.unzip();
+    let (spool, record) = recording(args, &planned.config.policy)?.unzip();
     let (inlet_sender, inlet) = daemon::inlet().context("no file descriptor left; see `ulimit -n`")?;
     let answering = Answering {
         inlet: inlet_sender,
         stopper: inlet.stopper(),
-        policy: config.policy.to_string(),
+        reload: Arc::clone(reload),
+        policy: planned.config.policy.to_string(),
     };
     helpers(&sockets, &answering, signals).context("starting threads; see `ulimit -u`")?;
+    let setup = setup(planned, inlet, record, args);
+    let mut daemon =
+        Daemon::start(setup).map_err(|error| Refused::because(exit::sentence(&anyhow::Error::new(error))))?;
+    let outcome = daemon.run();
+    if reload.is_wanted() {
+        notify::reloading();
+    } else {
+        notify::stopping();
+    }
+    drop(daemon);
+    if let Some(Err(error)) = spool.map(Spool::finish) {
+        tracing::warn!("the recording ends early: {error}; free the disk or record on another one");
+    }
+    end(outcome, &sockets)
+}
+
+fn setup(planned: Planned, inlet: Inlet, record: Option<Recording>, args: &Args) -> Setup {
+    let Planned {
+        config,
+        links,
+        policy,
+        reports,
+        cc,
+    } = planned;
     let names = links.iter().map(|link| (link.id, link.spec.name.clone()));
     let mut chronicle = Chronicle::of(names);
-    let setup = Setup {
+    Setup {
         engine: policy::Config {
             policy,
             peer_subflows: usize::from(config.peer_subflows),
@@ -84,7 +114,7 @@ fn work(args: &Args) -> anyhow::Result<ExitCode> {
         links,
         epoch_ns: daemon::monotonic_ns(),
         inlet,
-        sender: cc.and_then(sender),
+        sender: cc.as_deref().and_then(sender),
         reports,
         associate: Box::new(|_| {}),
         observe: Box::new(move |_, observation| chronicle.log(&observation)),
@@ -93,16 +123,7 @@ fn work(args: &Args) -> anyhow::Result<ExitCode> {
         probing: probing(&config),
         record,
         journal: Some(args.place.journal()),
-    };
-    let mut daemon =
-        Daemon::start(setup).map_err(|error| Refused::because(exit::sentence(&anyhow::Error::new(error))))?;
-    let outcome = daemon.run();
-    notify::stopping();
-    drop(daemon);
-    if let Some(Err(error)) = spool.map(Spool::finish) {
-        tracing::warn!("the recording ends early: {error}; free the disk or record on another one");
     }
-    end(outcome, &sockets)
 }
 
 /// Reports how it ended, and what could not be restored.
@@ -136,21 +157,6 @@ fn recording(args: &Args, policy: &PolicyName) -> anyhow::Result<Option<(Spool, 
         .map_err(Refused::because)
 }
 
-fn configuration(args: &Args) -> Result<Config, ConfigError> {
-    match &args.config {
-        Some(path) => Config::read(path, Asked::ByName),
-        None => Config::read(Path::new(DEFAULT), Asked::ByDefault),
-    }
-}
-
-/// Our controllers are not in the kernel yet.
-fn check_controller(name: &str) -> Result<(), daemon::SenderError> {
-    match Coupled::from_id(name) {
-        Some(_) => Ok(()),
-        None => daemon::check_controller(name),
-    }
-}
-
 /// Loads the controller if it is one of ours. If the kernel refuses it, the kernel's own is better than no
 /// daemon.
 fn sender(name: &str) -> Option<Sender> {
@@ -165,16 +171,6 @@ fn sender(name: &str) -> Option<Sender> {
             None
         }
     }
-}
-
-/// Where to send signal reports.
-fn reports(config: &Config) -> Result<Option<SignalReports>, String> {
-    let Some(path) = &config.report_key_file else {
-        return Ok(None);
-    };
-    let key = report_key::read(path)?;
-    let port = config.report_port;
-    Ok(Some(SignalReports { key, port }))
 }
 
 /// How links are probed while no connection shows that they live.
@@ -195,15 +191,26 @@ fn stop_signals() -> SigSet {
 /// Starts the threads beside the loop: signals, questions, and the service manager.
 fn helpers(sockets: &Sockets, answering: &Answering, signals: SigSet) -> std::io::Result<()> {
     let (stopper, inlet) = (answering.stopper.clone(), answering.inlet.clone());
+    let reload = Arc::clone(&answering.reload);
     let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
-    thread("signals").spawn(move || stop_at(&signals, &stopper))?;
+    thread("signals").spawn(move || stop_at(&signals, &stopper, &reload))?;
     sockets.serve(answering)?;
     thread("notify").spawn(move || keep_telling(&inlet))?;
     Ok(())
 }
 
-fn stop_at(signals: &SigSet, stopper: &Stopper) {
-    if signals.wait().is_ok() {
+/// Stops the daemon at a signal. At SIGHUP it starts again, unless that comes of a terminal that was closed.
+fn stop_at(signals: &SigSet, stopper: &Stopper, reload: &Reload) {
+    while let Ok(signal) = signals.wait() {
+        if signal == Signal::SIGHUP && !reload.has_lost_terminal() {
+            if let Err(why) = reload.check() {
+                tracing::error!("not reloaded: {why}; the daemon continues as before");
+                continue;
+            }
+            reload.request();
+        } else {
+            reload.cancel();
+        }
         stopper.stop();
     }
 }
@@ -222,48 +229,4 @@ fn keep_telling(inlet: &InletSender) {
         }
         std::thread::sleep(period);
     }
-}
-
-fn declared(links: &[LinkConfig]) -> Vec<DeclaredLink> {
-    let numbered = (0..).map(LinkId).zip(links);
-    numbered
-        .map(|(id, link)| DeclaredLink {
-            id,
-            interface: link.interface.clone(),
-            spec: spec(link),
-            gateway: link.gateway,
-            tariff: tariff(link),
-        })
-        .collect()
-}
-
-const fn tariff(link: &LinkConfig) -> Tariff {
-    if link.metered {
-        Tariff::Metered { cap: None }
-    } else {
-        Tariff::Flat
-    }
-}
-
-fn spec(link: &LinkConfig) -> LinkSpec {
-    LinkSpec {
-        name: link.name.clone(),
-        kind: link.kind.into(),
-        role: link.role.into(),
-        channel: link.channel,
-    }
-}
-
-fn policy(name: &PolicyName, links: &[DeclaredLink]) -> Result<Policy, String> {
-    if matches!(name, PolicyName::TcpBest | PolicyName::Ecn) {
-        return Err(format!(
-            "policy `{name}` cannot run on a live host; use `slowhand`"
-        ));
-    }
-    if let Some(unmet) = crate::needs::unmet(name, links.iter().map(|link| &link.spec)) {
-        return Err(unmet);
-    }
-    let links = links.iter().map(|link| (link.id, link.spec.name.as_str()));
-    name.in_engine(links)
-        .map_err(|error| format!("{error}; add a [[link]] or change the policy"))
 }

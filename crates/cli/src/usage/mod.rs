@@ -50,6 +50,8 @@ pub enum Verb {
     Up(up::Args),
     /// Stop the daemon and wait until it has restored everything it changed.
     Down(live::down::Args),
+    /// Let the running daemon read its configuration again.
+    Reload(live::reload::Args),
     /// Show links, connections and subflows.
     Status(live::status::Args),
     /// Explain why each link is used or not.

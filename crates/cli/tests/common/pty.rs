@@ -6,7 +6,7 @@ use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::process::Command;
 
 /// A pseudo-terminal with this many columns: the side that reads the output, and the program's side.
-fn terminal(columns: u16) -> (File, OwnedFd) {
+pub fn terminal(columns: u16) -> (File, OwnedFd) {
     let size = libc::winsize {
         ws_row: 24,
         ws_col: columns,
@@ -25,6 +25,8 @@ fn terminal(columns: u16) -> (File, OwnedFd) {
             &raw const size,
         );
         assert_eq!(made, 0, "{}", std::io::Error::last_os_error());
+        // Programs that are started inherit the other side only: this one is the terminal itself.
+        libc::fcntl(reader, libc::F_SETFD, libc::FD_CLOEXEC);
         (File::from_raw_fd(reader), OwnedFd::from_raw_fd(program))
     }
 }

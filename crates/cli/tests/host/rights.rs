@@ -92,14 +92,18 @@ fn everybody_may_query_and_only_root_may_stop() {
         let (code, text) = words(&host.ask_as_nobody(verb));
         assert!(code == Some(0) && text.contains("desk"), "{verb}: {text}");
     }
-    let refused = "only root may stop the daemon: run as root";
-    assert_eq!(
-        words(&host.ask_as_nobody("down")),
-        (Some(2), format!("{refused}\n"))
-    );
+    let refused = "only root may stop or reload the daemon: run as root";
+    for verb in ["down", "reload"] {
+        assert_eq!(
+            words(&host.ask_as_nobody(verb)),
+            (Some(2), format!("{refused}\n"))
+        );
+    }
     let status = host.run_path("status.sock");
-    let answer = exchange(&status, r#"{"verb":"stop"}"#).unwrap();
-    assert_eq!(answer["error"], refused);
+    for question in [r#"{"verb":"stop"}"#, r#"{"verb":"reload"}"#] {
+        let answer = exchange(&status, question).unwrap();
+        assert_eq!(answer["error"], refused);
+    }
     let denied = as_nobody({
         let control = host.run_path("control.sock");
         move || UnixStream::connect(control).map(drop)

@@ -22,6 +22,8 @@ mod rights;
 mod service;
 #[path = "host/start.rs"]
 mod start;
+#[path = "host/top.rs"]
+mod top;
 
 use common::{Scratch, seeing};
 use connections::{Download, connection, plain_connection};

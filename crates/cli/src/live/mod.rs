@@ -4,5 +4,6 @@ pub mod doctor;
 pub mod down;
 pub mod reload;
 pub mod status;
+pub mod top;
 pub mod up;
 pub mod why;

@@ -54,6 +54,8 @@ pub enum Verb {
     Reload(live::reload::Args),
     /// Show links, connections and subflows.
     Status(live::status::Args),
+    /// Show what each link and connection carries at the moment.
+    Top(live::top::Args),
     /// Explain why each link is used or not.
     Why(live::why::Args),
     /// Show which requirements of slowhand this host does not meet, and how to meet them.

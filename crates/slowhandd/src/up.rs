@@ -13,7 +13,7 @@ use host::doctor;
 use host::log::Form;
 use host::up::{self, Args};
 use linux::bpf::cc::{Controller, Coupled};
-use linux::daemon::{self, Daemon, Inlet, InletSender, Probing, RunError, Sender, Setup, Stopper};
+use linux::daemon::{self, AskError, Daemon, Inlet, InletSender, Probing, RunError, Sender, Setup, Stopper};
 use linux::portal::from_network_manager;
 use nix::sys::signal::{SigSet, Signal};
 use record::Recording;
@@ -215,11 +215,17 @@ fn stop_at(signals: &SigSet, stopper: &Stopper, reload: &Reload) {
     }
 }
 
-/// Reports ready when the loop answers for the first time, then alive for as long as it answers.
+/// Reports ready when the loop answers for the first time, then alive for as long as it answers. A start may
+/// take longer than [`WATCHDOG_PATIENCE`], on a busy host or where BPF programs are loaded.
 fn keep_telling(inlet: &InletSender) {
-    if inlet.report(WATCHDOG_PATIENCE).is_ok() {
-        notify::ready();
+    loop {
+        match inlet.report(WATCHDOG_PATIENCE) {
+            Ok(_) => break,
+            Err(AskError::Busy) => {}
+            Err(AskError::Ended) => return,
+        }
     }
+    notify::ready();
     let Some(period) = notify::watchdog_period() else {
         return;
     };

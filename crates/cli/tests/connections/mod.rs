@@ -22,12 +22,24 @@ pub(crate) fn connection(host: &Host) -> [Socket; 3] {
     let listener = listener.unwrap();
     let mut client = host.client.run(mptcp).unwrap();
     client.connect(&address).unwrap();
-    let (mut server, _) = listener.accept().unwrap();
+    let mut server = accepted(&listener, &client);
     client.write_all(b"hello").unwrap();
     server.read_exact(&mut [0; 5]).unwrap();
     server.write_all(b"world").unwrap();
     client.read_exact(&mut [0; 5]).unwrap();
     [client, server, listener]
+}
+
+/// The server's end of this client's connection. A probe of the daemon may come before it: when a SYN is lost,
+/// the daemon connects to the same server over each link.
+pub(crate) fn accepted(listener: &Socket, client: &Socket) -> Socket {
+    let wanted = client.local_addr().unwrap().as_socket();
+    loop {
+        let (server, peer) = listener.accept().unwrap();
+        if peer.as_socket() == wanted {
+            return server;
+        }
+    }
 }
 
 /// A download that continues until it is dropped, over links slow enough for queues to show.
@@ -79,5 +91,6 @@ pub(crate) fn plain_connection(host: &Host) -> [Socket; 2] {
     let mptcp = || Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).unwrap();
     let client = host.client.run(mptcp).unwrap();
     client.connect(&address).unwrap();
-    [client, listener.unwrap().accept().unwrap().0]
+    let server = accepted(&listener.unwrap(), &client);
+    [client, server]
 }

@@ -1,6 +1,6 @@
 //! A host whose second link has IPv6 only, and a server that announces its IPv6 address.
 
-use crate::connections::connection;
+use crate::connections::{accepted, connection};
 use crate::patience::Patience;
 use crate::rig::{Host, output, until, words};
 use linux::netns::Netns;
@@ -71,7 +71,7 @@ fn mapped_connection(host: &Host) -> [Socket; 3] {
     let mut client = host.client.run(mptcp).unwrap();
     let server: SocketAddr = "[::ffff:10.255.0.1]:5001".parse().unwrap();
     client.connect(&SockAddr::from(server)).unwrap();
-    let (mut server, _) = listener.accept().unwrap();
+    let mut server = accepted(&listener, &client);
     pass(&mut client, &mut server);
     pass(&mut server, &mut client);
     [client, server, listener]

@@ -30,8 +30,8 @@ pub(crate) fn connection(host: &Host) -> [Socket; 3] {
     [client, server, listener]
 }
 
-/// The server's end of this client's connection. A probe of the daemon may come before it: when a SYN is lost,
-/// the daemon connects to the same server over each link.
+/// The server's end of this client's connection. A probe of the daemon may come before it: when a SYN is
+/// lost, the daemon connects to the same server over each link.
 pub(crate) fn accepted(listener: &Socket, client: &Socket) -> Socket {
     let wanted = client.local_addr().unwrap().as_socket();
     loop {

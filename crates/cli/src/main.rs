@@ -33,6 +33,7 @@ fn run(Usage { verb, log }: Usage) -> anyhow::Result<ExitCode> {
         Verb::Replay(args) => replay::run(&args),
         Verb::Papers(args) => papers::run(&args),
         Verb::Up(_) => live::up::run(&log),
+        Verb::Exec(args) => live::exec::run(&args),
         Verb::Down(args) => live::down::run(&args),
         Verb::Reload(args) => live::reload::run(&args),
         Verb::Status(args) => live::status::run(&args),

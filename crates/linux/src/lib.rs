@@ -13,6 +13,7 @@
 //! | [`bpf`] | levers that need a BPF program | `WindowLever`, `UnsentLever`, `PacingLever` |
 //! | [`capture`] | frames heard on a monitor interface | `Capture::open`, `digest` |
 //! | [`journal`] | a record on disk of all changes, and their undo | `Journal::open`, `Journal::undo` |
+//! | [`seccomp`] | makes the TCP sockets of a program MPTCP ones | `seccomp::install`, `seccomp::serve` |
 //! | [`sysctl`] | kernel parameters of a namespace | `sysctl::read`, `sysctl::path_manager` |
 //! | [`netstat`] | counters of a namespace's kernel | `netstat::counted` |
 //! | [`netns`] | namespaces without names, and work inside them | `Netns::new`, `Netns::run` |
@@ -50,6 +51,7 @@ pub mod resolvers;
 mod rights;
 pub mod routing;
 pub mod rtnl;
+pub mod seccomp;
 pub mod sockopt;
 pub mod sysctl;
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 pub mod doctor;
 pub mod down;
+pub mod exec;
 pub mod reload;
 pub mod status;
 pub mod top;

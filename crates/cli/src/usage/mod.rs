@@ -52,6 +52,8 @@ pub enum Verb {
     Down(live::down::Args),
     /// Let the running daemon read its configuration again.
     Reload(live::reload::Args),
+    /// Run a program whose TCP connections use MPTCP, without changing it.
+    Exec(live::exec::Args),
     /// Show links, connections and subflows.
     Status(live::status::Args),
     /// Show what each link and connection carries at the moment.

@@ -99,14 +99,15 @@ impl Case {
 /// What the client read in one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Outcome {
-    /// Time until the first 10 MB were read, rounded up to 100 ms. A run that ends before counts as its length.
+    /// Time until the first 10 MB were read, rounded up to 100 ms. A run that reads less counts with its
+    /// length.
     pub(super) start_s: f64,
     /// Full packets per second after the first ten seconds.
     pub(super) packets_per_s: f64,
 }
 
-/// Packets per second of a sender that has this many over the good access point, and all air left over for the
-/// poor one.
+/// Packets per second of a sender that has this many over the good access point, and all air left over for
+/// the poor one.
 pub(super) fn with_left_air(good: f64) -> f64 {
     good + (1.0 - good / BEST).max(0.0) * 1e3 / POOR_MS
 }

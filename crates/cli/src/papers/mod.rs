@@ -29,6 +29,7 @@ Papers:
   nsdi15-fig2     two access points that are hidden from each other
   nsdi15-fig3     two access points within carrier sense
   nsdi15-fig5     how well a client estimates its access point's delivery probability
+  nsdi15-fig6b    other hosts behind the good one of two access points
   nsdi15-fig7     marks in 802.11n at several places
   nsdi15-fig8     a slow walk past five access points
   nsdi15-fig9     downloads of a client that does not move
@@ -95,7 +96,7 @@ macro_rules! paper {
     };
 }
 
-const PAPERS: [Paper; 14] = [
+const PAPERS: [Paper; 15] = [
     paper!("nsdi15-11n", study::run, "study.toml", "scenario.toml"),
     paper!("nsdi15-dsl", study::run, "study.toml", "scenario.toml"),
     paper!(
@@ -117,6 +118,7 @@ const PAPERS: [Paper; 14] = [
         "probes.toml"
     ),
     paper!("nsdi15-fig5", fig5::run),
+    paper!("nsdi15-fig6b", study::run, "study.toml", "scenario.toml"),
     paper!("nsdi15-fig7", study::run, "study.toml", "scenario.toml"),
     paper!("nsdi15-fig8", study::run, "study.toml", "scenario.toml"),
     paper!("nsdi15-fig9", study::run, "study.toml", "scenario.toml"),

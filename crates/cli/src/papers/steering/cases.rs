@@ -32,6 +32,9 @@ const TCP_PAYLOAD: f64 = 1_448.0;
 /// Steps of 100 ms at the beginning that do not count.
 const WARM: usize = 100;
 
+/// Bytes of the first download.
+const START_BYTES: u64 = 10_000_000;
+
 /// One combination under one policy.
 #[derive(Debug, Clone)]
 pub(super) struct Case {
@@ -69,8 +72,8 @@ impl Case {
         Ok(plan)
     }
 
-    /// Full packets per second that the client read after the first ten seconds.
-    pub(super) fn packets_per_s(&self, seed: u64) -> anyhow::Result<f64> {
+    /// Plays the case and measures what the client read.
+    pub(super) fn outcome(&self, seed: u64) -> anyhow::Result<Outcome> {
         let plan = self.plan()?;
         let mut what = Play::new(&plan, self.policy.parse()?);
         (what.seed, what.events) = (seed, false);
@@ -81,8 +84,32 @@ impl Case {
         let series = play(&what)?.run.goodput_series;
         let counted = series.get(WARM..).unwrap_or_default();
         let seconds = counted.len() as f64 / 10.0;
-        Ok(counted.iter().sum::<u64>() as f64 / payload / seconds.max(0.1))
+        let mut read = 0;
+        let begun = series.iter().take_while(|bytes| {
+            read += **bytes;
+            read < START_BYTES
+        });
+        Ok(Outcome {
+            start_s: (begun.count() + 1) as f64 / 10.0,
+            packets_per_s: counted.iter().sum::<u64>() as f64 / payload / seconds.max(0.1),
+        })
     }
+}
+
+/// What the client read in one run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Outcome {
+    /// Time until the first 10 MB were read, rounded up to 100 ms. A run that reads less counts with its
+    /// length.
+    pub(super) start_s: f64,
+    /// Full packets per second after the first ten seconds.
+    pub(super) packets_per_s: f64,
+}
+
+/// Packets per second of a sender that has this many over the good access point, and all air left over for
+/// the poor one.
+pub(super) fn with_left_air(good: f64) -> f64 {
+    good + (1.0 - good / BEST).max(0.0) * 1e3 / POOR_MS
 }
 
 /// Payload of that many full packets per second of MPTCP, in Mb/s.

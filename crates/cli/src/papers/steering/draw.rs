@@ -3,7 +3,7 @@
 use trace::{PaperFigure, PaperSeries};
 
 use super::cases::{OTHER_FLOWS, OTHERS};
-use super::{POLICIES, Percent, Results, mean};
+use super::{BEST_TWO, POLICIES, Percent, Results, mean};
 
 /// Every figure, in the order of the page.
 pub(super) fn all(results: &Results) -> Vec<PaperFigure> {
@@ -11,6 +11,8 @@ pub(super) fn all(results: &Results) -> Vec<PaperFigure> {
         .second_mbps
         .iter()
         .zip(POLICIES.into_iter().chain(["tcp:good"]));
+    let mut mixed = named(&results.more[1], over_others);
+    mixed.push(over_others(BEST_TWO, &results.best_two));
     let second = shown.map(|(values, name)| series(name, OTHER_FLOWS.map(f64::from), values));
     vec![
         figure(
@@ -35,7 +37,7 @@ pub(super) fn all(results: &Results) -> Vec<PaperFigure> {
             "Mixed access points beside a good one",
             "other access points",
             PERCENT,
-            named(&results.more[1], over_others),
+            mixed,
         ),
     ]
 }

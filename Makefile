@@ -59,6 +59,7 @@ FUZZ_S ?= 120
 fuzz:
 	cd fuzz && $(CARGO) +nightly fuzz run engine -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=4000 -len_control=20
 	cd fuzz && $(CARGO) +nightly fuzz run dot11 -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=512
+	cd fuzz && $(CARGO) +nightly fuzz run convert -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=1024
 
 .PHONY: ready
 ready:

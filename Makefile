@@ -41,7 +41,7 @@ papers: ready
 
 build:
 	@scripts/setup.sh build
-	$(CARGO) build --release --locked --package slowhand --package slowhandd
+	$(CARGO) build --release --locked --package slowhand --package slowhandd --package relay
 
 # They build nothing, so that root need not. PREFIX, DESTDIR and the like on the command line reach the script.
 install uninstall:
@@ -64,4 +64,4 @@ fuzz:
 .PHONY: ready
 ready:
 	@scripts/setup.sh build
-	$(CARGO) build --locked --package slowhand --package slowhandd
+	$(CARGO) build --locked --package slowhand --package slowhandd --package relay

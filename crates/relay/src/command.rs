@@ -20,23 +20,28 @@ const CONTROL: &str = "/run/slowhand-relay/relay.sock";
 ///
 /// Run it on a host with a fixed address. Clients speak the Convert protocol (RFC 8803) over MPTCP. It
 /// encrypts nothing: applications do that themselves.
-#[derive(Debug, Parser)]
-#[command(
-    name = "slowhand-relay",
-    version,
-    after_help = "\
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
 Examples:
   slowhand relay key add laptop
   slowhand relay check
   slowhand relay
-  slowhand relay status --json"
-)]
-pub struct Relay {
+  slowhand relay status --json")]
+pub struct Args {
     #[command(flatten)]
     at: At,
 
     #[command(subcommand)]
     verb: Option<Verb>,
+}
+
+/// Run a relay: connect clients that hold a key to any server, over all their links. `slowhand relay` becomes
+/// this program.
+#[derive(Debug, Parser)]
+#[command(name = "slowhand-relay", version)]
+pub struct Relay {
+    #[command(flatten)]
+    args: Args,
 }
 
 #[derive(Debug, clap::Args)]
@@ -101,7 +106,7 @@ struct AgentArgs {
 
 /// Runs the command. An error is printed.
 pub fn run(relay: Relay) -> ExitCode {
-    match work(relay) {
+    match work(relay.args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("slowhand-relay: {error:#}");
@@ -110,7 +115,7 @@ pub fn run(relay: Relay) -> ExitCode {
     }
 }
 
-fn work(relay: Relay) -> anyhow::Result<()> {
+fn work(relay: Args) -> anyhow::Result<()> {
     let config = || Config::read(relay.at.config.as_deref());
     match relay.verb {
         None => start(config()?, &relay.at.socket),

@@ -1,5 +1,6 @@
 //! Runs the daemon on a host's own interfaces, in the foreground.
 
+use crate::agent::{self, Supervised};
 use crate::log::Chronicle;
 use crate::notify;
 use crate::recording::Spool;
@@ -60,6 +61,9 @@ fn work(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let cc = args.cc.as_deref().or(config.cc.as_deref());
     cc.map_or(Ok(()), check_controller).map_err(Refused::because)?;
+    let interfaces = Vec::from_iter(config.links.iter().map(|link| link.interface.clone()));
+    let checked = config.relay.as_ref().map(|relay| agent::check(relay, &interfaces));
+    checked.transpose().map_err(Refused::because)?;
     linux::limits::raise_descriptors();
     // Before any thread starts: all of them must leave these signals to the one that waits for them.
     let signals = stop_signals();
@@ -67,11 +71,15 @@ fn work(args: &Args) -> anyhow::Result<ExitCode> {
     let _lock = args.place.lock().map_err(Refused::because)?;
     let sockets = Sockets::bind(&args.place).map_err(Refused::because)?;
     let (spool, record) = recording(args, &config.policy)?.unzip();
+    let relay = config.relay.as_ref();
+    let agent = relay.map(|relay| agent::start(relay, interfaces)).transpose();
+    let agent = agent.context("starting the agent; see `ulimit -u`")?;
     let (inlet_sender, inlet) = daemon::inlet().context("no file descriptor left; see `ulimit -n`")?;
     let answering = Answering {
         inlet: inlet_sender,
         stopper: inlet.stopper(),
         policy: config.policy.to_string(),
+        agent: agent.as_ref().map(Supervised::questions),
     };
     helpers(&sockets, &answering, signals).context("starting threads; see `ulimit -u`")?;
     let names = links.iter().map(|link| (link.id, link.spec.name.clone()));
@@ -98,6 +106,7 @@ fn work(args: &Args) -> anyhow::Result<ExitCode> {
         Daemon::start(setup).map_err(|error| Refused::because(exit::sentence(&anyhow::Error::new(error))))?;
     let outcome = daemon.run();
     notify::stopping();
+    drop(agent);
     drop(daemon);
     if let Some(Err(error)) = spool.map(Spool::finish) {
         tracing::warn!("the recording ends early: {error}; free the disk or record on another one");

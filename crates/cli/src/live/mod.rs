@@ -2,6 +2,7 @@
 
 pub mod doctor;
 pub mod down;
+pub mod other_program;
 pub mod status;
-pub mod up;
+
 pub mod why;

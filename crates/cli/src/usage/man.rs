@@ -8,6 +8,7 @@ use clap_mangen::Man;
 
 use super::Usage;
 use host::up::Daemon;
+use ::relay::command::Relay;
 use show::exit::Refused;
 use show::output::Output;
 
@@ -21,7 +22,7 @@ pub struct Args {
     directory: PathBuf,
 }
 
-/// Writes one page for the program, one for every verb and one for the daemon, each once it is complete.
+/// Writes one page for the program, one for every verb, one for the daemon and one for the relay, each once it is complete.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = &args.directory;
     std::fs::create_dir_all(directory).map_err(|error| {
@@ -35,6 +36,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     write(&command, directory)?;
     let daemon = Man::new(Daemon::command()).section("8");
     write_page(&daemon, directory)?;
+    let relay = Man::new(Relay::command()).section("8");
+    write_page(&relay, directory)?;
     Ok(ExitCode::SUCCESS)
 }
 

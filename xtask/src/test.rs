@@ -50,7 +50,15 @@ pub fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
 /// builds them by itself.
 fn build_daemon(cargo: &OsStr) -> anyhow::Result<()> {
     let mut build = Command::new(cargo);
-    build.args(["build", "--locked", "--quiet", "--package", "slowhandd", "--package", "relay"]);
+    build.args([
+        "build",
+        "--locked",
+        "--quiet",
+        "--package",
+        "slowhandd",
+        "--package",
+        "relay",
+    ]);
     let built = build.status().context("cannot run cargo build")?;
     anyhow::ensure!(
         built.success(),

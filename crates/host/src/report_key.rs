@@ -6,7 +6,10 @@ use wire::mobility::Key;
 
 /// Reads a key that mobiles and servers share, from a file that nobody else may read.
 pub fn read(path: &Path) -> Result<Key, String> {
-    let make = format!("`(umask 077; openssl rand -hex 32 > {})` makes a key", path.display());
+    let make = format!(
+        "`(umask 077; openssl rand -hex 32 > {})` makes a key",
+        path.display()
+    );
     read_from(path, &make)
 }
 

@@ -153,7 +153,11 @@ fn ready(bound: &[SocketAddr]) {
 fn key(folder: &Path, verb: KeyVerb) -> anyhow::Result<()> {
     match verb {
         KeyVerb::Add { name } => print(&format!("{}\n", keys::add(folder, &name)?.display())),
-        KeyVerb::List => print(&keys::names(folder)?.iter().fold(String::new(), |all, name| all + name + "\n")),
+        KeyVerb::List => print(
+            &keys::names(folder)?
+                .iter()
+                .fold(String::new(), |all, name| all + name + "\n"),
+        ),
         KeyVerb::Remove { name } => keys::remove(folder, &name)?,
     }
     Ok(())
@@ -181,7 +185,12 @@ fn check(config: &Config, path: Option<&Path>) -> anyhow::Result<()> {
     );
     for key in &keys {
         let rights = config.rights.get(&key.name);
-        let allow = Vec::from_iter(rights.iter().flat_map(|rights| &rights.allow).map(ToString::to_string));
+        let allow = Vec::from_iter(
+            rights
+                .iter()
+                .flat_map(|rights| &rights.allow)
+                .map(ToString::to_string),
+        );
         let _ = match &allow[..] {
             [] => writeln!(text, "key {}: the Internet", key.name),
             allow => writeln!(text, "key {}: the Internet, and {}", key.name, allow.join(", ")),
@@ -191,7 +200,11 @@ fn check(config: &Config, path: Option<&Path>) -> anyhow::Result<()> {
         text.push_str("no key yet: `slowhand relay key add NAME` makes one\n");
     }
     let special = Vec::from_iter(egress::special().map(|network| network.to_string()));
-    let _ = writeln!(text, "refused by default: port 25, this host, {}", special.join(", "));
+    let _ = writeln!(
+        text,
+        "refused by default: port 25, this host, {}",
+        special.join(", ")
+    );
     print(&text);
     Ok(())
 }
@@ -208,7 +221,10 @@ fn status(socket: &Path, json: bool) -> anyhow::Result<()> {
 }
 
 fn table(document: &Document) -> String {
-    let mut text = format!("{:<20} {:>8} {:>10} {:>14} {:>14}\n", "KEY", "OPEN", "CONNECTED", "UP", "DOWN");
+    let mut text = format!(
+        "{:<20} {:>8} {:>10} {:>14} {:>14}\n",
+        "KEY", "OPEN", "CONNECTED", "UP", "DOWN"
+    );
     for (name, key) in &document.keys {
         let _ = writeln!(
             text,

@@ -212,7 +212,10 @@ mod tests {
             ("listen = [\"relay:443\"]", "line 1"),
             ("connections = 0", "limit of 0"),
             ("idle_timeout_s = 0", "time-out of 0 s"),
-            ("[key.car]\nallow = [\"10.0.0.0/40\"]", "key.car: `10.0.0.0/40` is not a network"),
+            (
+                "[key.car]\nallow = [\"10.0.0.0/40\"]",
+                "key.car: `10.0.0.0/40` is not a network",
+            ),
             ("[key.car]\ndeny = []", "unknown field `deny`"),
         ] {
             let error = Config::parse(text).unwrap_err();

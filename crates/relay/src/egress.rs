@@ -57,11 +57,17 @@ impl Network {
         match (self.address, address) {
             (IpAddr::V4(net), IpAddr::V4(address)) => {
                 let shift = 32 - u32::from(self.bits.min(32));
-                (net.to_bits() ^ address.to_bits()).checked_shr(shift).unwrap_or(0) == 0
+                (net.to_bits() ^ address.to_bits())
+                    .checked_shr(shift)
+                    .unwrap_or(0)
+                    == 0
             }
             (IpAddr::V6(net), IpAddr::V6(address)) => {
                 let shift = 128 - u32::from(self.bits.min(128));
-                (net.to_bits() ^ address.to_bits()).checked_shr(shift).unwrap_or(0) == 0
+                (net.to_bits() ^ address.to_bits())
+                    .checked_shr(shift)
+                    .unwrap_or(0)
+                    == 0
             }
             _ => false,
         }
@@ -227,7 +233,11 @@ mod tests {
             ("[::ffff:10.1.0.1]:80", false),
             ("127.0.0.1:80", true),
         ] {
-            assert_eq!(is_refused(server.parse().unwrap(), &[], &allowed), refused, "{server}");
+            assert_eq!(
+                is_refused(server.parse().unwrap(), &[], &allowed),
+                refused,
+                "{server}"
+            );
         }
     }
 

@@ -231,7 +231,10 @@ mod tests {
         assert!(matches!(add(&folder, "laptop"), Err(KeyError::Exists(_))));
         add(&folder, "car").unwrap();
         let keys = load(&folder).unwrap();
-        assert_eq!(Vec::from_iter(keys.iter().map(|key| &key.name)), ["car", "laptop"]);
+        assert_eq!(
+            Vec::from_iter(keys.iter().map(|key| &key.name)),
+            ["car", "laptop"]
+        );
         assert_ne!(keys[0].key, keys[1].key);
         remove(&folder, "laptop").unwrap();
         assert!(matches!(remove(&folder, "laptop"), Err(KeyError::Absent(_))));

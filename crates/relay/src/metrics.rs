@@ -111,10 +111,26 @@ impl Document {
         let mut text = String::new();
         let plain: [Plain<'_>; 5] = [
             ("accepted_total", "Connections accepted", self.accepted),
-            ("mptcp_servers_total", "Servers that accepted MPTCP", self.mptcp_servers),
-            ("refused_egress_total", "Destinations refused by the egress rules", self.refused_egress),
-            ("request_timeouts_total", "Connections without a request in time", self.request_timeouts),
-            ("not_convert_total", "Connections of another protocol", self.not_convert),
+            (
+                "mptcp_servers_total",
+                "Servers that accepted MPTCP",
+                self.mptcp_servers,
+            ),
+            (
+                "refused_egress_total",
+                "Destinations refused by the egress rules",
+                self.refused_egress,
+            ),
+            (
+                "request_timeouts_total",
+                "Connections without a request in time",
+                self.request_timeouts,
+            ),
+            (
+                "not_convert_total",
+                "Connections of another protocol",
+                self.not_convert,
+            ),
         ];
         for (name, help, value) in plain {
             head(&mut text, name, help, "counter");
@@ -125,9 +141,27 @@ impl Document {
             let _ = writeln!(text, "slowhand_relay_errors_total{{code=\"{code}\"}} {value}");
         }
         self.by_key(&mut text, "open", "Open connections", "gauge", |key| key.open);
-        self.by_key(&mut text, "connected_total", "Connections to servers", "counter", |key| key.connected);
-        self.by_key(&mut text, "up_bytes_total", "Bytes to servers", "counter", |key| key.up_bytes);
-        self.by_key(&mut text, "down_bytes_total", "Bytes to clients", "counter", |key| key.down_bytes);
+        self.by_key(
+            &mut text,
+            "connected_total",
+            "Connections to servers",
+            "counter",
+            |key| key.connected,
+        );
+        self.by_key(
+            &mut text,
+            "up_bytes_total",
+            "Bytes to servers",
+            "counter",
+            |key| key.up_bytes,
+        );
+        self.by_key(
+            &mut text,
+            "down_bytes_total",
+            "Bytes to clients",
+            "counter",
+            |key| key.down_bytes,
+        );
         text
     }
 

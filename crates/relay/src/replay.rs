@@ -56,7 +56,11 @@ impl Used {
         let age = now_s.saturating_sub(held.began_s);
         if age > 2 * WINDOW_S {
             let young = std::mem::take(&mut held.young);
-            held.old = if age > 4 * WINDOW_S + 1 { HashSet::new() } else { young };
+            held.old = if age > 4 * WINDOW_S + 1 {
+                HashSet::new()
+            } else {
+                young
+            };
             held.began_s = now_s;
         }
         if held.young.contains(&nonce) || held.old.contains(&nonce) {
@@ -90,7 +94,10 @@ mod tests {
     #[test]
     fn a_full_cache_refuses_rather_than_forgets() {
         let used = Used::holding(2);
-        assert_eq!([1, 2, 3].map(|nonce| used.take(9, nonce)), [Ok(()), Ok(()), Err(Refused::Full)]);
+        assert_eq!(
+            [1, 2, 3].map(|nonce| used.take(9, nonce)),
+            [Ok(()), Ok(()), Err(Refused::Full)]
+        );
         assert_eq!(used.take(9, 1), Err(Refused::Replayed));
         assert_eq!(used.take(9 + 2 * WINDOW_S + 1, 3), Ok(()));
     }

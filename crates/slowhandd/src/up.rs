@@ -62,7 +62,10 @@ fn work(args: &Args) -> anyhow::Result<ExitCode> {
     let cc = args.cc.as_deref().or(config.cc.as_deref());
     cc.map_or(Ok(()), check_controller).map_err(Refused::because)?;
     let interfaces = Vec::from_iter(config.links.iter().map(|link| link.interface.clone()));
-    let checked = config.relay.as_ref().map(|relay| agent::check(relay, &interfaces));
+    let checked = config
+        .relay
+        .as_ref()
+        .map(|relay| agent::check(relay, &interfaces));
     checked.transpose().map_err(Refused::because)?;
     linux::limits::raise_descriptors();
     // Before any thread starts: all of them must leave these signals to the one that waits for them.

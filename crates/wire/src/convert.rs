@@ -352,7 +352,9 @@ mod tests {
 
     fn request(server: &str) -> Vec<u8> {
         let server = server.parse().unwrap();
-        Request::write(Wanted::Connect(server), |signed| Cookie::seal(&KEY, 1_000, 42, signed))
+        Request::write(Wanted::Connect(server), |signed| {
+            Cookie::seal(&KEY, 1_000, 42, signed)
+        })
     }
 
     #[test]
@@ -392,7 +394,10 @@ mod tests {
         let connected = [false, true].map(|mptcp| Reply::Connected { mptcp });
         for reply in refused.into_iter().chain(connected) {
             let message = reply.write();
-            assert_eq!(header(*message.first_chunk().unwrap()), Ok(message.len() - HEADER));
+            assert_eq!(
+                header(*message.first_chunk().unwrap()),
+                Ok(message.len() - HEADER)
+            );
             assert_eq!(Reply::parse(&message[HEADER..]), Some(reply));
         }
     }
@@ -420,7 +425,11 @@ mod tests {
             ("two Connects", [connect, connect].concat(), Code::Malformed),
             ("a cookie alone", cookie.to_vec(), Code::Malformed),
             ("a trailing byte", [connect, &[1]].concat(), Code::Malformed),
-            ("an unknown TLV", [connect, &[99, 1, 0, 0]].concat(), Code::Unsupported),
+            (
+                "an unknown TLV",
+                [connect, &[99, 1, 0, 0]].concat(),
+                Code::Unsupported,
+            ),
             ("TCP options", options, Code::TcpOption),
         ];
         for (what, tlvs, code) in cases {

@@ -45,9 +45,7 @@ pub fn run(program: Program, log: &Options) -> anyhow::Result<ExitCode> {
     let mut command = Command::new(file);
     // Options of the log may come before the verb, too.
     command.envs(log.filter().map(|filter| (VARIABLE, filter.to_string())));
-    let error = command
-        .args(arguments(program, std::env::args_os()))
-        .exec();
+    let error = command.args(arguments(program, std::env::args_os())).exec();
     let file = file.display();
     Err(Refused::because(format!(
         "{file}: cannot start the {} ({error}); check that you may execute this file",
@@ -70,13 +68,8 @@ fn first_file(program: Program, places: &[PathBuf]) -> anyhow::Result<&Path> {
 }
 
 /// Arguments after the verb.
-fn arguments(
-    program: Program,
-    all: impl Iterator<Item = OsString>,
-) -> impl Iterator<Item = OsString> {
-    all.skip(1)
-        .skip_while(move |word| word != program.verb)
-        .skip(1)
+fn arguments(program: Program, all: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
+    all.skip(1).skip_while(move |word| word != program.verb).skip(1)
 }
 
 #[cfg(test)]
@@ -100,7 +93,10 @@ mod tests {
             "/proc/self/status".into(),
             "/proc/self/stat".into(),
         ];
-        assert_eq!(first_file(DAEMON, &places).unwrap(), Path::new("/proc/self/status"));
+        assert_eq!(
+            first_file(DAEMON, &places).unwrap(),
+            Path::new("/proc/self/status")
+        );
     }
 
     #[test]

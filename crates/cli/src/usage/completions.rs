@@ -6,8 +6,8 @@ use clap::{CommandFactory as _, ValueEnum};
 use clap_complete::Shell;
 
 use super::Usage;
-use host::up::Daemon;
 use ::relay::command::Relay;
+use host::up::Daemon;
 use show::exit;
 
 /// Print a script that lets a shell complete the commands of slowhand.

@@ -7,8 +7,8 @@ use clap::{Command, CommandFactory as _};
 use clap_mangen::Man;
 
 use super::Usage;
-use host::up::Daemon;
 use ::relay::command::Relay;
+use host::up::Daemon;
 use show::exit::Refused;
 use show::output::Output;
 

@@ -161,7 +161,8 @@ fn the_example_is_a_whole_configuration() {
         assert!(keys.peek().is_some(), "{refused}");
         let is_shown = |key: &str| text.lines().any(|line| line.trim_start().starts_with(key));
         assert!(
-            keys.clone().all(|key| ["link", "relay"].contains(&key) || is_shown(key)),
+            keys.clone()
+                .all(|key| ["link", "relay"].contains(&key) || is_shown(key)),
             "{refused}"
         );
     }
@@ -406,8 +407,11 @@ fn a_relay_has_an_address_with_a_port_and_a_key() {
     {
         assert_eq!(said(&format!("relay-{number}"), &text), message, "{text}");
     }
-    let direct = "[relay]\nway = \"direct\"\nbypass = [\"uid:7\", \"port:22\", \"fd00::/8\", \"192.0.2.1\"]\n";
-    let config = Files::new("relay-direct", &[("slowhand.toml", direct)]).read().unwrap();
+    let direct =
+        "[relay]\nway = \"direct\"\nbypass = [\"uid:7\", \"port:22\", \"fd00::/8\", \"192.0.2.1\"]\n";
+    let config = Files::new("relay-direct", &[("slowhand.toml", direct)])
+        .read()
+        .unwrap();
     let relay = config.relay.unwrap();
     assert_eq!((relay.way, relay.server), (WayChoice::Direct, None));
     let bypass = [

@@ -147,7 +147,11 @@ impl Relay {
     }
 
     async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
-        let kept = self.addresses.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let kept = self
+            .addresses
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         if let Some((since, addresses)) = kept
             && since.elapsed() < RESOLVED
         {

@@ -120,7 +120,9 @@ pub fn run(setup: Setup) -> Result<(), StartError> {
 async fn accept(agent: Arc<Agent>, listener: TcpListener, places: Arc<Semaphore>) {
     loop {
         // The semaphore is never closed.
-        let Ok(place) = places.clone().acquire_owned().await else { return };
+        let Ok(place) = places.clone().acquire_owned().await else {
+            return;
+        };
         match listener.accept().await {
             Ok((stream, client)) => {
                 let agent = agent.clone();

@@ -119,7 +119,9 @@ pub fn print(line: &impl Serialize) {
 pub fn answer_questions(agent: Arc<Agent>) -> io::Result<()> {
     let answer = move || {
         let asked = io::stdin().lock().lines().map_while(Result::ok);
-        asked.filter(|line| line == ASK).for_each(|_| print(&agent.state()));
+        asked
+            .filter(|line| line == ASK)
+            .for_each(|_| print(&agent.state()));
         std::process::exit(0);
     };
     std::thread::Builder::new()
@@ -133,7 +135,9 @@ impl Agent {
         let relay = self.relay.as_ref();
         trace::agent::Agent {
             relay: relay.map(|relay| relay.name().to_owned()),
-            relay_trouble: relay.and_then(|relay| relay.trouble()).map(|error| error.to_string()),
+            relay_trouble: relay
+                .and_then(|relay| relay.trouble())
+                .map(|error| error.to_string()),
             connections: self.live.connections(),
         }
     }

@@ -44,10 +44,13 @@ pub fn admit(shared: &Shared, request: &Request) -> Result<(Arc<Client>, SocketA
     if !cookie.is_signed(&client.key, &request.signed) || !cookie.is_timely(now_s) {
         return Err(Code::NotAuthorised);
     }
-    shared.used.take(now_s, cookie.nonce).map_err(|refused| match refused {
-        crate::replay::Refused::Replayed => Code::NotAuthorised,
-        crate::replay::Refused::Full => Code::Resources,
-    })?;
+    shared
+        .used
+        .take(now_s, cookie.nonce)
+        .map_err(|refused| match refused {
+            crate::replay::Refused::Replayed => Code::NotAuthorised,
+            crate::replay::Refused::Full => Code::Resources,
+        })?;
     if egress::is_refused(server, &shared.own(), &client.rights.allow) {
         count(&shared.counters.refused_egress);
         return Err(Code::NotAuthorised);

@@ -32,7 +32,10 @@ impl Drop for Socket {
 /// Answers at `path` until the result is dropped. A socket that nobody answers is replaced.
 pub fn serve(path: &Path, shared: Arc<Shared>) -> io::Result<Socket> {
     if Blocking::connect(path).is_ok() {
-        return Err(io::Error::new(io::ErrorKind::AddrInUse, "another relay answers there"));
+        return Err(io::Error::new(
+            io::ErrorKind::AddrInUse,
+            "another relay answers there",
+        ));
     }
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -62,12 +65,20 @@ async fn answer(stream: UnixStream, shared: &Shared) -> io::Result<()> {
     while lines.next_line().await?.is_some_and(|line| !line.is_empty()) {}
     let path = question.split(' ').nth(1).unwrap_or("");
     let (status, kind, body) = match path {
-        "/metrics" => ("200 OK", "text/plain; version=0.0.4", shared.document().prometheus()),
+        "/metrics" => (
+            "200 OK",
+            "text/plain; version=0.0.4",
+            shared.document().prometheus(),
+        ),
         "/status" => {
             let document = serde_json::to_string(&shared.document()).map_err(io::Error::other)?;
             ("200 OK", "application/json", document)
         }
-        _ => ("404 Not Found", "text/plain", "ask for /metrics or /status\n".to_owned()),
+        _ => (
+            "404 Not Found",
+            "text/plain",
+            "ask for /metrics or /status\n".to_owned(),
+        ),
     };
     let length = body.len();
     let head = format!("HTTP/1.0 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n");

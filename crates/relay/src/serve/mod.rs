@@ -180,8 +180,12 @@ fn accept_all(shared: &Arc<Shared>, listeners: Vec<TcpListener>) {
 async fn accept(shared: Arc<Shared>, listener: TcpListener, pool: Arc<Pool>) {
     loop {
         // Neither semaphore is ever closed.
-        let Ok(place) = shared.places.clone().acquire_owned().await else { return };
-        let Ok(request) = shared.requests.clone().acquire_owned().await else { return };
+        let Ok(place) = shared.places.clone().acquire_owned().await else {
+            return;
+        };
+        let Ok(request) = shared.requests.clone().acquire_owned().await else {
+            return;
+        };
         match listener.accept().await {
             Ok((stream, _)) => {
                 metrics::count(&shared.counters.accepted);
@@ -201,7 +205,9 @@ async fn upkeep(shared: Arc<Shared>) {
     let mut last = String::new();
     loop {
         tokio::time::sleep(REREAD).await;
-        let problem = shared.reread().map_or_else(|error| error.to_string(), |()| String::new());
+        let problem = shared
+            .reread()
+            .map_or_else(|error| error.to_string(), |()| String::new());
         if !problem.is_empty() && problem != last {
             eprintln!("slowhand-relay: the keys stay as they were: {problem}");
         }
@@ -216,5 +222,6 @@ fn own_addresses() -> Arc<[IpAddr]> {
         let v4 = address.as_sockaddr_in().map(|address| IpAddr::V4(address.ip()));
         v4.or_else(|| address.as_sockaddr_in6().map(|address| IpAddr::V6(address.ip())))
     };
-    all.filter_map(|interface| interface.address.and_then(of)).collect()
+    all.filter_map(|interface| interface.address.and_then(of))
+        .collect()
 }

@@ -85,7 +85,13 @@ async fn refuse(shared: &Shared, mut stream: TcpStream, code: Code) {
 }
 
 /// Connects to the server and carries bytes until the end.
-async fn carry(shared: &Shared, mut stream: TcpStream, client: &Arc<Client>, server: SocketAddr, pool: &Pool) {
+async fn carry(
+    shared: &Shared,
+    mut stream: TcpStream,
+    client: &Arc<Client>,
+    server: SocketAddr,
+    pool: &Pool,
+) {
     let Some(_entered) = client.enter() else {
         return refuse(shared, stream, Code::Resources).await;
     };

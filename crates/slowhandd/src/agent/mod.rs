@@ -101,7 +101,9 @@ fn program() -> PathBuf {
     let own = std::env::current_exe().ok();
     let beside = own.and_then(|own| Some(own.parent()?.join(NAME)));
     let mut places = beside.into_iter().chain(INSTALLED.map(PathBuf::from));
-    places.find(|place| place.is_file()).unwrap_or_else(|| NAME.into())
+    places
+        .find(|place| place.is_file())
+        .unwrap_or_else(|| NAME.into())
 }
 
 fn arguments(config: &RelayConfig) -> Vec<String> {
@@ -155,10 +157,14 @@ impl Shared {
                 return;
             }
             if problem != last {
-                tracing::warn!("the agent does not run: {problem}; programs connect directly, it is tried again");
+                tracing::warn!(
+                    "the agent does not run: {problem}; programs connect directly, it is tried again"
+                );
                 last = problem;
             }
-            let pause = self.stop.wait_timeout_while(state, AGAIN, |state| !state.stopping);
+            let pause = self
+                .stop
+                .wait_timeout_while(state, AGAIN, |state| !state.stopping);
             if pause.unwrap_or_else(PoisonError::into_inner).0.stopping {
                 return;
             }
@@ -183,7 +189,9 @@ impl Shared {
             return AgentError::NoPorts;
         };
         let mut lines = BufReader::new(out).lines().map_while(Result::ok);
-        let ports = lines.next().and_then(|line| serde_json::from_str::<Ports>(&line).ok());
+        let ports = lines
+            .next()
+            .and_then(|line| serde_json::from_str::<Ports>(&line).ok());
         let Some(ports) = ports else {
             return AgentError::NoPorts;
         };

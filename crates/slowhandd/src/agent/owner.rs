@@ -70,9 +70,15 @@ impl Drop for Table {
 /// Lets `nft` check the rules, without effect.
 fn check(rules: &str) -> Result<(), TableError> {
     let mut command = nft(&["-c", "-f", "-"]);
-    command.stdin(Stdio::piped()).stderr(Stdio::piped()).stdout(Stdio::null());
+    command
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null());
     let mut nft = command.spawn().map_err(TableError::Start)?;
-    let written = nft.stdin.take().map(|mut input| input.write_all(rules.as_bytes()));
+    let written = nft
+        .stdin
+        .take()
+        .map(|mut input| input.write_all(rules.as_bytes()));
     let mut said = String::new();
     if let Some(mut err) = nft.stderr.take() {
         let _ = err.read_to_string(&mut said);
@@ -80,14 +86,22 @@ fn check(rules: &str) -> Result<(), TableError> {
     let fine = nft.wait().is_ok_and(|status| status.success());
     match (fine, written) {
         (true, Some(Ok(()))) => Ok(()),
-        _ => Err(TableError::Refused(said.lines().next().unwrap_or("no reason given").to_owned())),
+        _ => Err(TableError::Refused(
+            said.lines().next().unwrap_or("no reason given").to_owned(),
+        )),
     }
 }
 
 fn is_installed() -> Result<bool, TableError> {
     let mut command = nft(&["list", "chain", "inet", "slowhand", "output"]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().map(|status| status.success()).map_err(TableError::Start)
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command
+        .status()
+        .map(|status| status.success())
+        .map_err(TableError::Start)
 }
 
 fn nft(arguments: &[&str]) -> Command {

@@ -38,8 +38,10 @@ pub fn table(config: &RelayConfig, interfaces: &[String], ports: Ports) -> Strin
         format!("ip6 daddr {{ {LOCAL_V6} }} return"),
     ]);
     rules.extend(config.bypass.iter().map(bypass));
-    let redirect = |family: &str, port: u16| format!("meta nfproto {family} meta l4proto tcp redirect to :{port}");
-    let caught = std::iter::once(redirect("ipv4", ports.v4)).chain(ports.v6.map(|port| redirect("ipv6", port)));
+    let redirect =
+        |family: &str, port: u16| format!("meta nfproto {family} meta l4proto tcp redirect to :{port}");
+    let caught =
+        std::iter::once(redirect("ipv4", ports.v4)).chain(ports.v6.map(|port| redirect("ipv6", port)));
     let goto = |name: &String| format!("oifname \"{name}\" goto caught");
     rules.extend(interfaces.iter().map(goto));
     let mut text = "table inet slowhand { flags owner;\n".to_owned();

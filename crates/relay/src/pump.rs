@@ -43,6 +43,8 @@ pub enum Ended {
     Stalled,
     /// It carried nothing for too long. Both got a reset.
     Idle,
+    /// It was to stop. Both got a reset: an ordinary end would say that all bytes have come.
+    Stopped,
 }
 
 /// Bytes that a connection has carried.
@@ -82,13 +84,14 @@ struct Direction<'c> {
     bit: u8,
 }
 
-/// Carries bytes between `client` and `server` until the connection ends. Then closes both.
+/// Carries bytes between `client` and `server` until the connection ends, or `stop` does. Then closes both.
 pub async fn pump(
     client: TcpStream,
     server: TcpStream,
     pool: &Pool,
     tally: &Tally,
     patience: Patience,
+    stop: impl Future<Output = ()>,
 ) -> Ended {
     let up = Direction {
         from: &client,
@@ -111,6 +114,7 @@ pub async fn pump(
             Err(_) => Ended::Reset,
         },
         ended = overdue(tally, patience) => ended,
+        () = stop => Ended::Stopped,
     };
     socket::reset(client);
     socket::reset(server);

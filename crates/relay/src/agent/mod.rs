@@ -147,7 +147,8 @@ async fn serve(agent: &Agent, stream: TcpStream, client: SocketAddr) {
         Ok((onward, taken)) => {
             entry.takes(taken);
             socket::prepare(&onward);
-            pump(stream, onward, &agent.pool, entry.tally(), Patience::default()).await;
+            let (patience, never) = (Patience::default(), std::future::pending());
+            pump(stream, onward, &agent.pool, entry.tally(), patience, never).await;
         }
         Err(_) => socket::reset(stream),
     }

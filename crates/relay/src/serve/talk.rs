@@ -112,10 +112,8 @@ async fn carry(
     }
     count(&client.counters.connected);
     let tally = Tally::default();
-    tokio::select! {
-        _ = pump(stream, connected, pool, &tally, shared.config.patience) => {}
-        () = client.removed() => {}
-    }
+    let removed = client.removed();
+    pump(stream, connected, pool, &tally, shared.config.patience, removed).await;
     client.counters.up.fetch_add(tally.up(), Ordering::Relaxed);
     client.counters.down.fetch_add(tally.down(), Ordering::Relaxed);
 }

@@ -2,7 +2,6 @@
 //!
 //! The links are veth pairs, so what an application's bytes take is what the kernel really did.
 
-mod common;
 #[path = "../../linux/src/testing/patience.rs"]
 mod patience;
 #[path = "relay/site.rs"]
@@ -59,7 +58,7 @@ fn echoed(mut stream: &TcpStream, text: &[u8]) {
 fn bytes_of_a_plain_program_survive_the_loss_of_a_link() {
     let Some(site) = Site::new("cut") else { return };
     let (server, _echo) = site.echo(V4, Speaks::Tcp);
-    let _relay = site.relay("");
+    let _relay = site.relay();
     let daemon = site.up(&site.through_relay());
     let stream = site.connect(server);
     let row = opened(&site, server);
@@ -94,7 +93,7 @@ fn bytes_of_a_plain_program_survive_the_loss_of_a_link() {
 #[test]
 fn the_second_connection_to_an_mptcp_server_goes_directly() {
     let Some(site) = Site::new("direct") else { return };
-    let relay = site.relay("");
+    let relay = site.relay();
     let _daemon = site.up(&site.through_relay());
     for ip in [V4, V6] {
         let (server, _echo) = site.echo(ip, Speaks::Mptcp);
@@ -157,7 +156,7 @@ fn a_relay_that_cannot_be_used_costs_no_connection() {
     assert_eq!(status["agent"]["relay_trouble"], why);
     drop(stream);
 
-    let relay = site.relay("");
+    let relay = site.relay();
     site.forget_the_key();
     site::until("the relay has dropped the key", || {
         relay.status()["keys"] == serde_json::json!({})

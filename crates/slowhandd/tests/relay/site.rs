@@ -1,6 +1,5 @@
 //! A mobile host with two links, and behind them a host with the servers and the relay.
 
-use crate::common::{Ran, Scratch, daemon};
 use crate::patience::Patience;
 use linux::netns::{CreateError, Netns};
 use linux::rtnl::{IfName, Rtnl, VethPeer};
@@ -8,8 +7,9 @@ use serde_json::Value;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream};
-use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ const RELAY: &str = "203.0.113.1:4433";
 pub struct Site {
     client: Netns,
     internet: Netns,
-    scratch: Scratch,
+    root: PathBuf,
 }
 
 /// What a server speaks.
@@ -37,7 +37,7 @@ pub enum Speaks {
 }
 
 pub fn until(what: &str, mut met: impl FnMut() -> bool) {
-    let mut patience = Patience::new(PATIENCE);
+    let mut patience = Patience::of(PATIENCE);
     while !met() {
         assert!(patience.lasts(), "{what}: not within {PATIENCE:?}");
     }
@@ -60,8 +60,9 @@ impl Site {
         let site = Self {
             client,
             internet: Netns::new().unwrap(),
-            scratch: Scratch::new(&format!("relay-{test}")),
+            root: std::env::temp_dir().join(format!("slowhand-agent-{}-{test}", std::process::id())),
         };
+        std::fs::create_dir_all(&site.root).unwrap();
         site.wire();
         site.key(&["add", "laptop"]);
         Some(site)
@@ -114,7 +115,7 @@ impl Site {
 
     /// A configuration with the relay.
     pub fn through_relay(&self) -> String {
-        let key = self.scratch.path("keys/laptop.key");
+        let key = self.root.join("keys/laptop.key");
         format!(
             "[relay]\naddress = \"{RELAY}\"\nkey_file = \"{}\"\n",
             key.display()
@@ -127,38 +128,35 @@ impl Site {
     }
 
     /// Runs the daemon with these lines in its configuration, and waits for the redirection.
-    pub fn up(&self, relay: &str) -> Daemon<'_> {
-        let config = self.scratch.path("slowhand.toml");
+    pub fn up(&self, relay: &str) -> Daemon {
+        let config = self.root.join("slowhand.toml");
         let links = "[[link]]\ninterface = \"w*\"\nkind = \"cable\"\n";
         std::fs::write(&config, format!("{relay}{links}")).unwrap();
-        let mut command = Command::new(daemon());
-        self.place(&mut command);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_slowhandd"));
+        command.arg("--runtime-dir").arg(self.root.join("run"));
+        command.arg("--state-dir").arg(self.root.join("lib"));
         command.arg("--config").arg(config).stderr(Stdio::inherit());
         let child = self.client.prepare(&mut command).spawn().unwrap();
-        let daemon = Daemon { site: self, child };
+        let daemon = Daemon { child };
         until("connections are redirected", || {
             self.tables().contains("redirect to")
         });
-        until("the daemon answers", || self.ask(&["status"]).code == Some(0));
+        until("the daemon answers", || self.ask().is_some());
         daemon
     }
 
-    fn place(&self, command: &mut Command) {
-        command.arg("--runtime-dir").arg(self.scratch.path("run"));
-        command.arg("--state-dir").arg(self.scratch.path("lib"));
-    }
-
-    fn ask(&self, words: &[&str]) -> Ran {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_slowhand"));
-        command.args(words);
-        self.place(&mut command);
-        self.client.prepare(&mut command).output().unwrap().into()
+    fn ask(&self) -> Option<Value> {
+        let mut stream = UnixStream::connect(self.root.join("run/status.sock")).ok()?;
+        writeln!(stream, "{{\"verb\":\"status\"}}").ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        answer["error"].is_null().then_some(answer)
     }
 
     /// The daemon's state.
     pub fn status(&self) -> Value {
-        let ran = self.ask(&["status", "--json"]);
-        serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
+        self.ask().expect("the daemon answers")
     }
 
     /// The tables of nftables on the mobile host.
@@ -217,15 +215,17 @@ impl Site {
         (address, Echo { listener, thread })
     }
 
-    /// A relay, with these lines in its configuration.
-    pub fn relay(&self, config: &str) -> Relay<'_> {
+    /// A relay that knows the mobile host.
+    pub fn relay(&self) -> Relay<'_> {
         let file = self.relay_config();
-        let keys = self.scratch.path("keys");
-        let text = format!("listen = [\"{RELAY}\"]\nkeys = \"{}\"\n{config}", keys.display());
+        let keys = self.root.join("keys");
+        // The servers are on the relay's own host, which it would refuse.
+        let allow = format!("[key.laptop]\nallow = [\"{V4}\", \"{V6}\"]\n");
+        let text = format!("listen = [\"{RELAY}\"]\nkeys = \"{}\"\n{allow}", keys.display());
         std::fs::write(&file, text).unwrap();
-        let socket = self.scratch.path("relay.sock");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_slowhand"));
-        command.args(["relay", "--config"]).arg(file);
+        let socket = self.root.join("relay.sock");
+        let mut command = Command::new(relay());
+        command.arg("--config").arg(file);
         command.arg("--socket").arg(&socket).stdout(Stdio::piped());
         let mut child = self.internet.prepare(&mut command).spawn().unwrap();
         let mut line = String::new();
@@ -241,31 +241,47 @@ impl Site {
     }
 
     fn relay_config(&self) -> PathBuf {
-        self.scratch.path("relay.toml")
+        self.root.join("relay.toml")
     }
 
-    fn key(&self, words: &[&str]) -> Output {
+    fn key(&self, words: &[&str]) {
         let file = self.relay_config();
         if !file.exists() {
-            let keys = self.scratch.path("keys");
+            let keys = self.root.join("keys");
             std::fs::write(&file, format!("keys = \"{}\"\n", keys.display())).unwrap();
         }
-        let mut command = Command::new(env!("CARGO_BIN_EXE_slowhand"));
+        let mut command = Command::new(relay());
         let done = command
-            .args(["relay", "key"])
+            .arg("key")
             .args(words)
             .arg("--config")
             .arg(file)
             .output()
             .unwrap();
         assert!(done.status.success(), "{done:?}");
-        done
     }
 
     /// The relay no longer knows the mobile host. That host keeps its own copy of the key in memory.
     pub fn forget_the_key(&self) {
         self.key(&["remove", "laptop"]);
     }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.root));
+    }
+}
+
+/// The relay's program, beside the daemon: a test of one package does not build the programs of another.
+fn relay() -> PathBuf {
+    let program = Path::new(env!("CARGO_BIN_EXE_slowhandd")).with_file_name("slowhand-relay");
+    let shown = program.display();
+    assert!(
+        program.is_file(),
+        "{shown} is missing: run `cargo build --package relay` first"
+    );
+    program
 }
 
 fn echo(mut stream: TcpStream) {
@@ -312,10 +328,8 @@ pub struct Relay<'s> {
 impl Relay<'_> {
     /// Its state.
     pub fn status(&self) -> Value {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_slowhand"));
-        command
-            .args(["relay", "status", "--json", "--socket"])
-            .arg(&self.socket);
+        let mut command = Command::new(relay());
+        command.args(["status", "--json", "--socket"]).arg(&self.socket);
         let asked = self.site.internet.prepare(&mut command).output().unwrap();
         assert!(asked.status.success(), "{asked:?}");
         serde_json::from_slice(&asked.stdout).unwrap()
@@ -330,12 +344,11 @@ impl Drop for Relay<'_> {
 }
 
 /// A daemon that ends with this.
-pub struct Daemon<'s> {
-    site: &'s Site,
+pub struct Daemon {
     child: Child,
 }
 
-impl Daemon<'_> {
+impl Daemon {
     /// Its process.
     pub fn id(&self) -> u32 {
         self.child.id()
@@ -373,16 +386,21 @@ impl Daemon<'_> {
 
     /// Stops it in order.
     pub fn stop(mut self) {
-        let down = self.site.ask(&["down"]);
-        assert_eq!(down.code, Some(0), "{down:?}");
-        self.child.wait().unwrap();
+        self.terminate();
+        assert!(self.child.wait().unwrap().success());
+    }
+
+    fn terminate(&self) {
+        let id = nix::unistd::Pid::from_raw(self.child.id().cast_signed());
+        let _ = nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGTERM);
     }
 }
 
-impl Drop for Daemon<'_> {
+impl Drop for Daemon {
     fn drop(&mut self) {
-        drop(self.site.ask(&["down"]));
-        drop(self.child.kill());
-        drop(self.child.wait());
+        if matches!(self.child.try_wait(), Ok(None)) {
+            self.terminate();
+            drop(self.child.wait());
+        }
     }
 }

@@ -46,8 +46,8 @@ pub fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     Ok(tally.close(finished))
 }
 
-/// Tests of `slowhand` start the daemon and the relay, programs of other packages. Only a test of the whole workspace
-/// builds them by itself.
+/// Tests of `slowhand` start the daemon and the relay, programs of other packages. Only a test of the whole
+/// workspace builds them by itself.
 fn build_daemon(cargo: &OsStr) -> anyhow::Result<()> {
     let mut build = Command::new(cargo);
     build.args([

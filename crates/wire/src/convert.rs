@@ -14,7 +14,7 @@
 //! 2. A TLV of an unknown type in a request is refused. In a reply it is skipped.
 //!
 //! # Checked by
-//! `tests` below; `convert_properties` in `tests/convert.rs`; the fuzz target `convert`.
+//! `tests` below; `tests/convert.rs`; the fuzz target `convert`.
 
 use crate::cookie::Cookie;
 use alloc::vec::Vec;

@@ -22,7 +22,8 @@ pub struct Args {
     directory: PathBuf,
 }
 
-/// Writes one page for the program, one for every verb, one for the daemon and one for the relay, each once it is complete.
+/// Writes one page for the program, one for every verb, and one each for the daemon and the relay. Each is
+/// written once it is complete.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = &args.directory;
     std::fs::create_dir_all(directory).map_err(|error| {

@@ -41,7 +41,7 @@ papers: ready
 
 build:
 	@scripts/setup.sh build
-	$(CARGO) build --release --locked --package slowhand --package slowhandd
+	$(CARGO) build --release --locked --package slowhand --package slowhandd --package relay
 
 # They build nothing, so that root need not. PREFIX, DESTDIR and the like on the command line reach the script.
 install uninstall:
@@ -59,8 +59,9 @@ FUZZ_S ?= 120
 fuzz:
 	cd fuzz && $(CARGO) +nightly fuzz run engine -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=4000 -len_control=20
 	cd fuzz && $(CARGO) +nightly fuzz run dot11 -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=512
+	cd fuzz && $(CARGO) +nightly fuzz run convert -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=1024
 
 .PHONY: ready
 ready:
 	@scripts/setup.sh build
-	$(CARGO) build --locked --package slowhand --package slowhandd
+	$(CARGO) build --locked --package slowhand --package slowhandd --package relay

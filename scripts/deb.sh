@@ -24,7 +24,7 @@ arm64) triple=aarch64-linux-gnu rust=aarch64-unknown-linux-gnu ;;
     ;;
 esac
 
-programs="--package slowhand --package slowhandd"
+programs="--package slowhand --package slowhandd --package relay"
 runs_here=
 if [ -z "$BUILT" ] && [ "$ARCH" = "$(dpkg --print-architecture)" ]; then
     # shellcheck disable=SC2086 # one word per option
@@ -54,7 +54,7 @@ export BUILT
 RUNS_HERE=${runs_here:-$BUILT/slowhand} DESTDIR=$tree prefix=/usr \
     zshdir=/usr/share/zsh/vendor-completions scripts/install.sh install
 "$triple-strip" --strip-unneeded --remove-section=.comment --remove-section=.note \
-    "$tree/usr/bin/slowhand" "$tree/usr/bin/slowhandd"
+    "$tree/usr/bin/slowhand" "$tree/usr/bin/slowhandd" "$tree/usr/bin/slowhand-relay"
 # Debian's names for the change log and the licences.
 mv "$doc/CHANGELOG.md" "$doc/changelog"
 rm "$doc/LICENSE-MIT" "$doc/LICENSE-APACHE"

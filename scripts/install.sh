@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs both programs, manual pages, completions, the systemd unit, documents and scenarios, or removes
+# Installs the programs, manual pages, completions, the systemd units, documents and scenarios, or removes
 # them. `make dist` and `make deb` pack what this script installs.
 #
 #   scripts/install.sh install
@@ -25,7 +25,7 @@ cd "$(dirname "$0")/.."
 
 say() { printf '%s\n' "$*" >&2; }
 
-for program in "$BUILT/slowhand" "$BUILT/slowhandd" "$RUNS_HERE"; do
+for program in "$BUILT/slowhand" "$BUILT/slowhandd" "$BUILT/slowhand-relay" "$RUNS_HERE"; do
     if [ ! -x "$program" ]; then
         say "install: $program is missing; run \`make build\` first, as an ordinary user"
         exit 1
@@ -46,19 +46,21 @@ file() {
 
 # The whole tree, in one place: what is installed, packed and removed.
 lay_out() {
-    file 755 "$bindir" "$BUILT/slowhand" "$BUILT/slowhandd"
+    file 755 "$bindir" "$BUILT/slowhand" "$BUILT/slowhandd" "$BUILT/slowhand-relay"
     "$RUNS_HERE" man "$work/man"
     for page in "$work/man"/*; do
         file 644 "$mandir/man${page##*.}" "$page"
     done
     mkdir -p "$stage$bashdir" "$stage$zshdir" "$stage$fishdir"
-    for program in slowhand slowhandd; do
+    for program in slowhand slowhandd slowhand-relay; do
         "$RUNS_HERE" completions bash "$program" >"$stage$bashdir/$program"
         "$RUNS_HERE" completions zsh "$program" >"$stage$zshdir/_$program"
         "$RUNS_HERE" completions fish "$program" >"$stage$fishdir/$program.fish"
     done
     mkdir -p "$stage$unitdir"
-    sed "s,/usr/bin/,$bindir/," dist/slowhand.service >"$stage$unitdir/slowhand.service"
+    for unit in slowhand.service slowhand-relay.service; do
+        sed "s,/usr/bin/,$bindir/," "dist/$unit" >"$stage$unitdir/$unit"
+    done
     mkdir -p "$stage$datadir/slowhand"
     cp -R scenarios "$stage$datadir/slowhand/"
     file 644 "$docdir" README.md CHANGELOG.md SECURITY.md LICENSE-MIT LICENSE-APACHE
@@ -81,9 +83,11 @@ put() {
 
 take_away() {
     if [ -z "$DESTDIR" ]; then
-        if [ -d /run/systemd/system ] && [ -e "$unitdir/slowhand.service" ]; then
-            systemctl disable --now --quiet slowhand.service
-        fi
+        for unit in slowhand.service slowhand-relay.service; do
+            if [ -d /run/systemd/system ] && [ -e "$unitdir/$unit" ]; then
+                systemctl disable --now --quiet "$unit"
+            fi
+        done
         # Ends a daemon that was started by hand, and undoes what a killed one left.
         if [ -e /run/slowhand/lock ] || [ -e /var/lib/slowhand/journal ]; then
             "$RUNS_HERE" down

@@ -27,7 +27,30 @@ pub struct LeanProgram {
 }
 
 /// Every program that must not link some crates.
-pub const LEAN: &[LeanProgram] = &[LeanProgram {
+pub const LEAN: &[LeanProgram] = &[DAEMON, RELAY];
+
+const RELAY: LeanProgram = LeanProgram {
+    name: "relay",
+    without: &[
+        "host",
+        "slowhandd",
+        "lab",
+        "links",
+        "sim",
+        "scenario",
+        "dash",
+        "runs",
+        "bench",
+        "columns",
+        "slowhand",
+        "parquet*",
+        "arrow*",
+        "indicatif",
+    ],
+    because: "it faces the Internet",
+};
+
+const DAEMON: LeanProgram = LeanProgram {
     name: "slowhandd",
     // Papers are a part of `slowhand`.
     without: &[
@@ -45,7 +68,7 @@ pub const LEAN: &[LeanProgram] = &[LeanProgram {
         "indicatif",
     ],
     because: "it runs as root for weeks",
-}];
+};
 
 /// Every room, from the innermost to the outermost.
 pub const ROOMS: &[Room] = &[
@@ -183,6 +206,23 @@ pub const ROOMS: &[Room] = &[
         never: "scenario, sim, lab, dash, benches, papers: it runs as root for weeks",
     },
     Room {
+        name: "relay",
+        rooms: &["units", "wire", "trace", "linux"],
+        crates: &[
+            "anyhow",
+            "clap",
+            "nix",
+            "serde",
+            "serde_json",
+            "socket2",
+            "thiserror",
+            "tokio",
+            "toml",
+        ],
+        no_std: false,
+        never: "host, scenario, sim, lab, dash, benches: it faces the Internet",
+    },
+    Room {
         name: "runs",
         rooms: &[
             "units", "policy", "record", "trace", "scenario", "linux", "lab", "show",
@@ -211,7 +251,7 @@ pub const ROOMS: &[Room] = &[
         name: "slowhand",
         rooms: &[
             "units", "wire", "policy", "record", "links", "trace", "scenario", "sim", "linux", "lab", "dash",
-            "columns", "show", "host", "runs", "bench",
+            "columns", "show", "host", "relay", "runs", "bench",
         ],
         crates: &[
             "anyhow",

@@ -46,15 +46,23 @@ pub fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     Ok(tally.close(finished))
 }
 
-/// Tests of `slowhand` start the daemon, a program of another package. Only a test of the whole workspace
-/// builds it by itself.
+/// Tests of `slowhand` start the daemon and the relay, programs of other packages. Only a test of the whole
+/// workspace builds them by itself.
 fn build_daemon(cargo: &OsStr) -> anyhow::Result<()> {
     let mut build = Command::new(cargo);
-    build.args(["build", "--locked", "--quiet", "--package", "slowhandd"]);
+    build.args([
+        "build",
+        "--locked",
+        "--quiet",
+        "--package",
+        "slowhandd",
+        "--package",
+        "relay",
+    ]);
     let built = build.status().context("cannot run cargo build")?;
     anyhow::ensure!(
         built.success(),
-        "cannot build the daemon; run cargo build --package slowhandd"
+        "cannot build the daemon and the relay; run cargo build --package slowhandd --package relay"
     );
     Ok(())
 }

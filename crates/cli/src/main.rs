@@ -16,6 +16,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use host::log::Form;
+use live::other_program::{self, DAEMON, RELAY};
 use show::exit::{self, Refused};
 use usage::{Usage, Verb};
 
@@ -32,7 +33,8 @@ fn run(Usage { verb, log }: Usage) -> anyhow::Result<ExitCode> {
         Verb::Play(args) => play::run(*args),
         Verb::Replay(args) => replay::run(&args),
         Verb::Papers(args) => papers::run(&args),
-        Verb::Up(_) => live::up::run(&log),
+        Verb::Up(_) => other_program::run(DAEMON, &log),
+        Verb::Relay(_) => other_program::run(RELAY, &log),
         Verb::Exec(args) => live::exec::run(&args),
         Verb::Down(args) => live::down::run(&args),
         Verb::Reload(args) => live::reload::run(&args),

@@ -60,7 +60,9 @@ fn the_package_starts_nothing_and_a_purge_leaves_no_file() {
     for path in [
         "/usr/bin/slowhand",
         "/usr/bin/slowhandd",
+        "/usr/bin/slowhand-relay",
         "/usr/lib/systemd/system/slowhand.service",
+        "/usr/lib/systemd/system/slowhand-relay.service",
         "/usr/share/bash-completion/completions/slowhand",
         "/usr/share/doc/slowhand/changelog.gz",
         "/usr/share/doc/slowhand/changelog.Debian.gz",
@@ -69,6 +71,7 @@ fn the_package_starts_nothing_and_a_purge_leaves_no_file() {
         "/usr/share/fish/vendor_completions.d/slowhand.fish",
         "/usr/share/man/man1/slowhand-up.1.gz",
         "/usr/share/man/man8/slowhandd.8.gz",
+        "/usr/share/man/man8/slowhand-relay.8.gz",
         "/usr/share/slowhand/scenarios/train.toml",
         "/usr/share/zsh/vendor-completions/_slowhand",
     ] {

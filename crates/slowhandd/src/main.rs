@@ -5,6 +5,7 @@
 
 #![deny(clippy::print_stderr)]
 
+mod agent;
 mod log;
 mod needs;
 mod notify;

@@ -1,5 +1,6 @@
 //! What the configuration asks of the daemon. Everything here can be checked before the host is touched.
 
+use crate::agent;
 use host::config::{Asked, Config, ConfigError, DEFAULT, LinkConfig};
 use host::report_key;
 use linux::bpf::cc::Coupled;
@@ -32,13 +33,25 @@ pub fn plan(path: Option<&Path>, cc: Option<&str>) -> Result<Planned, String> {
     if let Some(name) = &cc {
         check_controller(name).map_err(|error| error.to_string())?;
     }
-    Ok(Planned {
+    let planned = Planned {
         config,
         links,
         policy,
         reports,
         cc,
-    })
+    };
+    if let Some(relay) = &planned.config.relay {
+        agent::check(relay, &planned.interfaces()).map_err(|error| error.to_string())?;
+    }
+    Ok(planned)
+}
+
+impl Planned {
+    /// The interfaces of the links, as patterns of their names.
+    pub fn interfaces(&self) -> Vec<String> {
+        let links = self.config.links.iter();
+        links.map(|link| link.interface.clone()).collect()
+    }
 }
 
 fn configuration(path: Option<&Path>) -> Result<Config, ConfigError> {

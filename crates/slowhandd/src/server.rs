@@ -6,6 +6,7 @@
 //! further one gets an error. Answers on `status.sock` are up to [`YOUNG`] old, so that many questions cost
 //! the daemon no more than few.
 
+use crate::agent::Questions;
 use crate::reload::Reload;
 use host::control::{Answer, Question, Stopped, Stopping};
 use host::document::{Status, Why};
@@ -96,6 +97,8 @@ pub struct Answering {
     pub reload: Arc<Reload>,
     /// Name of the policy.
     pub policy: String,
+    /// The agent, if one is configured.
+    pub agent: Option<Questions>,
 }
 
 impl Sockets {
@@ -240,7 +243,8 @@ impl Door {
 
     fn status(&self, exchange: &Exchange<'_>) -> Result<String, String> {
         let policy = self.answering.policy.clone();
-        let status = Status::new(&*self.report(exchange)?, std::process::id(), policy);
+        let mut status = Status::new(&*self.report(exchange)?, std::process::id(), policy);
+        status.agent = self.answering.agent.as_ref().and_then(Questions::ask);
         serde_json::to_string(&status).map_err(|error| error.to_string())
     }
 

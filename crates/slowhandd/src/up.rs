@@ -1,5 +1,6 @@
 //! Runs the daemon on a host's own interfaces, in the foreground.
 
+use crate::agent::{self, Supervised};
 use crate::log::Chronicle;
 use crate::notify;
 use crate::plan::{self, Planned};
@@ -65,6 +66,7 @@ fn keep(args: &Args, reload: &Arc<Reload>) -> anyhow::Result<ExitCode> {
     if let Some(refusal) = doctor::refusal() {
         return Err(Refused::because(refusal));
     }
+    let interfaces = planned.interfaces();
     linux::limits::raise_descriptors();
     // Before any thread starts: all of them must leave these signals to the one that waits for them.
     let signals = stop_signals();
@@ -72,12 +74,16 @@ fn keep(args: &Args, reload: &Arc<Reload>) -> anyhow::Result<ExitCode> {
     let _lock = args.place.lock().map_err(Refused::because)?;
     let sockets = Sockets::bind(&args.place).map_err(Refused::because)?;
     let (spool, record) = recording(args, &planned.config.policy)?.unzip();
+    let relay = planned.config.relay.as_ref();
+    let agent = relay.map(|relay| agent::start(relay, interfaces)).transpose();
+    let agent = agent.context("starting the agent; see `ulimit -u`")?;
     let (inlet_sender, inlet) = daemon::inlet().context("no file descriptor left; see `ulimit -n`")?;
     let answering = Answering {
         inlet: inlet_sender,
         stopper: inlet.stopper(),
         reload: Arc::clone(reload),
         policy: planned.config.policy.to_string(),
+        agent: agent.as_ref().map(Supervised::questions),
     };
     helpers(&sockets, &answering, signals).context("starting threads; see `ulimit -u`")?;
     let setup = setup(planned, inlet, record, args);
@@ -89,6 +95,7 @@ fn keep(args: &Args, reload: &Arc<Reload>) -> anyhow::Result<ExitCode> {
     } else {
         notify::stopping();
     }
+    drop(agent);
     drop(daemon);
     if let Some(Err(error)) = spool.map(Spool::finish) {
         tracing::warn!("the recording ends early: {error}; free the disk or record on another one");

@@ -17,6 +17,7 @@
 //! - `spot`: a place in a file, and a message about it.
 //! - `suggest`: "did you mean", for a word in a file.
 
+pub mod agent;
 mod bench;
 mod best;
 mod document;

@@ -10,12 +10,15 @@
 //! | [`dot11`] | 802.11 frame headers |
 //! | [`radiotap`] | reception metadata of a frame |
 //! | [`pcapng`] | writes captures |
+//! | [`convert`], [`cookie`] | requests to a relay, their replies and their authentication |
 //! | [`mobility`] | signal reports from a mobile to a sender |
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;
 
 pub mod checksum;
+pub mod convert;
+pub mod cookie;
 pub mod dns;
 pub mod dot11;
 pub mod echo;

@@ -86,6 +86,23 @@ impl Key {
         mac.update(body);
         mac
     }
+
+    /// The first 16 bytes of the HMAC-SHA-256 over these parts, one after the other.
+    pub(crate) fn tag(&self, parts: &[&[u8]]) -> [u8; TAG] {
+        let tag = self.over(parts).finalize().into_bytes();
+        tag[..TAG].try_into().expect("a tag is shorter than the HMAC")
+    }
+
+    /// Whether `tag` is the [`Self::tag`] of these parts, in constant time.
+    pub(crate) fn is_tag(&self, parts: &[&[u8]], tag: &[u8; TAG]) -> bool {
+        self.over(parts).verify_truncated_left(tag).is_ok()
+    }
+
+    fn over(&self, parts: &[&[u8]]) -> Hmac<Sha256> {
+        let mut mac = self.mac(&[]);
+        parts.iter().for_each(|part| mac.update(part));
+        mac
+    }
 }
 
 impl core::fmt::Debug for Key {

@@ -36,6 +36,7 @@ pub fn judge(root: &Path, words: &[String]) -> Result<(), String> {
     let (name, rest) = words.split_first().expect("a command has a name");
     match name.as_str() {
         "slowhand" => ours(root, words),
+        "slowhand-relay" => understood(::relay::command::Relay::try_parse_from(words)).map(drop),
         "slowhandd" => understood(Daemon::try_parse_from(words)).map(drop),
         "make" => make(root, rest),
         "cargo" => cargo(root, rest),

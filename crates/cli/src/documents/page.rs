@@ -82,11 +82,12 @@ fn fenced(text: &str) -> Vec<(usize, String)> {
 
 /// Commands of ours between backquotes, outside of blocks.
 fn quoted(text: &str) -> Vec<(usize, String)> {
-    const OURS: [&str; 6] = [
+    const OURS: [&str; 7] = [
         "slowhand ",
         "sudo slowhand ",
         "slowhandd ",
         "sudo slowhandd ",
+        "slowhand-relay ",
         "make ",
         "cargo xtask ",
     ];

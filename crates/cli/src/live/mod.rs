@@ -3,8 +3,8 @@
 pub mod doctor;
 pub mod down;
 pub mod exec;
+pub mod other_program;
 pub mod reload;
 pub mod status;
 pub mod top;
-pub mod up;
 pub mod why;

@@ -6,7 +6,10 @@ use host::place::Place;
 use show::Table;
 use show::exit::{print_document, print_text, shown};
 use show::terminal;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use trace::Shown;
+use trace::agent::{Agent, Application};
 use units::Bytes;
 
 /// Show links, connections and subflows, and the congestion controller that each subflow uses.
@@ -52,7 +55,59 @@ fn text(status: &Status, width: usize) -> String {
         text.push('\n');
         text.push_str(&fallbacks(&status.fallbacks, width));
     }
+    if let Some(agent) = &status.agent {
+        text.push('\n');
+        text.push_str(&programs(agent, width));
+    }
     text
+}
+
+/// Connections of programs that the agent carries.
+fn programs(agent: &Agent, width: usize) -> String {
+    let mut table = Table::new(&["PROGRAM", "SERVER", "WAY", "UP", "DOWN", "WHY"]);
+    for connection in &agent.connections {
+        table.row([
+            &program(connection),
+            &connection.server.to_string(),
+            &connection.way,
+            &Bytes::new(connection.up_bytes).to_string(),
+            &Bytes::new(connection.down_bytes).to_string(),
+            &connection.why,
+        ]);
+    }
+    let relay = agent.relay.as_deref().unwrap_or("none");
+    let trouble = agent.relay_trouble.iter().map(|why| format!("; {why}"));
+    let head = format!("agent: relay {relay}{}\n", trouble.collect::<String>());
+    if agent.connections.is_empty() {
+        return head;
+    }
+    head + &table.fitted(width)
+}
+
+/// Who holds the connection: the program if we may see it, and otherwise its user.
+fn program(connection: &Application) -> String {
+    let holder = connection.inode.and_then(holder);
+    match (holder, connection.uid) {
+        (Some(program), Some(uid)) => format!("{program} (uid {uid})"),
+        (None, Some(uid)) => format!("uid {uid}"),
+        (_, None) => "-".to_owned(),
+    }
+}
+
+/// The name of the program that has a descriptor of this socket. Only root sees those of other users.
+fn holder(inode: u32) -> Option<String> {
+    let socket = format!("socket:[{inode}]");
+    let processes = std::fs::read_dir("/proc").ok()?.map_while(Result::ok);
+    let has = |process: &PathBuf| {
+        let descriptors = std::fs::read_dir(process.join("fd")).into_iter().flatten();
+        let links = descriptors
+            .flatten()
+            .filter_map(|entry| std::fs::read_link(entry.path()).ok());
+        links.into_iter().any(|link| link.as_os_str() == socket.as_str())
+    };
+    let process = processes.map(|entry| entry.path()).find(has)?;
+    let name = std::fs::read_to_string(process.join("comm")).ok()?;
+    Some(Shown(name.trim_end()).to_string())
 }
 
 fn links(links: &[Link]) -> Table {
@@ -304,6 +359,38 @@ mod tests {
                 "    RECEIVED: 0 B  ACKED: 0 B  RTT: -  RETRANS: 0",
             ]
         );
+    }
+
+    #[test]
+    fn connections_of_the_agent_name_their_program_way_and_reason() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let descriptor = std::os::fd::AsRawFd::as_raw_fd(&listener);
+        let link = std::fs::read_link(format!("/proc/self/fd/{descriptor}")).unwrap();
+        let inode = link.to_str().unwrap().trim_matches(|c: char| !c.is_ascii_digit());
+        let connection = Application {
+            client: "10.0.0.1:40000".parse().unwrap(),
+            server: "198.51.100.1:443".parse().unwrap(),
+            way: "relay".to_owned(),
+            why: "the server speaks plain TCP".to_owned(),
+            up_bytes: 10,
+            down_bytes: 20,
+            uid: Some(1000),
+            inode: inode.parse().ok(),
+        };
+        let agent = Agent {
+            relay: Some("relay.example:4433".to_owned()),
+            relay_trouble: None,
+            connections: vec![connection],
+        };
+        let told = programs(&agent, usize::MAX);
+        let own = std::fs::read_to_string("/proc/self/comm").unwrap();
+        let lines = Vec::from_iter(told.lines());
+        assert_eq!(lines[0], "agent: relay relay.example:4433");
+        assert!(
+            lines[2].starts_with(&format!("{} (uid 1000)", own.trim_end())),
+            "{told}"
+        );
+        assert!(lines[2].ends_with("the server speaks plain TCP"), "{told}");
     }
 
     /// A link on which new connections begin in these families.

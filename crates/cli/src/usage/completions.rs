@@ -6,6 +6,7 @@ use clap::{CommandFactory as _, ValueEnum};
 use clap_complete::Shell;
 
 use super::Usage;
+use ::relay::command::Relay;
 use host::up::Daemon;
 use show::exit;
 
@@ -31,6 +32,8 @@ enum Program {
     Slowhand,
     /// The daemon.
     Slowhandd,
+    /// The relay.
+    SlowhandRelay,
 }
 
 /// Prints the script.
@@ -39,6 +42,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut command = match args.program {
         Program::Slowhand => Usage::command(),
         Program::Slowhandd => Daemon::command(),
+        Program::SlowhandRelay => Relay::command(),
     };
     let name = command.get_name().to_owned();
     clap_complete::generate(args.shell, &mut command, name, &mut script);

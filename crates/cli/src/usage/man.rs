@@ -7,6 +7,7 @@ use clap::{Command, CommandFactory as _};
 use clap_mangen::Man;
 
 use super::Usage;
+use ::relay::command::Relay;
 use host::up::Daemon;
 use show::exit::Refused;
 use show::output::Output;
@@ -21,7 +22,8 @@ pub struct Args {
     directory: PathBuf,
 }
 
-/// Writes one page for the program, one for every verb and one for the daemon, each once it is complete.
+/// Writes one page for the program, one for every verb, and one each for the daemon and the relay. Each is
+/// written once it is complete.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = &args.directory;
     std::fs::create_dir_all(directory).map_err(|error| {
@@ -35,6 +37,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     write(&command, directory)?;
     let daemon = Man::new(Daemon::command()).section("8");
     write_page(&daemon, directory)?;
+    let relay = Man::new(Relay::command()).section("8");
+    write_page(&relay, directory)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -62,6 +62,8 @@ pub enum Verb {
     Why(live::why::Args),
     /// Show which requirements of slowhand this host does not meet, and how to meet them.
     Doctor(live::doctor::Args),
+    /// Run a relay on a host with a fixed address, and manage its keys.
+    Relay(::relay::command::Args),
     /// Load, unload and inspect coupled congestion controllers for MPTCP.
     Cc(cc::Args),
     /// Print a script that lets a shell complete the commands of slowhand.

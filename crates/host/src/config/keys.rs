@@ -56,6 +56,25 @@ pub const LINK: Key = key(
     "link",
     "a table that begins with [[link]] in two brackets for each link",
 );
+/// How connections of programs that do not ask for MPTCP are carried.
+pub const RELAY: Key = key("relay", "a table that begins with [relay]");
+/// A relay's address.
+pub const ADDRESS: Key = key(
+    "address",
+    "an address or name with a port in quotes, such as \"relay.example:4433\"",
+);
+/// File with the key that the relay knows.
+pub const KEY_FILE: Key = key(
+    "key_file",
+    "a path in quotes, such as \"/etc/slowhand/relay.key\"",
+);
+/// Which ways connections may take.
+pub const WAY: Key = key("way", "\"auto\", \"always\" or \"direct\"");
+/// Connections that are left alone.
+pub const BYPASS: Key = key(
+    "bypass",
+    "a list in brackets of networks, users and ports, such as [\"192.0.2.0/24\", \"uid:0\", \"port:22\"]",
+);
 /// A link's interface.
 pub const INTERFACE: Key = key(
     "interface",
@@ -75,7 +94,7 @@ pub const GATEWAY: Key = key("gateway", "an IP address in quotes, such as \"192.
 pub const CHANNEL: Key = key("channel", "the number of a WiFi channel, such as 6");
 
 /// The keys of a file.
-pub const OF_FILE: [Key; 11] = [
+pub const OF_FILE: [Key; 12] = [
     POLICY,
     MODE,
     PEER_SUBFLOWS,
@@ -86,8 +105,12 @@ pub const OF_FILE: [Key; 11] = [
     PROBE,
     PORTAL_URL,
     PORTAL_RESPONSE,
+    RELAY,
     LINK,
 ];
+
+/// The keys of a relay.
+pub const OF_RELAY: [Key; 4] = [ADDRESS, KEY_FILE, WAY, BYPASS];
 
 /// The keys of a link.
 pub const OF_LINK: [Key; 7] = [INTERFACE, NAME, KIND, ROLE, METERED, GATEWAY, CHANNEL];

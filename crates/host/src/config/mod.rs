@@ -7,7 +7,10 @@
 
 mod keys;
 mod problem;
+mod relay;
 mod section;
+
+pub use relay::{Bypass, RelayConfig, RelayServer, WayChoice};
 
 use crate::trusted::{self, Keeping, TrustError};
 use linux::bpf::cc::ControllerName;
@@ -80,6 +83,8 @@ pub struct Config {
     pub probe: bool,
     /// Check for captive portals; `None`: the one of NetworkManager.
     pub portal: Option<Check>,
+    /// How connections of programs that do not ask for MPTCP are carried; `None`: they are left alone.
+    pub relay: Option<RelayConfig>,
     /// Links. The first that matches an interface applies.
     pub links: Vec<LinkConfig>,
 }
@@ -159,6 +164,7 @@ struct Draft {
     probe: Option<bool>,
     portal_url: Option<Url>,
     portal_response: Option<String>,
+    relay: Option<RelayConfig>,
     links: Vec<LinkConfig>,
 }
 
@@ -218,6 +224,8 @@ impl Draft {
             }
             self.portal_response = Some(response.into_inner());
         }
+        let table = file.relay(&keys::RELAY)?;
+        replace(&mut self.relay, table.as_ref().map(relay::relay).transpose()?);
         for table in file.links(&keys::LINK)? {
             self.link(link(&table)?);
         }
@@ -256,6 +264,7 @@ impl Draft {
             report_key_file: self.report_key_file,
             report_port: self.report_port.unwrap_or(linux::cla::DEFAULT_PORT),
             fallback_window: self.fallback_window,
+            relay: self.relay,
             links: self.links,
         }
     }

@@ -1,7 +1,7 @@
 //! A table of a configuration file, and its values as the types that their keys have.
 
 use super::ConfigError;
-use super::keys::{Key, OF_FILE, OF_LINK};
+use super::keys::{Key, OF_FILE, OF_LINK, OF_RELAY};
 use super::problem::Problem;
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
@@ -48,6 +48,8 @@ impl<'t> Source<'t> {
 pub struct Section<'t> {
     source: Source<'t>,
     table: &'t DeTable<'t>,
+    /// What it describes, for messages.
+    what: &'static str,
     /// Where it begins.
     span: Range<usize>,
 }
@@ -55,13 +57,13 @@ pub struct Section<'t> {
 impl<'t> Section<'t> {
     /// The whole file.
     pub fn file(source: Source<'t>, file: &'t Spanned<DeTable<'t>>) -> Result<Self, ConfigError> {
-        Self::new(source, file.get_ref(), 0..0, &OF_FILE)
+        Self::new(source, file.get_ref(), (0..0, "file"), &OF_FILE)
     }
 
     fn new(
         source: Source<'t>,
         table: &'t DeTable<'t>,
-        span: Range<usize>,
+        (span, what): (Range<usize>, &'static str),
         known: &[Key],
     ) -> Result<Self, ConfigError> {
         let names = || known.iter().map(|key| key.name);
@@ -78,7 +80,12 @@ impl<'t> Section<'t> {
             };
             return Err(source.problem(key.span(), what, instead));
         }
-        Ok(Self { source, table, span })
+        Ok(Self {
+            source,
+            table,
+            what,
+            span,
+        })
     }
 
     /// An error about a value: what is wrong, and what would be valid.
@@ -96,10 +103,10 @@ impl<'t> Section<'t> {
         self.wrong(value, is(key, value), format!("give {}", key.right))
     }
 
-    /// Passes on a value of this table that a link must have.
+    /// Passes on a value that this table must have.
     pub fn need<T>(&self, key: &Key, value: Option<T>) -> Result<T, ConfigError> {
         value.ok_or_else(|| {
-            let what = format!("this link has no `{}`", key.name);
+            let what = format!("this {} has no `{}`", self.what, key.name);
             let instead = format!("add `{}`: {}", key.name, key.right);
             self.source.problem(self.span.clone(), what, instead)
         })
@@ -182,9 +189,33 @@ impl<'t> Section<'t> {
         let section = |item: &'t Spanned<DeValue<'t>>| {
             let table = item.get_ref().as_table();
             let table = table.ok_or_else(|| self.not_right(key, item))?;
-            Self::new(self.source, table, item.span(), &OF_LINK)
+            Self::new(self.source, table, (item.span(), "link"), &OF_LINK)
         };
         items.iter().map(section).collect()
+    }
+
+    /// Reads the table of a relay.
+    pub fn relay(&self, key: &Key) -> Result<Option<Self>, ConfigError> {
+        let Some(value) = self.value(key) else {
+            return Ok(None);
+        };
+        let table = value.get_ref().as_table();
+        let table = table.ok_or_else(|| self.not_right(key, value))?;
+        Self::new(self.source, table, (value.span(), "relay"), &OF_RELAY).map(Some)
+    }
+
+    /// Reads a list of texts, each a valid `T`. An absent list is empty.
+    pub fn texts<T: FromStr>(&self, key: &Key) -> Result<Vec<T>, ConfigError> {
+        let Some(value) = self.value(key) else {
+            return Ok(Vec::new());
+        };
+        let items = value.get_ref().as_array();
+        let items = items.ok_or_else(|| self.not_right(key, value))?;
+        let read = |item: &'t Spanned<DeValue<'t>>| {
+            let text = item.get_ref().as_str().and_then(|text| text.parse().ok());
+            text.ok_or_else(|| self.not_right(key, item))
+        };
+        items.iter().map(read).collect()
     }
 }
 

@@ -141,6 +141,10 @@ fn the_example_is_a_whole_configuration() {
     let cc = (config.cc.as_deref(), config.fallback_window);
     assert_eq!(cc, (Some("cubic"), Some(Bytes::from_kib(256))));
     assert_eq!(config.report_port, linux::cla::DEFAULT_PORT);
+    let relay = config.relay.as_ref().unwrap();
+    let server = relay.server.as_ref().unwrap();
+    assert_eq!(server.address, "relay.example:4433");
+    assert_eq!((relay.way, relay.bypass.len()), (WayChoice::Auto, 3));
     let [phone, wifi] = &config.links[..] else {
         panic!("{config:?}")
     };
@@ -149,6 +153,7 @@ fn the_example_is_a_whole_configuration() {
     for (test, unknown) in [
         ("key", "speed = 1\n".to_owned()),
         ("link-key", format!("{LINK}speed = 1\n")),
+        ("relay-key", "[relay]\nspeed = 1\n".to_owned()),
     ] {
         let refused = said(test, &unknown);
         let (_, keys) = refused.split_once("known here: ").unwrap();
@@ -156,7 +161,8 @@ fn the_example_is_a_whole_configuration() {
         assert!(keys.peek().is_some(), "{refused}");
         let is_shown = |key: &str| text.lines().any(|line| line.trim_start().starts_with(key));
         assert!(
-            keys.clone().all(|key| key == "link" || is_shown(key)),
+            keys.clone()
+                .all(|key| ["link", "relay"].contains(&key) || is_shown(key)),
             "{refused}"
         );
     }
@@ -208,7 +214,7 @@ const WRONG: [(&str, &str, &str); 23] = [
     ("", "policy = \"energy:damped\"\n", "1:10: policy \"energy:damped\" must know what the links will carry, and only virtual time does; use \"slowhand\""),
     ("", "policy = \"slowhamd\"\n", "1:10: `policy` is \"slowhamd\"; did you mean \"slowhand\"?"),
     ("", "policy = \"tcp-best\"\n", "1:10: policy \"tcp-best\" is computed from other runs; use \"slowhand\""),
-    ("", "\nspeed = 1\n", "2:1: unknown key `speed`; known here: policy, mode, peer_subflows, cc, report_key_file, report_port, fallback_window_bytes, probe, portal_url, portal_response, link"),
+    ("", "\nspeed = 1\n", "2:1: unknown key `speed`; known here: policy, mode, peer_subflows, cc, report_key_file, report_port, fallback_window_bytes, probe, portal_url, portal_response, relay, link"),
     ("", "\npeer_subflow = 1\n", "2:1: unknown key `peer_subflow`; did you mean `peer_subflows`?"),
     (LINK, "chanel = 6\n", "4:1: unknown key `chanel`; did you mean `channel`?"),
     ("", "peer_subflows = 9\n", "1:17: `peer_subflows` is 9; give a whole number from 1 to 8; a stock Linux server takes 2"),
@@ -231,7 +237,7 @@ const WRONG: [(&str, &str, &str); 23] = [
 /// Text after [`LINK`] or by itself, with a value of a wrong type for each key of the example. The last part
 /// is how the message calls that value.
 #[rustfmt::skip]
-const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 20] = [
+const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 26] = [
     ("", "policy = 7\n", &keys::POLICY, "7"),
     ("", "mode = true\n", &keys::MODE, "true"),
     ("", "peer_subflows = \"two\"\n", &keys::PEER_SUBFLOWS, "\"two\""),
@@ -242,6 +248,12 @@ const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 20] = [
     ("", "probe = \"no\"\n", &keys::PROBE, "\"no\""),
     ("", "portal_url = 5\n", &keys::PORTAL_URL, "5"),
     ("", "portal_response = 204\n", &keys::PORTAL_RESPONSE, "204"),
+    ("", "relay = \"relay.example:4433\"\n", &keys::RELAY, "\"relay.example:4433\""),
+    ("", "[relay]\naddress = 4433\n", &keys::ADDRESS, "4433"),
+    ("", "[relay]\nkey_file = 1\n", &keys::KEY_FILE, "1"),
+    ("", "[relay]\nway = 1\n", &keys::WAY, "1"),
+    ("", "[relay]\nbypass = \"uid:0\"\n", &keys::BYPASS, "\"uid:0\""),
+    ("", "[relay]\nbypass = [\"uid:0\", \"10.0.0.0/33\"]\n", &keys::BYPASS, "\"10.0.0.0/33\""),
     ("", "link = \"eth0\"\n", &keys::LINK, "\"eth0\""),
     ("", "[link]\ninterface = \"eth0\"\n", &keys::LINK, "a table"),
     ("", "link = [1]\n", &keys::LINK, "1"),
@@ -262,7 +274,7 @@ fn a_wrong_type_is_reported_with_a_valid_value() {
         assert!(said.ends_with(&right), "{text}: {said}");
     }
     let has = |key: &keys::Key| WRONG_TYPES.iter().any(|(_, _, other, _)| other.name == key.name);
-    for key in keys::OF_FILE.iter().chain(&keys::OF_LINK) {
+    for key in keys::OF_FILE.iter().chain(&keys::OF_LINK).chain(&keys::OF_RELAY) {
         assert!(has(key), "{} has no wrong type here", key.name);
     }
 }
@@ -363,4 +375,50 @@ fn a_link_may_be_named_by_another_name_of_its_interface() {
     let text = "[[link]]\ninterface = \"the-uplink-of-the-house\"\nkind = \"cable\"\n";
     let config = Files::new("altname", &[("slowhand.toml", text)]).read().unwrap();
     assert_eq!(config.links[0].interface, "the-uplink-of-the-house");
+}
+
+#[test]
+fn a_relay_has_an_address_with_a_port_and_a_key() {
+    let key = "key_file = \"/k\"\n";
+    for (number, (text, message)) in [
+        (
+            "[relay]\nway = \"auto\"\n".to_owned(),
+            "1:1: this relay has no `address`; add `address`: an address or name with a port in quotes, such as \"relay.example:4433\"",
+        ),
+        (
+            "[relay]\naddress = \"r:1\"\n".to_owned(),
+            "1:1: this relay has no `key_file`; add `key_file`: a path in quotes, such as \"/etc/slowhand/relay.key\"",
+        ),
+        (
+            format!("[relay]\naddress = \"relay.example\"\n{key}"),
+            "2:11: `address` is \"relay.example\", without a port; give an address or name with a port in quotes, such as \"relay.example:4433\"",
+        ),
+        (
+            format!("[relay]\naddress = \"r:1\"\n{key}way = \"direct\"\n"),
+            "2:11: `way` is \"direct\", so no relay is used; remove this line, or use \"auto\"",
+        ),
+        (
+            "[relay]\nway = \"direkt\"\n".to_owned(),
+            "2:7: `way` is \"direkt\"; did you mean \"direct\"?",
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert_eq!(said(&format!("relay-{number}"), &text), message, "{text}");
+    }
+    let direct =
+        "[relay]\nway = \"direct\"\nbypass = [\"uid:7\", \"port:22\", \"fd00::/8\", \"192.0.2.1\"]\n";
+    let config = Files::new("relay-direct", &[("slowhand.toml", direct)])
+        .read()
+        .unwrap();
+    let relay = config.relay.unwrap();
+    assert_eq!((relay.way, relay.server), (WayChoice::Direct, None));
+    let bypass = [
+        Bypass::User(7),
+        Bypass::Port(22),
+        Bypass::Network("fd00::".parse().unwrap(), 8),
+        Bypass::Network("192.0.2.1".parse().unwrap(), 32),
+    ];
+    assert_eq!(relay.bypass, bypass);
 }

@@ -43,6 +43,9 @@ pub struct Status {
     /// Connections that fell back to plain TCP; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<Fallback>,
+    /// Connections of programs that the agent carries; absent unless `[relay]` is configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<trace::agent::Agent>,
 }
 
 /// A link.
@@ -264,6 +267,7 @@ impl Status {
                 .map(|conn| Connection::new(report, conn))
                 .collect(),
             fallbacks: fallbacks(report),
+            agent: None,
         }
     }
 }

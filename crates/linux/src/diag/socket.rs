@@ -175,6 +175,7 @@ struct Header {
     cookie: u64,
     receive_queue: Bytes,
     send_queue: Bytes,
+    uid: u32,
     inode: u32,
 }
 
@@ -191,6 +192,7 @@ impl Header {
             cookie: u64::from(u32_at(header, 44)?) | u64::from(u32_at(header, 48)?) << 32,
             receive_queue: queue(56)?,
             send_queue: queue(60)?,
+            uid: u32_at(header, 64)?,
             inode: u32_at(header, 68)?,
         })
     }
@@ -223,6 +225,8 @@ pub struct TcpSocket {
     pub receive_queue: Bytes,
     /// Written and not yet acknowledged. For a listener, its backlog limit.
     pub send_queue: Bytes,
+    /// The user whose program holds it.
+    pub uid: u32,
     /// Its inode as in `/proc/PID/fd`, or 0 for a subflow, which no program holds.
     pub inode: u32,
     /// Its counters. `None` in TIME_WAIT.
@@ -243,6 +247,7 @@ impl TcpSocket {
             cookie,
             receive_queue,
             send_queue,
+            uid,
             inode,
         } = Header::parse(payload)?;
         let mut socket = Self {
@@ -253,6 +258,7 @@ impl TcpSocket {
             cookie,
             receive_queue,
             send_queue,
+            uid,
             inode,
             info: None,
             congestion: CongestionName::default(),
@@ -310,6 +316,7 @@ impl MptcpSocket {
             receive_queue,
             send_queue,
             inode,
+            ..
         } = Header::parse(payload)?;
         let find = |kind| Attrs::new(&payload[LEN..]).find(kind);
         let info = find(attr::INFO).map(|attr| MptcpInfo::parse(attr.value));

@@ -63,6 +63,8 @@ fn one_tcp_socket(address: &str) {
     assert!(info.segs_in > 0 && info.rtt > Duration::ZERO && info.min_rtt.is_some() && info.snd_cwnd > 0);
     assert_eq!(found.subflow, None);
     let inode = std::fs::read_link(format!("/proc/self/fd/{}", client.as_raw_fd())).unwrap();
+    // SAFETY: it reads our own user id.
+    assert_eq!(found.uid, unsafe { libc::geteuid() });
     assert_eq!(inode.to_str().unwrap(), format!("socket:[{}]", found.inode));
     let congestion = pair
         .client

@@ -398,6 +398,7 @@ mod tests {
             cookie: 0,
             receive_queue: units::Bytes::ZERO,
             send_queue: units::Bytes::ZERO,
+            uid: 0,
             inode: 0,
             info: None,
             congestion: crate::diag::CongestionName::default(),

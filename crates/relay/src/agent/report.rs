@@ -1,0 +1,144 @@
+//! What an agent reports to the daemon.
+
+use super::{Agent, Shared};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::{self, BufRead as _, Write as _};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use trace::agent::{ASK, Application};
+
+/// The way that a connection takes.
+#[derive(Debug, Clone)]
+pub struct Taken {
+    way: &'static str,
+    why: String,
+}
+
+impl Taken {
+    /// A way with its reason.
+    pub const fn new(way: &'static str, why: String) -> Self {
+        Self { way, why }
+    }
+}
+
+/// Connections that are open.
+#[derive(Default)]
+pub struct Live(Mutex<Table>);
+
+#[derive(Default)]
+struct Table {
+    next: u64,
+    open: BTreeMap<u64, Row>,
+}
+
+struct Row {
+    client: SocketAddr,
+    server: SocketAddr,
+    taken: Taken,
+    tally: Shared,
+}
+
+impl Live {
+    /// Lists a connection until the result is dropped.
+    pub fn enter(&self, client: SocketAddr, server: SocketAddr) -> Entry<'_> {
+        let mut table = self.table();
+        let id = table.next;
+        table.next += 1;
+        let tally = Shared::default();
+        let row = Row {
+            client,
+            server,
+            taken: Taken::new("opening", "the way is being opened".into()),
+            tally: tally.clone(),
+        };
+        table.open.insert(id, row);
+        Entry {
+            live: self,
+            id,
+            tally,
+        }
+    }
+
+    fn connections(&self) -> Vec<Application> {
+        let table = self.table();
+        let row = |row: &Row| Application {
+            client: row.client,
+            server: row.server,
+            way: row.taken.way.to_owned(),
+            why: row.taken.why.clone(),
+            up_bytes: row.tally.up(),
+            down_bytes: row.tally.down(),
+            uid: None,
+            inode: None,
+        };
+        table.open.values().map(row).collect()
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A listed connection.
+pub struct Entry<'l> {
+    live: &'l Live,
+    id: u64,
+    tally: Shared,
+}
+
+impl Entry<'_> {
+    /// Sets the way that it takes.
+    pub fn takes(&self, taken: Taken) {
+        if let Some(row) = self.live.table().open.get_mut(&self.id) {
+            row.taken = taken;
+        }
+    }
+
+    /// Its counters.
+    pub fn tally(&self) -> &Shared {
+        &self.tally
+    }
+}
+
+impl Drop for Entry<'_> {
+    fn drop(&mut self) {
+        self.live.table().open.remove(&self.id);
+    }
+}
+
+/// Prints a line. A daemon that has gone does not read it.
+pub fn print(line: &impl Serialize) {
+    if let Ok(line) = serde_json::to_string(line) {
+        let mut out = io::stdout().lock();
+        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    }
+}
+
+/// Answers questions in a thread. Ends the process when there can be no more.
+pub fn answer_questions(agent: Arc<Agent>) -> io::Result<()> {
+    let answer = move || {
+        let asked = io::stdin().lock().lines().map_while(Result::ok);
+        asked
+            .filter(|line| line == ASK)
+            .for_each(|_| print(&agent.state()));
+        std::process::exit(0);
+    };
+    std::thread::Builder::new()
+        .name("questions".into())
+        .spawn(answer)
+        .map(drop)
+}
+
+impl Agent {
+    fn state(&self) -> trace::agent::Agent {
+        let relay = self.relay.as_ref();
+        trace::agent::Agent {
+            relay: relay.map(|relay| relay.name().to_owned()),
+            relay_trouble: relay
+                .and_then(|relay| relay.trouble())
+                .map(|error| error.to_string()),
+            connections: self.live.connections(),
+        }
+    }
+}

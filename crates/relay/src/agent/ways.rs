@@ -1,0 +1,109 @@
+//! What an agent knows of each server: whether it can be reached directly with MPTCP.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+/// Servers that are remembered. The least recently used one is forgotten first.
+const MOST: usize = 4_096;
+/// How long a path that strips MPTCP is avoided.
+const LEGACY: Duration = Duration::from_secs(24 * 3600);
+
+/// What is known of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// Nothing.
+    Unknown,
+    /// It speaks MPTCP.
+    Direct,
+    /// It speaks MPTCP, but the direct path strips it.
+    Legacy,
+}
+
+/// What is known of all servers.
+#[derive(Debug)]
+pub struct Ways {
+    most: usize,
+    known: HashMap<SocketAddr, Known>,
+}
+
+#[derive(Debug)]
+struct Known {
+    way: Way,
+    learnt: Instant,
+    used: Instant,
+}
+
+impl Default for Ways {
+    fn default() -> Self {
+        Self::remembering(MOST)
+    }
+}
+
+impl Ways {
+    fn remembering(most: usize) -> Self {
+        Self {
+            most,
+            known: HashMap::new(),
+        }
+    }
+
+    /// What is known of `server`.
+    pub fn way(&mut self, server: SocketAddr, now: Instant) -> Way {
+        let Some(known) = self.known.get_mut(&server) else {
+            return Way::Unknown;
+        };
+        known.used = now;
+        let expired = known.way == Way::Legacy && now.duration_since(known.learnt) >= LEGACY;
+        if expired { Way::Unknown } else { known.way }
+    }
+
+    /// Remembers `way` for `server`.
+    pub fn learn(&mut self, server: SocketAddr, way: Way, now: Instant) {
+        if !self.known.contains_key(&server) && self.known.len() >= self.most {
+            let oldest = self.known.iter().min_by_key(|(_, known)| known.used);
+            if let Some(oldest) = oldest.map(|(server, _)| *server) {
+                self.known.remove(&oldest);
+            }
+        }
+        let known = Known {
+            way,
+            learnt: now,
+            used: now,
+        };
+        self.known.insert(server, known);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(port: u16) -> SocketAddr {
+        ([192, 0, 2, 1], port).into()
+    }
+
+    #[test]
+    fn a_path_that_strips_mptcp_is_tried_again_after_a_day() {
+        let (mut ways, now) = (Ways::default(), Instant::now());
+        assert_eq!(ways.way(server(1), now), Way::Unknown);
+        ways.learn(server(1), Way::Direct, now);
+        assert_eq!(ways.way(server(1), now + 2 * LEGACY), Way::Direct);
+        ways.learn(server(1), Way::Legacy, now);
+        let almost = LEGACY - Duration::from_secs(1);
+        assert_eq!(ways.way(server(1), now + almost), Way::Legacy);
+        assert_eq!(ways.way(server(1), now + LEGACY), Way::Unknown);
+    }
+
+    #[test]
+    fn the_least_recently_used_server_is_forgotten() {
+        let (mut ways, start) = (Ways::remembering(2), Instant::now());
+        let at = |second| start + Duration::from_secs(second);
+        ways.learn(server(1), Way::Direct, at(0));
+        ways.learn(server(2), Way::Direct, at(1));
+        ways.way(server(1), at(2));
+        ways.learn(server(3), Way::Direct, at(3));
+        let known = [1, 2, 3].map(|port| ways.way(server(port), at(4)));
+        assert_eq!(known, [Way::Direct, Way::Unknown, Way::Direct]);
+    }
+}

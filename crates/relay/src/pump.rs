@@ -1,0 +1,195 @@
+//! Carries bytes between two connections until both directions have ended.
+//!
+//! An end of one direction is passed on as a half-close, a reset as a reset. Two timers of our own end
+//! connections that the kernel keeps: writing to an MPTCP peer that has gone gives no error.
+
+use crate::pipe::{Pipe, Pool, SIZE};
+use crate::socket;
+use nix::fcntl::{SpliceFFlags, splice};
+use nix::sys::socket::{Shutdown, shutdown};
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+
+/// How long a connection may carry nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// While one end does not take the bytes of the other.
+    pub stalled: Duration,
+    /// While there is nothing to carry.
+    pub idle: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            stalled: Duration::from_secs(300),
+            idle: Duration::from_secs(2 * 3600),
+        }
+    }
+}
+
+/// How a connection ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Both ends closed it.
+    Closed,
+    /// One end reset it, and the other end got a reset.
+    Reset,
+    /// One end did not take the bytes of the other for too long. Both got a reset.
+    Stalled,
+    /// It carried nothing for too long. Both got a reset.
+    Idle,
+    /// It was to stop. Both got a reset: an ordinary end would say that all bytes have come.
+    Stopped,
+}
+
+/// Bytes that a connection has carried.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// From the client to the server.
+    up: AtomicU64,
+    /// From the server to the client.
+    down: AtomicU64,
+    /// Directions whose bytes wait for their receiver.
+    waiting: AtomicU8,
+}
+
+impl Tally {
+    /// Bytes from the client to the server.
+    pub fn up(&self) -> u64 {
+        self.up.load(Ordering::Relaxed)
+    }
+
+    /// Bytes from the server to the client.
+    pub fn down(&self) -> u64 {
+        self.down.load(Ordering::Relaxed)
+    }
+
+    fn total(&self) -> u64 {
+        self.up().wrapping_add(self.down())
+    }
+}
+
+/// One direction of a connection.
+struct Direction<'c> {
+    from: &'c TcpStream,
+    to: &'c TcpStream,
+    carried: &'c AtomicU64,
+    waiting: &'c AtomicU8,
+    /// Its bit in `waiting`.
+    bit: u8,
+}
+
+/// Carries bytes between `client` and `server` until the connection ends, or `stop` does. Then closes both.
+pub async fn pump(
+    client: TcpStream,
+    server: TcpStream,
+    pool: &Pool,
+    tally: &Tally,
+    patience: Patience,
+    stop: impl Future<Output = ()>,
+) -> Ended {
+    let up = Direction {
+        from: &client,
+        to: &server,
+        carried: &tally.up,
+        waiting: &tally.waiting,
+        bit: 1,
+    };
+    let down = Direction {
+        from: &server,
+        to: &client,
+        carried: &tally.down,
+        waiting: &tally.waiting,
+        bit: 2,
+    };
+    let both = async { tokio::try_join!(up.carry(pool), down.carry(pool)) };
+    let ended = tokio::select! {
+        done = both => match done {
+            Ok(_) => return Ended::Closed,
+            Err(_) => Ended::Reset,
+        },
+        ended = overdue(tally, patience) => ended,
+        () = stop => Ended::Stopped,
+    };
+    socket::reset(client);
+    socket::reset(server);
+    ended
+}
+
+impl Direction<'_> {
+    /// Carries bytes until the sender ends this direction.
+    async fn carry(&self, pool: &Pool) -> io::Result<()> {
+        loop {
+            self.from.readable().await?;
+            let pipe = pool.take()?;
+            let read = || moved(self.from, &pipe.into, SIZE);
+            match self.from.try_io(Interest::READABLE, read) {
+                Ok(0) => {
+                    pool.put(pipe);
+                    break;
+                }
+                Ok(count) => {
+                    self.deliver(&pipe, count).await?;
+                    pool.put(pipe);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => pool.put(pipe),
+                Err(error) => return Err(error),
+            }
+        }
+        match shutdown(self.to.as_raw_fd(), Shutdown::Write) {
+            // It has gone in the meantime. Its own direction tells how.
+            Ok(()) | Err(nix::Error::ENOTCONN) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn deliver(&self, pipe: &Pipe, count: usize) -> io::Result<()> {
+        let mut left = count;
+        while left > 0 {
+            let write = || moved(&pipe.out, self.to, left);
+            match self.to.try_io(Interest::WRITABLE, write) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => {
+                    left -= count;
+                    self.carried.fetch_add(count as u64, Ordering::Relaxed);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.waiting.fetch_or(self.bit, Ordering::Relaxed);
+                    self.to.writable().await?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.waiting.fetch_and(!self.bit, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn moved(from: impl std::os::fd::AsFd, to: impl std::os::fd::AsFd, most: usize) -> io::Result<usize> {
+    let flags = SpliceFFlags::SPLICE_F_MOVE | SpliceFFlags::SPLICE_F_NONBLOCK;
+    Ok(splice(from, None, to, None, most, flags)?)
+}
+
+/// Returns once the connection has carried nothing for too long.
+async fn overdue(tally: &Tally, patience: Patience) -> Ended {
+    let step = patience.stalled.min(patience.idle) / 4;
+    let (mut total, mut since) = (tally.total(), Instant::now());
+    loop {
+        tokio::time::sleep(step).await;
+        if tally.total() != total {
+            (total, since) = (tally.total(), Instant::now());
+            continue;
+        }
+        let waits = tally.waiting.load(Ordering::Relaxed) != 0;
+        match since.elapsed() {
+            silence if waits && silence >= patience.stalled => return Ended::Stalled,
+            silence if !waits && silence >= patience.idle => return Ended::Idle,
+            _ => {}
+        }
+    }
+}

@@ -8,6 +8,7 @@
 //! | [`echo`] | ICMP and ICMPv6 echo |
 //! | [`dns`] | a query to a resolver, and the addresses in its reply |
 //! | [`dot11`] | 802.11 frame headers |
+//! | [`beacon`] | what an access point says of itself |
 //! | [`radiotap`] | reception metadata of a frame |
 //! | [`pcapng`] | writes captures |
 //! | [`mobility`] | signal reports from a mobile to a sender |
@@ -15,6 +16,7 @@
 
 extern crate alloc;
 
+pub mod beacon;
 pub mod checksum;
 pub mod dns;
 pub mod dot11;

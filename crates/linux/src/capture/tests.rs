@@ -30,6 +30,8 @@ const RADIO: Radiotap = Radiotap {
     tsft_us: None,
     has_fcs: true,
     broken: false,
+    padded: false,
+    own: false,
     rate: Some(Rate::Legacy(108)),
     frequency_mhz: Some(5_180),
     signal: None,
@@ -84,6 +86,71 @@ fn modes_of_802_11n_have_their_rates() {
     };
     let frame = digest(&shown(ht, data(US, Some(0))), 100, US).unwrap().frame;
     assert_eq!((frame.rate, frame.aggregate), (Bitrate::from_mbps(300), Some(3)));
+}
+
+/// Whether each frame of `golden/radiotap` counts, with its rate in kb/s (0: unknown) and its length.
+const COUNTED: &[(&str, Option<(u64, u16)>)] = &[
+    ("legacy", Some((24000, 130))),
+    ("vht-only", Some((390000, 130))),
+    ("version1", None),
+    ("pad-nonzero", Some((24000, 130))),
+    ("len8-with-bits", None),
+    ("len-over", None),
+    ("len0", None),
+    ("bit31-to-end", None),
+    ("hdr80-for-40", Some((24000, 130))),
+    ("tlv-bit28", Some((24000, 130))),
+    ("psdu0-bit26", None),
+    ("vendor-in-word1", Some((24000, 130))),
+    ("vendor-word2", Some((24000, 130))),
+    ("datapad-0x20", Some((24000, 130))),
+    ("fcs-flag-no-fcs", Some((24000, 126))),
+    ("fcs-no-flag", Some((24000, 134))),
+    ("fcs-bad-flag", None),
+    ("fcs-flag-wrong-sum", Some((24000, 130))),
+    ("snap96", Some((24000, 4989))),
+    ("fragment-0", Some((24000, 130))),
+    ("fragment-1", None),
+    ("order-bit-qos-htc", Some((24000, 134))),
+    ("4addr", Some((24000, 136))),
+    ("short-mac-9", None),
+    ("short-mac-23", None),
+    ("short-mac-25", None),
+    ("type3", None),
+    ("proto-version-1", None),
+    ("mcs-known-0", Some((0, 130))),
+    ("mcs-known-noguard", Some((65000, 130))),
+    ("mcs-77-wide", Some((6000, 130))),
+    ("mcs-255", Some((0, 130))),
+    ("mcs-32-dup", Some((6000, 130))),
+    ("mcs-and-rate0", Some((54000, 130))),
+    ("mcs-incomplete-and-rate", Some((6000, 130))),
+    ("rate-255", Some((0, 130))),
+    ("rate-130-ht-old", Some((0, 130))),
+    ("signal+127", Some((0, 130))),
+    ("dB-only", Some((6000, 130))),
+    ("rxflags-badplcp", None),
+    ("txflags-own", None),
+    ("zero-bytes", None),
+    ("7-bytes", None),
+    ("group-transmitter", None),
+];
+
+#[test]
+fn frames_count_whatever_drivers_write_before_them() {
+    let lines = include_str!("../../../../golden/radiotap/frames.txt").lines();
+    let us = MacAddr::new([2, 0, 0, 0, 0, 1]);
+    for (line, (name, expected)) in lines.zip(COUNTED) {
+        let mut fields = line.split(' ');
+        assert_eq!(fields.next(), Some(*name));
+        let length: usize = fields.next().unwrap().parse().unwrap();
+        let hex = fields.next().unwrap_or_default();
+        let octet = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+        let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(octet).collect();
+        let frame = digest(&bytes, length, us).map(|sighting| sighting.frame);
+        let counted = frame.map(|frame| (frame.rate.as_bps() / 1_000, frame.bytes));
+        assert_eq!(counted, *expected, "{name}");
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@
 //! | [`capture`] | frames heard on a monitor interface | `Capture::open`, `digest` |
 //! | [`journal`] | a record on disk of all changes, and their undo | `Journal::open`, `Journal::undo` |
 //! | [`sysctl`] | kernel parameters of a namespace | `sysctl::read`, `sysctl::path_manager` |
+//! | [`nl80211`] | WiFi radios, interfaces, associations and their counters | `Nl80211::open`, `Events::open` |
 //! | [`netstat`] | counters of a namespace's kernel | `netstat::counted` |
 //! | [`netns`] | namespaces without names, and work inside them | `Netns::new`, `Netns::run` |
 //! | [`portal`] | whether a link leads to the Internet | `portal::Check::run` |
@@ -42,6 +43,7 @@ pub mod mptcp_pm;
 pub mod netlink;
 pub mod netns;
 pub mod netstat;
+pub mod nl80211;
 pub mod orphans;
 pub mod portal;
 pub mod probe;

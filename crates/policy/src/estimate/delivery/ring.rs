@@ -109,8 +109,8 @@ impl Record {
     }
 }
 
-/// Time per bit, in ps, at a rate in units of 100 kb/s. Zero at an unknown rate, which is zero. Keeps the last result, because rates repeat and a
-/// division is slow.
+/// Time per bit, in ps, at a rate in units of 100 kb/s. Both are zero if the rate is unknown. Keeps the last
+/// result, because rates repeat and a division is slow.
 #[derive(Debug, Clone, Copy)]
 struct BitTime {
     rate: u16,

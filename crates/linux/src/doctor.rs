@@ -78,7 +78,11 @@ pub fn checks() -> Vec<Check> {
         check("tun", Need::Lab, tun()),
         check("controllers", Need::Lab, controllers()),
     ];
-    needs().into_iter().chain(others).chain(radios(Path::new("/"))).collect()
+    needs()
+        .into_iter()
+        .chain(others)
+        .chain(radios(Path::new("/")))
+        .collect()
 }
 
 /// What each WiFi radio can do. Nothing where there is none.
@@ -103,7 +107,10 @@ fn radios(root: &Path) -> Vec<Check> {
             let names = Vec::from_iter(own.map(|one| one.name.as_str()).filter(|name| !name.is_empty()));
             wifi(able::finding(radio, &names, &switches))
         })),
-        Err(error) => vec![wifi(Err(format!("the radios cannot be listed: {}", error.source)))],
+        Err(error) => vec![wifi(Err(format!(
+            "the radios cannot be listed: {}",
+            error.source
+        )))],
     }
 }
 

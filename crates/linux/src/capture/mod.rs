@@ -26,7 +26,7 @@ mod socket;
 #[cfg(test)]
 mod tests;
 
-pub use listener::Listener;
+pub use listener::{Beacons, Listener};
 pub use socket::{Capture, OpenError};
 
 use policy::estimate::delivery::{Frame, Receiver};
@@ -47,12 +47,12 @@ pub struct Sighting {
     pub frame: Frame,
 }
 
-/// Parses a frame from a monitor interface: `bytes` is its beginning and `length` its whole length. `us` is
-/// the client's address.
+/// Parses a frame from a monitor interface: `bytes` is its beginning and `length` its whole length. `us` are
+/// the client's addresses.
 ///
 /// `None` if the frame has no sequence number (such as an acknowledgement), is damaged, is not 802.11, or was
 /// sent by the radio itself.
-pub fn digest(bytes: &[u8], length: usize, us: MacAddr) -> Option<Sighting> {
+pub fn digest(bytes: &[u8], length: usize, us: &[MacAddr]) -> Option<Sighting> {
     let (radiotap, frame) = Radiotap::parse(bytes)?;
     let header = Header::parse(frame).filter(|_| !radiotap.broken && !radiotap.own)?;
     let (number, transmitter) = (header.number?, header.transmitter?);
@@ -83,8 +83,8 @@ pub fn digest(bytes: &[u8], length: usize, us: MacAddr) -> Option<Sighting> {
     })
 }
 
-fn receiver(address: MacAddr, us: MacAddr) -> Receiver {
-    if address == us {
+fn receiver(address: MacAddr, us: &[MacAddr]) -> Receiver {
+    if us.contains(&address) {
         Receiver::Us
     } else if address.is_group() {
         Receiver::Group

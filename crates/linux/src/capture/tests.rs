@@ -43,7 +43,7 @@ const RADIO: Radiotap = Radiotap {
 fn a_frame_to_us_is_read_from_its_beginning() {
     let bytes = shown(RADIO, data(US, Some(5)));
     // Radiotap here is 8 octets plus flags, rate and channel.
-    let sighting = digest(&bytes, 14 + 1_538, US).unwrap();
+    let sighting = digest(&bytes, 14 + 1_538, &[US]).unwrap();
     assert_eq!((sighting.transmitter, sighting.beacon), (AP, false));
     let expected = Frame {
         receiver: Receiver::Us,
@@ -60,12 +60,16 @@ fn a_frame_to_us_is_read_from_its_beginning() {
         ..RADIO
     };
     let bytes = shown(stripped, data(US, Some(5)));
-    assert_eq!(digest(&bytes, 14 + 1_534, US).unwrap().frame, expected);
+    assert_eq!(digest(&bytes, 14 + 1_534, &[US]).unwrap().frame, expected);
 }
 
 #[test]
 fn receivers_are_distinguished() {
-    let to = |receiver, tid| digest(&shown(RADIO, data(receiver, tid)), 100, US).unwrap().frame;
+    let to = |receiver, tid| {
+        digest(&shown(RADIO, data(receiver, tid)), 100, &[US])
+            .unwrap()
+            .frame
+    };
     let other = MacAddr::local(9);
     assert_eq!(to(other, None).receiver, Receiver::Other(other));
     assert_eq!(to(MacAddr::BROADCAST, None).receiver, Receiver::Group);
@@ -84,7 +88,7 @@ fn modes_of_802_11n_have_their_rates() {
         aggregate: Some(3),
         ..RADIO
     };
-    let frame = digest(&shown(ht, data(US, Some(0))), 100, US).unwrap().frame;
+    let frame = digest(&shown(ht, data(US, Some(0))), 100, &[US]).unwrap().frame;
     assert_eq!((frame.rate, frame.aggregate), (Bitrate::from_mbps(300), Some(3)));
 }
 
@@ -148,7 +152,7 @@ fn frames_count_whatever_drivers_write_before_them() {
         let hex = fields.next().unwrap_or_default();
         let octet = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
         let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(octet).collect();
-        let frame = digest(&bytes, length, us).map(|sighting| sighting.frame);
+        let frame = digest(&bytes, length, &[us]).map(|sighting| sighting.frame);
         let counted = frame.map(|frame| (frame.rate.as_bps() / 1_000, frame.bytes));
         assert_eq!(counted, *expected, "{name}");
     }
@@ -157,13 +161,13 @@ fn frames_count_whatever_drivers_write_before_them() {
 #[test]
 fn uncountable_frames_are_skipped() {
     let ack = Header::control(Kind::ACK, 0, US, None);
-    assert_eq!(digest(&shown(RADIO, ack), 24, US), None);
+    assert_eq!(digest(&shown(RADIO, ack), 24, &[US]), None);
     let broken = Radiotap {
         broken: true,
         ..RADIO
     };
-    assert_eq!(digest(&shown(broken, data(US, None)), 100, US), None);
-    assert_eq!(digest(&[], 0, US), None);
+    assert_eq!(digest(&shown(broken, data(US, None)), 100, &[US]), None);
+    assert_eq!(digest(&[], 0, &[US]), None);
 }
 
 /// A virtual device of the monitor type, and the frames written to it.

@@ -84,7 +84,11 @@ pub fn finding(wiphy: &Wiphy, interfaces: &[&str], switches: &[Switch]) -> Resul
     let words = format!("{name}: {}", in_words(able));
     let mut obstacles: Vec<&str> = Vec::new();
     if let Some(switch) = switches.iter().find(|switch| switch.name == wiphy.name) {
-        obstacles.extend(switch.hard.then_some("a switch on the device turns it off; turn it on there"));
+        obstacles.extend(
+            switch
+                .hard
+                .then_some("a switch on the device turns it off; turn it on there"),
+        );
         obstacles.extend((switch.soft && !switch.hard).then_some("it is blocked; run `rfkill unblock wifi`"));
     }
     if !wiphy.frequencies.is_empty() && wiphy.frequencies.iter().all(|channel| channel.disabled) {
@@ -101,7 +105,8 @@ pub fn finding(wiphy: &Wiphy, interfaces: &[&str], switches: &[Switch]) -> Resul
 
 const NO_MONITOR: &str = "without a monitor interface, losses and airtime follow from the driver's counters alone; a card whose \
                           driver uses mac80211 has one";
-const ONE_STATION: &str = "the driver allows one station interface; add a second adapter to join two access points at once";
+const ONE_STATION: &str =
+    "the driver allows one station interface; add a second adapter to join two access points at once";
 
 fn in_words(able: Able) -> String {
     let points = match able.stations {

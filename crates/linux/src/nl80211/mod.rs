@@ -135,7 +135,9 @@ impl Nl80211 {
     /// If the kernel refuses, for example because the interface is gone.
     pub fn stations(&mut self, ifindex: u32) -> Result<Vec<Station>, ReadError> {
         self.start(Command::GetStation).u32(attr::IFINDEX, ifindex);
-        self.dump("stations", |message| Station::parse(message.attrs(GENL_HEADER_LEN)))
+        self.dump("stations", |message| {
+            Station::parse(message.attrs(GENL_HEADER_LEN))
+        })
     }
 
     /// Lists what the radio of an interface has measured on each channel.
@@ -179,9 +181,7 @@ impl Nl80211 {
                 flags.attr(OTHER_BSS, &[]);
             });
         let refused = |source| MonitorError { name, source };
-        self.socket
-            .ask(&mut self.request, |_| Ok(()))
-            .map_err(refused)
+        self.socket.ask(&mut self.request, |_| Ok(())).map_err(refused)
     }
 
     /// Removes an interface.

@@ -27,9 +27,7 @@ pub fn switches(root: &Path) -> Vec<Switch> {
             hard: field("hard")?.trim() == "1",
         })
     };
-    let mut found: Vec<Switch> = entries
-        .filter_map(|entry| read(&entry.ok()?.path()))
-        .collect();
+    let mut found: Vec<Switch> = entries.filter_map(|entry| read(&entry.ok()?.path())).collect();
     found.sort_by(|a, b| a.name.cmp(&b.name));
     found
 }

@@ -26,7 +26,10 @@ fn a_radio_is_joined_from_the_parts_of_a_split_dump() {
     let first = attributes(|all| {
         all.u32(attr::WIPHY, 3)
             .str0(attr::WIPHY_NAME, "phy3")
-            .nested(attr::SUPPORTED_IFTYPES, flags(&[IfType::Station, IfType::Monitor]))
+            .nested(
+                attr::SUPPORTED_IFTYPES,
+                flags(&[IfType::Station, IfType::Monitor]),
+            )
             .nested(attr::SOFTWARE_IFTYPES, flags(&[IfType::Monitor]));
     });
     let second = attributes(|all| {
@@ -44,17 +47,18 @@ fn a_radio_is_joined_from_the_parts_of_a_split_dump() {
         });
     });
     let third = attributes(|all| {
-        all.u32(attr::WIPHY, 3).nested(attr::INTERFACE_COMBINATIONS, |list| {
-            list.nested(1, |one| {
-                one.nested(1, |limits| {
-                    limits.nested(1, |limit| {
-                        limit.u32(1, 4).nested(2, flags(&[IfType::Station]));
-                    });
-                })
-                .u32(2, 4)
-                .u32(4, 1);
+        all.u32(attr::WIPHY, 3)
+            .nested(attr::INTERFACE_COMBINATIONS, |list| {
+                list.nested(1, |one| {
+                    one.nested(1, |limits| {
+                        limits.nested(1, |limit| {
+                            limit.u32(1, 4).nested(2, flags(&[IfType::Station]));
+                        });
+                    })
+                    .u32(2, 4)
+                    .u32(4, 1);
+                });
             });
-        });
     });
     let other = attributes(|all| {
         all.u32(attr::WIPHY, 4);
@@ -70,7 +74,10 @@ fn a_radio_is_joined_from_the_parts_of_a_split_dump() {
         .map(|channel| (channel.mhz, channel.disabled, channel.listen_first))
         .collect();
     assert_eq!(channels, [(2_437, false, false), (2_484, true, true)]);
-    assert_eq!(radio.combinations, [combination(&[(4, &[IfType::Station])], 4, 1)]);
+    assert_eq!(
+        radio.combinations,
+        [combination(&[(4, &[IfType::Station])], 4, 1)]
+    );
     assert!(radio.supports(IfType::Station) && !radio.supports(IfType::Mesh));
 }
 
@@ -87,7 +94,10 @@ fn an_interface_has_its_channel_and_network() {
     });
     let interface = Interface::parse(Attrs::new(&bytes)).unwrap();
     assert_eq!(interface.kind, Some(IfType::Station));
-    assert_eq!((interface.wiphy, interface.ifindex, interface.mhz), (1, Some(7), Some(5_180)));
+    assert_eq!(
+        (interface.wiphy, interface.ifindex, interface.mhz),
+        (1, Some(7), Some(5_180))
+    );
     assert_eq!(interface.ssid.as_deref(), Some(&b"cafe"[..]));
     assert_eq!(interface.mac, Some(MacAddr::new([2, 0, 0, 0, 0, 9])));
     assert_eq!(Interface::parse(Attrs::new(&[])), None);
@@ -96,28 +106,42 @@ fn an_interface_has_its_channel_and_network() {
 #[test]
 fn a_station_has_its_counters() {
     let bytes = attributes(|all| {
-        all.attr(attr::MAC, &[2, 0, 0, 0, 0, 1]).nested(attr::STA_INFO, |info| {
-            info.u32(2, 1_000)
-                .attr(23, &5_000_000_000_u64.to_ne_bytes())
-                .u8(7, (-52_i8).cast_unsigned())
-                .u8(30, 0)
-                .attr(29, &77_u64.to_ne_bytes())
-                .u32(11, 12)
-                .u32(12, 3)
-                .nested(8, |rate| {
-                    rate.u16(1, 3_000).u32(5, 3_000).u8(2, 15).attr(3, &[]).attr(4, &[]);
-                })
-                .nested(14, |rate| {
-                    rate.u16(1, 540);
-                });
-        });
+        all.attr(attr::MAC, &[2, 0, 0, 0, 0, 1])
+            .nested(attr::STA_INFO, |info| {
+                info.u32(2, 1_000)
+                    .attr(23, &5_000_000_000_u64.to_ne_bytes())
+                    .u8(7, (-52_i8).cast_unsigned())
+                    .u8(30, 0)
+                    .attr(29, &77_u64.to_ne_bytes())
+                    .u32(11, 12)
+                    .u32(12, 3)
+                    .nested(8, |rate| {
+                        rate.u16(1, 3_000)
+                            .u32(5, 3_000)
+                            .u8(2, 15)
+                            .attr(3, &[])
+                            .attr(4, &[]);
+                    })
+                    .nested(14, |rate| {
+                        rate.u16(1, 540);
+                    });
+            });
     });
     let station = Station::parse(Attrs::new(&bytes)).unwrap();
     assert_eq!(station.received, Bytes::new(5_000_000_000));
-    assert_eq!((station.signal, station.beacon_signal), (Some(Dbm::from_dbm(-52)), None));
-    assert_eq!((station.beacons, station.tx_retries, station.tx_failed), (Some(77), 12, 3));
+    assert_eq!(
+        (station.signal, station.beacon_signal),
+        (Some(Dbm::from_dbm(-52)), None)
+    );
+    assert_eq!(
+        (station.beacons, station.tx_retries, station.tx_failed),
+        (Some(77), 12, 3)
+    );
     let tx = station.tx_rate.unwrap();
-    assert_eq!((tx.rate, tx.modern, tx.wide, tx.short_guard), (Bitrate::from_mbps(300), true, true, true));
+    assert_eq!(
+        (tx.rate, tx.modern, tx.wide, tx.short_guard),
+        (Bitrate::from_mbps(300), true, true, true)
+    );
     let rx = station.rx_rate.unwrap();
     assert_eq!((rx.rate, rx.modern), (Bitrate::from_mbps(54), false));
 }
@@ -152,7 +176,10 @@ fn events_say_what_changed() {
     );
     assert_eq!(event(47, index), Some(Event::Roamed(5)));
     assert_eq!(
-        event(48, |all| _ = all.u32(attr::IFINDEX, 5).u16(attr::REASON_CODE, 3).attr(attr::DISCONNECTED_BY_AP, &[])),
+        event(48, |all| _ = all
+            .u32(attr::IFINDEX, 5)
+            .u16(attr::REASON_CODE, 3)
+            .attr(attr::DISCONNECTED_BY_AP, &[])),
         Some(Event::Disconnected {
             ifindex: 5,
             reason: 3,
@@ -161,10 +188,14 @@ fn events_say_what_changed() {
     );
     assert_eq!(
         event(46, |all| _ = all.u32(attr::IFINDEX, 5).u16(attr::STATUS_CODE, 17)),
-        Some(Event::Connected { ifindex: 5, status: 17 })
+        Some(Event::Connected {
+            ifindex: 5,
+            status: 17
+        })
     );
     assert_eq!(
-        event(88, |all| _ = all.u32(attr::IFINDEX, 5).u32(attr::WIPHY_FREQ, 2_462)),
+        event(88, |all| _ =
+            all.u32(attr::IFINDEX, 5).u32(attr::WIPHY_FREQ, 2_462)),
         Some(Event::Switched {
             ifindex: 5,
             mhz: Some(2_462)
@@ -222,7 +253,11 @@ fn intel() -> Wiphy {
 /// Combinations of `ath9k` (`init.c`).
 fn ath9k() -> Wiphy {
     let many: &[IfType] = &[Sta];
-    let limits: &[(u32, &[IfType])] = &[(2_048, many), (8, &[AccessPoint, Mesh]), (1, &[P2pClient, P2pOwner])];
+    let limits: &[(u32, &[IfType])] = &[
+        (2_048, many),
+        (8, &[AccessPoint, Mesh]),
+        (1, &[P2pClient, P2pOwner]),
+    ];
     radio(vec![combination(limits, 2_048, 1)], &[Monitor])
 }
 
@@ -230,12 +265,18 @@ fn ath9k() -> Wiphy {
 fn mt7921() -> Wiphy {
     let limits: &[(u32, &[IfType])] = &[(2, &[Sta]), (1, &[AccessPoint])];
     let several: &[(u32, &[IfType])] = &[(2, &[Sta, AccessPoint])];
-    radio(vec![combination(limits, 2, 1), combination(several, 2, 2)], &[Monitor])
+    radio(
+        vec![combination(limits, 2, 1), combination(several, 2, 2)],
+        &[Monitor],
+    )
 }
 
 /// Combinations of `mac80211_hwsim` with one channel.
 fn hwsim() -> Wiphy {
-    let limits: &[(u32, &[IfType])] = &[(1, &[AdHoc]), (2_048, &[Sta, P2pClient, AccessPoint, Mesh, P2pOwner])];
+    let limits: &[(u32, &[IfType])] = &[
+        (1, &[AdHoc]),
+        (2_048, &[Sta, P2pClient, AccessPoint, Mesh, P2pOwner]),
+    ];
     radio(vec![combination(limits, 2_048, 1)], &[Monitor])
 }
 
@@ -262,16 +303,25 @@ fn what_stands_in_the_way_comes_with_its_remedy() {
     let able = Able::of(&plain);
     assert_eq!((able.stations, able.channels, able.monitor), (1, 1, false));
     let words = finding(&plain, &[], &[]).unwrap_err();
-    assert!(words.starts_with("phy0: 1 access point at a time") && words.contains("driver's counters"), "{words}");
+    assert!(
+        words.starts_with("phy0: 1 access point at a time") && words.contains("driver's counters"),
+        "{words}"
+    );
     let switch = |soft, hard| Switch {
         name: "phy0".into(),
         soft,
         hard,
     };
     let soft = finding(&hwsim(), &[], &[switch(true, false)]).unwrap_err();
-    assert!(soft.ends_with("it is blocked; run `rfkill unblock wifi`"), "{soft}");
+    assert!(
+        soft.ends_with("it is blocked; run `rfkill unblock wifi`"),
+        "{soft}"
+    );
     let hard = finding(&hwsim(), &[], &[switch(true, true)]).unwrap_err();
-    assert!(hard.ends_with("a switch on the device turns it off; turn it on there"), "{hard}");
+    assert!(
+        hard.ends_with("a switch on the device turns it off; turn it on there"),
+        "{hard}"
+    );
     let mut forbidden = hwsim();
     forbidden.frequencies = vec![Frequency {
         mhz: 2_412,
@@ -283,7 +333,11 @@ fn what_stands_in_the_way_comes_with_its_remedy() {
     assert!(words.ends_with("set the country with `iw reg set`"), "{words}");
     let mut deaf = hwsim();
     (deaf.types, deaf.combinations) = (Types::of(&[AccessPoint]), Vec::new());
-    assert!(finding(&deaf, &[], &[]).unwrap_err().ends_with("use another card"));
+    assert!(
+        finding(&deaf, &[], &[])
+            .unwrap_err()
+            .ends_with("use another card")
+    );
 }
 
 #[test]

@@ -169,6 +169,8 @@ impl Addresses {
             tsft_us: Some(frame.start.as_nanos() / 1_000),
             has_fcs: is_whole(frame),
             broken: false,
+            padded: false,
+            own,
             rate: Some(match frame.mode.as_ht() {
                 Some(mode) => Rate::Ht {
                     mcs: mode.mcs(),

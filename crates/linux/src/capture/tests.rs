@@ -213,7 +213,7 @@ fn frames_of_a_device_are_read_with_their_length() {
         let mut rtnl = crate::rtnl::Rtnl::open().unwrap();
         let index = rtnl.link_named("mon0".parse().unwrap()).unwrap().unwrap().ifindex;
         rtnl.set_up(index, true).unwrap();
-        let mut capture = Capture::open("mon0", US).unwrap();
+        let mut capture = Capture::open("mon0", &[US]).unwrap();
         let mut frame = shown(RADIO, data(US, None));
         frame.resize(14 + 1_532, 0);
         let sum = fcs(&frame[14..]);
@@ -234,9 +234,12 @@ fn frames_of_a_device_are_read_with_their_length() {
 fn other_devices_are_refused() {
     inside(|| {
         assert!(matches!(
-            Capture::open("lo", US),
+            Capture::open("lo", &[US]),
             Err(OpenError::NotRadiotap { kind: 772, .. })
         ));
-        assert!(matches!(Capture::open("mon7", US), Err(OpenError::NoDevice(_))));
+        assert!(matches!(
+            Capture::open("mon7", &[US]),
+            Err(OpenError::NoDevice(_))
+        ));
     });
 }

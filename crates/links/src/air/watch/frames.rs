@@ -170,7 +170,8 @@ impl Addresses {
             has_fcs: is_whole(frame),
             broken: false,
             padded: false,
-            own,
+            // The captures show the monitor's own frames like those it hears.
+            own: false,
             rate: Some(match frame.mode.as_ht() {
                 Some(mode) => Rate::Ht {
                     mcs: mode.mcs(),

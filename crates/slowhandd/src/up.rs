@@ -86,7 +86,7 @@ fn work(args: &Args) -> anyhow::Result<ExitCode> {
         inlet,
         sender: cc.and_then(sender),
         reports,
-        associate: Box::new(|_| {}),
+        associate: None,
         observe: Box::new(move |_, observation| chronicle.log(&observation)),
         window: None,
         fallback_window: config.fallback_window,

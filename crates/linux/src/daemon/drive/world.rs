@@ -33,7 +33,7 @@ pub(crate) struct World {
     pub(crate) sampler: Sampler,
     pub(crate) endpoints: Endpoints,
     pub(crate) upkeep: Upkeep,
-    pub(crate) associate: AssociateFn,
+    pub(crate) associate: Option<AssociateFn>,
     pub(crate) radio: Radio,
     pub(crate) host: Host,
     /// Steps that links request. Empty between events.

@@ -210,9 +210,21 @@ mod tests {
             ],
         );
         let beacon = Beacon::parse(&body).unwrap();
-        assert_eq!((beacon.interval, beacon.ssid, beacon.channel), (100, &b"cafe"[..], Some(6)));
-        assert_eq!((beacon.security, beacon.generation), (Security::Rsn, Generation::Vht));
-        assert_eq!(beacon.switch, Some(Switch { channel: 11, count: 5 }));
+        assert_eq!(
+            (beacon.interval, beacon.ssid, beacon.channel),
+            (100, &b"cafe"[..], Some(6))
+        );
+        assert_eq!(
+            (beacon.security, beacon.generation),
+            (Security::Rsn, Generation::Vht)
+        );
+        assert_eq!(
+            beacon.switch,
+            Some(Switch {
+                channel: 11,
+                count: 5
+            })
+        );
     }
 
     #[test]

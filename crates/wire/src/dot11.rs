@@ -321,19 +321,21 @@ mod tests {
             (0_u16..4_096, 0_u8..16, 0_u8..16),
         )
             .prop_map(
-                |((kind, way, [retry, power_save, more], duration), [a, b, c], (number, fragment, tid))| Header {
-                    kind,
-                    way,
-                    retry,
-                    power_save,
-                    more,
-                    duration,
-                    receiver: a,
-                    transmitter: Some(b),
-                    third: Some(c),
-                    number: Some(SeqNum::new(number)),
-                    fragment,
-                    tid: kind.has_qos().then_some(tid),
+                |((kind, way, [retry, power_save, more], duration), [a, b, c], (number, fragment, tid))| {
+                    Header {
+                        kind,
+                        way,
+                        retry,
+                        power_save,
+                        more,
+                        duration,
+                        receiver: a,
+                        transmitter: Some(b),
+                        third: Some(c),
+                        number: Some(SeqNum::new(number)),
+                        fragment,
+                        tid: kind.has_qos().then_some(tid),
+                    }
                 },
             )
     }

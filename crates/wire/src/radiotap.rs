@@ -442,9 +442,7 @@ mod tests {
     #[test]
     fn fields_behind_a_vendor_are_found() {
         // Flags; a vendor with four bytes of its own, whose word has the bits of an antenna; then an antenna.
-        let fields = [
-            0, 0, 0x11, 0x22, 0x33, 0, 4, 0, 0x7a, 0x7a, 0x7a, 0x7a, 0xc4, 1,
-        ];
+        let fields = [0, 0, 0x11, 0x22, 0x33, 0, 4, 0, 0x7a, 0x7a, 0x7a, 0x7a, 0xc4, 1];
         let found = parsed(&[0xc000_0002, 0xa000_0820, 0x0000_0820], &fields);
         assert_eq!((found.signal, found.antennas), (Some(Dbm::from_dbm(-60)), 1));
         // The vendor's length is longer than the header.

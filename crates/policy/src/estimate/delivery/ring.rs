@@ -118,10 +118,7 @@ struct BitTime {
 }
 
 impl BitTime {
-    const NONE: Self = Self {
-        rate: 0,
-        ps: 0,
-    };
+    const NONE: Self = Self { rate: 0, ps: 0 };
 
     #[inline]
     fn at(&mut self, rate: u16) -> u64 {

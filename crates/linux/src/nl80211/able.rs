@@ -1,9 +1,8 @@
 //! What a radio can do at once, and what stands in the way.
 //!
 //! # Sources
-//! - `include/net/cfg80211.h` (Linux 6.18), `struct ieee80211_iface_combination`: each interface counts against one
-//!   limit that has its type, and against the total. `net/wireless/util.c`, `cfg80211_iter_combinations`: types
-//!   made of software do not count.
+//! - `net/wireless/util.c` (Linux 6.18), `cfg80211_iter_combinations`: an interface counts against every limit
+//!   that has its type, and against the total. Types made of software do not count.
 //!
 //! # Where we differ, and why
 //! 1. Only station interfaces and a monitor are considered: slowhand makes no others.
@@ -43,13 +42,12 @@ impl Able {
     }
 }
 
-/// Station interfaces that fit into a combination.
+/// Station interfaces that fit into a combination. They must stay within every limit that has their type.
 fn stations(combination: &Combination) -> u32 {
     let limits = combination.limits.iter();
-    let all = limits
-        .filter(|limit| limit.types.has(IfType::Station))
-        .fold(0_u32, |sum, limit| sum.saturating_add(limit.most));
-    all.min(combination.most)
+    let limits = limits.filter(|limit| limit.types.has(IfType::Station));
+    let least = limits.map(|limit| limit.most).min().unwrap_or(0);
+    least.min(combination.most)
 }
 
 /// Whether a monitor interface can exist beside as many station interfaces as are possible.

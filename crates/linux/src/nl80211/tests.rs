@@ -341,6 +341,14 @@ fn what_stands_in_the_way_comes_with_its_remedy() {
 }
 
 #[test]
+fn stations_stay_within_every_limit_that_has_their_type() {
+    use IfType::{AccessPoint, P2pClient, Station as Sta};
+    let limits: &[(u32, &[IfType])] = &[(4, &[Sta, AccessPoint]), (2, &[Sta, P2pClient])];
+    assert_eq!(Able::of(&radio(vec![combination(limits, 6, 1)], &[])).stations, 2);
+    assert_eq!(Able::of(&radio(vec![combination(&limits[..1], 3, 1)], &[])).stations, 3);
+}
+
+#[test]
 fn a_monitor_may_be_part_of_a_combination() {
     let shared = radio(vec![combination(&[(2, &[Sta, Monitor])], 2, 1)], &[]);
     let separate = radio(vec![combination(&[(1, &[Sta]), (1, &[Monitor])], 2, 1)], &[]);

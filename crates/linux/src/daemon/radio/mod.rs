@@ -19,7 +19,8 @@ use crate::daemon::api::inlet::InletSender;
 use crate::daemon::api::report::WifiReport;
 use crate::daemon::host::Host;
 use crate::daemon::links::book::{Links, Step};
-use crate::nl80211::{Events, IfType, Interface, Nl80211, ReadError, Survey, Wiphy};
+use crate::netlink::ReceiveError;
+use crate::nl80211::{Events, IfType, Interface, Nl80211, ReadError, SubscribeError, Survey, Wiphy};
 use ears::{Ears, Members};
 use policy::{Input, LinkId, LinkKind};
 use station::{Known, Seen};
@@ -73,9 +74,17 @@ impl Radio {
     /// Takes in the pending events. Whatever they say, everything is read again.
     pub(crate) fn read(&mut self, now: Instant) {
         let Some(events) = &mut self.events else { return };
-        // Lost events are as good as any: they mean that something changed.
-        while !matches!(events.next(), Ok(None)) {
-            self.due = Some(now);
+        loop {
+            match events.next() {
+                Ok(None) => return,
+                // Lost events are as good as any: they mean that something changed.
+                Ok(Some(_)) | Err(SubscribeError::Receive(ReceiveError::Overrun)) => self.due = Some(now),
+                Err(error) => {
+                    tracing::debug!("no more events of radios: {error}");
+                    self.events = None;
+                    return;
+                }
+            }
         }
     }
 

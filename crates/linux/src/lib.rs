@@ -14,7 +14,7 @@
 //! | [`capture`] | frames heard on a monitor interface | `Capture::open`, `digest` |
 //! | [`journal`] | a record on disk of all changes, and their undo | `Journal::open`, `Journal::undo` |
 //! | [`sysctl`] | kernel parameters of a namespace | `sysctl::read`, `sysctl::path_manager` |
-//! | [`nl80211`] | WiFi radios, interfaces, associations and their counters | `Nl80211::open`, `Events::open` |
+//! | [`nl80211`] | WiFi radios, interfaces and associations | `Nl80211::open`, `Events::open` |
 //! | [`netstat`] | counters of a namespace's kernel | `netstat::counted` |
 //! | [`netns`] | namespaces without names, and work inside them | `Netns::new`, `Netns::run` |
 //! | [`portal`] | whether a link leads to the Internet | `portal::Check::run` |

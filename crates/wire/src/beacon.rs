@@ -1,10 +1,10 @@
 //! Beacons and probe responses: what an access point says of itself.
 //!
 //! # Sources
-//! - IEEE 802.11-2020 §9.3.3.2 (beacon), §9.4.1.4 (capabilities), §9.4.2.1 (elements), §9.4.2.2 (SSID), §9.4.2.4
-//!   (DSSS parameter set), §9.4.2.18 (channel switch announcement), §9.4.2.24 (RSN), §9.4.2.52 (extended channel
-//!   switch announcement), §9.4.2.55 (HT capabilities), §9.4.2.56 (HT operation), §9.4.2.157 (VHT capabilities);
-//!   IEEE 802.11ax-2021 §9.4.2.248 (HE capabilities).
+//! - IEEE 802.11-2020 §9.3.3.2 (beacon), §9.4.1.4 (capabilities), §9.4.2.1 (elements), §9.4.2.2 (SSID),
+//!   §9.4.2.4 (DSSS parameter set), §9.4.2.18 (channel switch announcement), §9.4.2.24 (RSN), §9.4.2.52
+//!   (extended channel switch announcement), §9.4.2.55 (HT capabilities), §9.4.2.56 (HT operation),
+//!   §9.4.2.157 (VHT capabilities); IEEE 802.11ax-2021 §9.4.2.248 (HE capabilities).
 //! - Wi-Fi Alliance, WPA 3.1: the vendor element of WPA.
 //!
 //! # Where we differ, and why

@@ -2,8 +2,8 @@
 //!
 //! # Sources
 //! - radiotap.org: the header (version 0, fields in bit order, each aligned to its size from the start of the
-//!   header), its namespaces and TLV fields, and the fields TSFT, flags, rate, channel, antenna signal, antenna,
-//!   RX and TX flags, MCS, A-MPDU status, VHT, HE, 0-length PSDU, EHT and U-SIG.
+//!   header), its namespaces and TLV fields, and the fields TSFT, flags, rate, channel, antenna signal,
+//!   antenna, RX and TX flags, MCS, A-MPDU status, VHT, HE, 0-length PSDU, EHT and U-SIG.
 //! - Linux 6.18 `net/mac80211/rx.c`, `ieee80211_add_rx_radiotap_header`: a per-antenna presence word has the
 //!   signal and antenna bits.
 //!

@@ -1,5 +1,5 @@
-//! Frames in which each has one thing that drivers or attackers do: `golden/radiotap/frames.txt` has a name, the
-//! length on the air and the bytes of each.
+//! Frames in which each has one thing that drivers or attackers do: `golden/radiotap/frames.txt` has a name,
+//! the length on the air and the bytes of each.
 
 use units::Dbm;
 use wire::dot11::Header;

@@ -11,15 +11,14 @@
 //! 1. The device is not switched to monitor mode: it must be a monitor interface already, as its type shows.
 //!    Any other device is refused.
 //! 2. Only the beginning of a frame is read, because only the headers are needed.
-//! 3. Frames with a bad checksum are skipped, because their addresses are not reliable. So are frames that the
-//!    radio itself has sent.
-//! 4. A frame whose rate is not known counts all the same. Without it, its number would count as lost: a perfect
-//!    link with a modern radio would look like one that loses most frames.
+//! 3. Frames with a bad checksum are skipped, because their addresses are not reliable. So are frames that
+//!    the radio itself has sent.
+//! 4. A frame whose rate is not known counts all the same. Without it, its number would count as lost: a
+//!    perfect link with a modern radio would look like one that loses most frames.
 //! 5. Only the first fragment of a packet counts: the others have its number.
 //!
-//! # Checked by
-//! `tests`: a virtual device, `digest` with hand-made frames, and those of `golden/radiotap`. `sim`'s `tests/capture.rs`: the engine gets
-//! the same facts in both worlds.
+//! # Checked by `tests`: a virtual device, `digest` with hand-made frames, and those of `golden/radiotap`.
+//! `sim`'s `tests/capture.rs`: the engine gets the same facts in both worlds.
 
 mod listener;
 mod socket;

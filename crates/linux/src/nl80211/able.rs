@@ -1,8 +1,8 @@
-//! What a radio can do at once, and what stands in the way.
+//! What a radio can do at once, and what limits it.
 //!
 //! # Sources
-//! - `net/wireless/util.c` (Linux 6.18), `cfg80211_iter_combinations`: an interface counts against every limit
-//!   that has its type, and against the total. Types made of software do not count.
+//! - `net/wireless/util.c` (Linux 6.18), `cfg80211_iter_combinations`: an interface counts against every
+//!   limit that has its type, and against the total. Types made of software do not count.
 //!
 //! # Where we differ, and why
 //! 1. Only station interfaces and a monitor are considered: slowhand makes no others.
@@ -64,7 +64,7 @@ fn has_monitor_beside(wiphy: &Wiphy) -> bool {
     wiphy.software.has(IfType::Monitor) || wiphy.combinations.iter().any(beside)
 }
 
-/// What is found about a radio. `Ok`: what it can do. `Err`: what stands in the way, with the remedy.
+/// What is found about a radio. `Ok`: what it can do. `Err`: what limits it, with the remedy.
 ///
 /// `interfaces` are the names of its interfaces, and `switches` those of the host.
 pub fn finding(wiphy: &Wiphy, interfaces: &[&str], switches: &[Switch]) -> Result<String, String> {

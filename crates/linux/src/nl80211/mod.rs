@@ -7,17 +7,18 @@
 //! | `station` | counters of an association, and of its channel |
 //! | `event` | radios and interfaces that come and go, associations, channel switches |
 //! | `rfkill` | switches that turn a radio off |
-//! | `able` | what a radio can do at once, and what stands in the way |
+//! | `able` | what a radio can do at once, and what limits it |
 //!
 //! Parsers are total: an attribute that is missing, too short or unknown is left out.
 //!
 //! # Sources
-//! - `include/uapi/linux/nl80211.h` (Linux 6.18); `net/wireless/nl80211.c`: a dump of radios is split over many
-//!   messages (`NL80211_ATTR_SPLIT_WIPHY_DUMP`), `nl80211_send_station` for the types of counters.
+//! - `include/uapi/linux/nl80211.h` (Linux 6.18); `net/wireless/nl80211.c`: a dump of radios is split over
+//!   many messages (`NL80211_ATTR_SPLIT_WIPHY_DUMP`), `nl80211_send_station` for the types of counters.
 //! - `Documentation/ABI/stable/sysfs-class-rfkill`.
 //!
 //! # Where we differ, and why
-//! 1. The number of a 6 GHz channel is its centre frequency in MHz: its own number also exists in other bands.
+//! 1. The number of a 6 GHz channel is its centre frequency in MHz: its own number also exists in other
+//!    bands.
 //!
 //! # Checked by
 //! `tests`, with messages made by hand, and the fuzz target `nl80211`.
@@ -168,7 +169,8 @@ impl Nl80211 {
         Ok(country)
     }
 
-    /// Creates a monitor interface beside the others of a radio. It hears all networks of the radio's channel.
+    /// Creates a monitor interface beside the others of a radio. It hears all networks of the radio's
+    /// channel.
     ///
     /// # Errors
     /// If the driver refuses, or the name is taken.

@@ -345,7 +345,10 @@ fn stations_stay_within_every_limit_that_has_their_type() {
     use IfType::{AccessPoint, P2pClient, Station as Sta};
     let limits: &[(u32, &[IfType])] = &[(4, &[Sta, AccessPoint]), (2, &[Sta, P2pClient])];
     assert_eq!(Able::of(&radio(vec![combination(limits, 6, 1)], &[])).stations, 2);
-    assert_eq!(Able::of(&radio(vec![combination(&limits[..1], 3, 1)], &[])).stations, 3);
+    assert_eq!(
+        Able::of(&radio(vec![combination(&limits[..1], 3, 1)], &[])).stations,
+        3
+    );
 }
 
 #[test]

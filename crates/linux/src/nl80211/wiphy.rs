@@ -66,8 +66,8 @@ pub struct Limit {
 }
 
 impl Wiphy {
-    /// Parses the attributes of one message of a dump, which may have a part of the radio. `None` if they name
-    /// no radio.
+    /// Parses the attributes of one message of a dump, which may have a part of the radio. `None` if they
+    /// name no radio.
     pub fn parse(attrs: Attrs<'_>) -> Option<Self> {
         let mut index = None;
         let mut found = Self::default();

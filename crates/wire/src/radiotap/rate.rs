@@ -1,8 +1,9 @@
 //! The modulation of a frame, and the bit rate that follows from it.
 //!
 //! # Sources
-//! - IEEE 802.11-2020 §17.2.3.3, §16.2.3.5 (rates of 802.11a, b, g), §19.5 (HT), §21.5 (VHT: data subcarriers,
-//!   bits and coding rate of each MCS); IEEE 802.11ax-2021 §27.5 (HE), IEEE 802.11be-2024 §36.5 (EHT).
+//! - IEEE 802.11-2020 §17.2.3.3, §16.2.3.5 (rates of 802.11a, b, g), §19.5 (HT), §21.5 (VHT: data
+//!   subcarriers, bits and coding rate of each MCS); IEEE 802.11ax-2021 §27.5 (HE), IEEE 802.11be-2024 §36.5
+//!   (EHT).
 //!
 //! # Where we differ, and why
 //! 1. A legacy rate that no standard defines counts as unknown: old drivers write an HT index there.

@@ -2,8 +2,8 @@
 //!
 //! # Where we differ, and why
 //! 1. A monitor interface that exists is used as it is, and not brought up: it is its owner's.
-//! 2. A monitor counts as a source only while frames arrive. Some drivers accept the interface and pass nothing
-//!    to it while a station is connected.
+//! 2. A monitor counts as a source only while frames arrive. Some drivers accept the interface and pass
+//!    nothing to it while a station is connected.
 //!
 //! # Checked by
 //! `tests` below; `journal::tests` for the removal.
@@ -141,7 +141,7 @@ fn existing(interfaces: &[Interface], wiphy: u32) -> Option<&str> {
     (!one.name.is_empty()).then_some(one.name.as_str())
 }
 
-/// Creates a monitor interface, on record, and brings it up.
+/// Creates a monitor interface, on record, and sets it up.
 fn create(wiphy: u32, kernel: &mut Nl80211, host: &mut Host) -> Result<String, Box<dyn Error>> {
     let name: IfName = format!("slowhand{wiphy}").parse()?;
     host.settings.journal.will(Change::Monitor(name))?;

@@ -1,8 +1,8 @@
 //! What radios report of WiFi links: access point, channel, signal, rates and losses.
 //!
-//! Every [`EVERY`], and soon after each event of `nl80211`, [`Radio`] reads the association of each WiFi link.
-//! [`station`] turns it into facts for the engine. [`ears`] listens to monitor interfaces, whose frames are the
-//! better source of losses and beacons.
+//! Every [`EVERY`], and soon after each event of `nl80211`, [`Radio`] reads the association of each WiFi
+//! link. [`station`] turns it into facts for the engine. [`ears`] listens to monitor interfaces, whose frames
+//! are the better source of losses and beacons.
 //!
 //! # Where we differ, and why
 //! 1. Without a monitor interface, or while it hears nothing, beacons and signals follow from the driver's

@@ -1,8 +1,9 @@
 //! Turns the counters of an association into facts for the engine.
 //!
 //! # Where we differ, and why
-//! 1. The driver counts beacons. Each new one becomes a fact with their mean signal, up to [`MOST_BEACONS`] for
-//!    one read. If the driver filters beacons, none are reported: silence would pass for a lost access point.
+//! 1. The driver counts beacons. Each new one becomes a fact with their mean signal, up to [`MOST_BEACONS`]
+//!    for one read. If the driver filters beacons, none are reported: silence would pass for a lost access
+//!    point.
 //! 2. A survey has the busy time of the channel, but not the number of exchanges. The time that stations wait
 //!    between them is left out, so the channel looks a little emptier than it is.
 //! 3. The engine's PHYs end with 802.11n. For later standards, the closest mode of it is used.

@@ -95,7 +95,7 @@ impl Known {
             facts.extend(beacons(before.as_ref(), &seen));
         }
         let (received, busy) = grown(before.as_ref(), &seen);
-        self.received = self.received + received;
+        self.received += received;
         if let Some(busy) = busy {
             self.busy += busy;
             facts.push(LinkEvent::Survey(Sight {
@@ -141,7 +141,7 @@ fn beacons(before: Option<&Seen>, seen: &Seen) -> impl Iterator<Item = LinkEvent
         (_, None) => 0,
     };
     let signal = station.beacon_signal.or(station.signal);
-    let facts = signal.map(|signal| LinkEvent::Beacon(signal));
+    let facts = signal.map(LinkEvent::Beacon);
     (0..new.min(MOST_BEACONS)).filter_map(move |_| facts.clone())
 }
 

@@ -17,7 +17,7 @@ help:
 	@echo 'make uninstall   ends the daemon and removes what make install has installed'
 	@echo 'make deb     a Debian package of the release build (ARCH=arm64: of a cross build, untested)'
 	@echo 'make dist    a tarball of the release build'
-	@echo 'make fuzz    fuzz the engine and the frame parsers for some minutes (needs cargo-fuzz and a nightly compiler)'
+	@echo 'make fuzz    fuzz the engine and the parsers of frames and WiFi messages for some minutes (needs cargo-fuzz and a nightly compiler)'
 
 demo: ready
 	@$(AS_ROOT) $(BIN) demo
@@ -60,6 +60,7 @@ fuzz:
 	cd fuzz && $(CARGO) +nightly fuzz run engine -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=4000 -len_control=20
 	cd fuzz && $(CARGO) +nightly fuzz run dot11 -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=512
 	cd fuzz && $(CARGO) +nightly fuzz run convert -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=1024
+	cd fuzz && $(CARGO) +nightly fuzz run nl80211 -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=2000
 
 .PHONY: ready
 ready:

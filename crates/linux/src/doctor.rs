@@ -8,6 +8,7 @@
 
 use crate::bpf::cc::Coupled;
 use crate::bpf::{self, LoadError, UnsentLever, WindowKind, WindowLever};
+use crate::nl80211::{Nl80211, able, rfkill};
 use crate::rights;
 use crate::sysctl::{self, PathManager, SysctlError};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -77,7 +78,40 @@ pub fn checks() -> Vec<Check> {
         check("tun", Need::Lab, tun()),
         check("controllers", Need::Lab, controllers()),
     ];
-    needs().into_iter().chain(others).collect()
+    needs()
+        .into_iter()
+        .chain(others)
+        .chain(radios(Path::new("/")))
+        .collect()
+}
+
+/// What each WiFi radio can do. Nothing where there is none.
+fn radios(root: &Path) -> Vec<Check> {
+    let wifi = |result| check("wifi", Need::Should, result);
+    let mut kernel = match Nl80211::open() {
+        Ok(kernel) => kernel,
+        Err(error) => {
+            let names = rfkill::wifi_interfaces(root);
+            let words = format!(
+                "{}: {error}; without it their channels, signals and losses are not known",
+                names.join(", ")
+            );
+            return Vec::from_iter((!names.is_empty()).then(|| wifi(Err(words))));
+        }
+    };
+    let switches = rfkill::switches(root);
+    let interfaces = kernel.interfaces().unwrap_or_default();
+    match kernel.wiphys() {
+        Ok(radios) => Vec::from_iter(radios.iter().map(|radio| {
+            let own = interfaces.iter().filter(|one| one.wiphy == radio.index);
+            let names = Vec::from_iter(own.map(|one| one.name.as_str()).filter(|name| !name.is_empty()));
+            wifi(able::finding(radio, &names, &switches))
+        })),
+        Err(error) => vec![wifi(Err(format!(
+            "the radios cannot be listed: {}",
+            error.source
+        )))],
+    }
 }
 
 /// Runs the checks that must pass.

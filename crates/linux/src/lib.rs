@@ -15,6 +15,7 @@
 //! | [`journal`] | a record on disk of all changes, and their undo | `Journal::open`, `Journal::undo` |
 //! | [`seccomp`] | makes the TCP sockets of a program MPTCP ones | `seccomp::install`, `seccomp::serve` |
 //! | [`sysctl`] | kernel parameters of a namespace | `sysctl::read`, `sysctl::path_manager` |
+//! | [`nl80211`] | WiFi radios, interfaces and associations | `Nl80211::open`, `Events::open` |
 //! | [`netstat`] | counters of a namespace's kernel | `netstat::counted` |
 //! | [`netns`] | namespaces without names, and work inside them | `Netns::new`, `Netns::run` |
 //! | [`portal`] | whether a link leads to the Internet | `portal::Check::run` |
@@ -43,6 +44,7 @@ pub mod mptcp_pm;
 pub mod netlink;
 pub mod netns;
 pub mod netstat;
+pub mod nl80211;
 pub mod orphans;
 pub mod portal;
 pub mod probe;

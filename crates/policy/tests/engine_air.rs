@@ -5,11 +5,12 @@ mod world;
 
 use policy::cc::{MobileStage, Report};
 use policy::estimate::bandwidth::Sight;
+use policy::estimate::delivery::{Config, Delivery, Estimate, Frame, Receiver};
 use policy::estimate::phy::Phy;
 use policy::reason::Trend;
 use policy::{Action, Input, LinkEvent, LinkId, LinkKind, Outlook, Policy, Reason, Verb};
 use units::wifi::ht::{Band, Guard, Width};
-use units::{Bytes, Duration, Instant, Ratio};
+use units::{Bitrate, Bytes, Duration, Instant, Ratio, SeqNum};
 use world::{Step, World};
 
 const S: Duration = Duration::from_secs(1);
@@ -61,6 +62,47 @@ fn frames_show_the_delivery_probability_of_the_first_attempt() {
             (percent - f64::from(100 - loss)).abs() < 5.0,
             "{percent} % delivered, {loss} % lost"
         );
+    }
+}
+
+#[test]
+fn frames_of_unknown_rate_count_for_the_sequence() {
+    let config = Config::LEGACY;
+    let mut delivery = Delivery::new(config);
+    let mut now = Instant::from_secs(1);
+    for number in 0..200_u16 {
+        // A radio that reports the rate of every fourth frame alone.
+        let rate = if number % 4 == 0 {
+            Bitrate::from_mbps(2)
+        } else {
+            Bitrate::ZERO
+        };
+        now += Duration::from_millis(2);
+        delivery.hear(now, &heard(number, rate));
+    }
+    let Estimate::Known { delivered, frames } = delivery.estimate(now) else {
+        panic!("{:?}", delivery.estimate(now));
+    };
+    assert_eq!(delivered, Ratio::ONE);
+    assert!(frames > 190, "{frames}");
+    assert_eq!(delivery.traffic(now).unwrap().rate, Bitrate::from_mbps(2));
+    let mut silent = Delivery::new(config);
+    for number in 0..100_u16 {
+        silent.hear(now, &heard(number, Bitrate::ZERO));
+    }
+    assert_eq!(silent.traffic(now).unwrap().rate, Bitrate::ZERO);
+}
+
+/// A frame to us that needed no retry.
+const fn heard(number: u16, rate: Bitrate) -> Frame {
+    Frame {
+        receiver: Receiver::Us,
+        tid: Some(0),
+        number: SeqNum::new(number),
+        retry: false,
+        rate,
+        bytes: 1_536,
+        aggregate: None,
     }
 }
 

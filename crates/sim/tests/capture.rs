@@ -41,7 +41,7 @@ fn the_engines_input_equals_what_the_capture_code_reads() {
         // truncated payload leaves out.
         let radiotap = if frame.from == frame.monitor { 23 } else { 33 };
         let length = radiotap + frame.bytes as usize - 4;
-        let read = capture::digest(&shown, length.max(shown.len()), Addresses::mac(client));
+        let read = capture::digest(&shown, length.max(shown.len()), &[Addresses::mac(client)]);
         assert_eq!(read.map(|sighting| sighting.frame), digest(&frame), "{frame:?}");
         seen += usize::from(read.is_some());
         kinds.insert(read.map(|sighting| (format!("{:?}", sighting.frame.receiver), sighting.frame.retry)));

@@ -123,7 +123,7 @@ fn setup(planned: Planned, inlet: Inlet, record: Option<Recording>, args: &Args)
         inlet,
         sender: cc.as_deref().and_then(sender),
         reports,
-        associate: Box::new(|_| {}),
+        associate: None,
         observe: Box::new(move |_, observation| chronicle.log(&observation)),
         window: None,
         fallback_window: config.fallback_window,

@@ -6,8 +6,8 @@
 //!   (meaning of the addresses).
 //!
 //! # Where we differ, and why
-//! 1. HT and VHT control fields and mesh headers are not parsed. Only the fields in front of them are needed
-//!    here.
+//! 1. HT control fields are skipped, and mesh headers are not parsed. Only the fields in front of them are
+//!    needed here.
 //!
 //! # Checked by
 //! `tests`, `sim`'s captures, which tshark reads, and the fuzz target `dot11`.
@@ -96,6 +96,8 @@ const FROM_DS: u8 = 0x02;
 const RETRY: u8 = 0x08;
 const POWER_SAVE: u8 = 0x10;
 const MORE: u8 = 0x20;
+/// In QoS data and management: an HT control field follows the header.
+const ORDER: u8 = 0x80;
 
 impl Way {
     const fn of(flags: u8) -> Self {
@@ -140,6 +142,8 @@ pub struct Header {
     pub third: Option<MacAddr>,
     /// Sequence number; `None` in control frames.
     pub number: Option<SeqNum>,
+    /// Number of the fragment, 0..16. All fragments of a packet have its sequence number.
+    pub fragment: u8,
     /// Traffic identifier, 0..16. `None` without QoS.
     pub tid: Option<u8>,
 }
@@ -161,6 +165,7 @@ impl Header {
             transmitter,
             third: None,
             number: None,
+            fragment: 0,
             tid: None,
         }
     }
@@ -187,12 +192,26 @@ impl Header {
             },
             third: if numbered { Some(address(frame, 16)?) } else { None },
             number: sequence.map(|control| SeqNum::new(control >> 4)),
+            fragment: sequence.map_or(0, |control| (control & 0x0f) as u8),
             tid: if kind.has_qos() {
-                Some(frame.get(qos)? & 0x0f)
+                Some((word(frame, qos)? & 0x0f) as u8)
             } else {
                 None
             },
         })
+    }
+
+    /// Octets of the header of a management or data frame at the start of `frame`, with HT control.
+    pub fn octets(&self, frame: &[u8]) -> usize {
+        let fourth = if self.way == Way::Relayed { 6 } else { 0 };
+        let qos = if self.kind.has_qos() { 2 } else { 0 };
+        let ordered = frame.get(1).is_some_and(|flags| flags & ORDER != 0);
+        let control = if ordered && (self.kind.has_qos() || matches!(self.kind, Kind::Management(_))) {
+            4
+        } else {
+            0
+        };
+        SHORT + 2 + fourth + qos + control
     }
 
     /// Appends the header. The fourth address of relayed frames is written as zeros.
@@ -208,7 +227,8 @@ impl Header {
             out.extend_from_slice(&address.octets());
         }
         if let Some(number) = self.number {
-            out.extend_from_slice(&(number.get() << 4).to_le_bytes());
+            let control = number.get() << 4 | u16::from(self.fragment & 0x0f);
+            out.extend_from_slice(&control.to_le_bytes());
         }
         if self.way == Way::Relayed {
             out.extend_from_slice(&[0; 6]);
@@ -298,21 +318,24 @@ mod tests {
         (
             (kind, way, any::<[bool; 3]>(), 0_u16..32_768),
             [address.clone(), address.clone(), address],
-            (0_u16..4_096, 0_u8..16),
+            (0_u16..4_096, 0_u8..16, 0_u8..16),
         )
             .prop_map(
-                |((kind, way, [retry, power_save, more], duration), [a, b, c], (number, tid))| Header {
-                    kind,
-                    way,
-                    retry,
-                    power_save,
-                    more,
-                    duration,
-                    receiver: a,
-                    transmitter: Some(b),
-                    third: Some(c),
-                    number: Some(SeqNum::new(number)),
-                    tid: kind.has_qos().then_some(tid),
+                |((kind, way, [retry, power_save, more], duration), [a, b, c], (number, fragment, tid))| {
+                    Header {
+                        kind,
+                        way,
+                        retry,
+                        power_save,
+                        more,
+                        duration,
+                        receiver: a,
+                        transmitter: Some(b),
+                        third: Some(c),
+                        number: Some(SeqNum::new(number)),
+                        fragment,
+                        tid: kind.has_qos().then_some(tid),
+                    }
                 },
             )
     }

@@ -8,6 +8,7 @@
 //! | [`echo`] | ICMP and ICMPv6 echo |
 //! | [`dns`] | a query to a resolver, and the addresses in its reply |
 //! | [`dot11`] | 802.11 frame headers |
+//! | [`beacon`] | what an access point says of itself |
 //! | [`radiotap`] | reception metadata of a frame |
 //! | [`pcapng`] | writes captures |
 //! | [`convert`], [`cookie`] | requests to a relay, their replies and their authentication |
@@ -16,6 +17,7 @@
 
 extern crate alloc;
 
+pub mod beacon;
 pub mod checksum;
 pub mod convert;
 pub mod cookie;

@@ -46,6 +46,12 @@ fn text(status: &Status, width: usize) -> String {
         status.window_lever.as_deref().unwrap_or("nothing"),
     );
     text.push_str(&links(&status.links).fitted(width));
+    text.extend(
+        status
+            .links
+            .iter()
+            .filter_map(|link| Some(link.wifi.as_ref()?.sentence(&link.name))),
+    );
     text.extend(status.links.iter().flat_map(marks));
     if !status.connections.is_empty() {
         text.push('\n');
@@ -401,6 +407,7 @@ mod tests {
             kind: "cable".to_owned(),
             role: "primary".to_owned(),
             carrier: true,
+            wifi: None,
             addresses: Vec::new(),
             gateways: Vec::new(),
             default_route: default_v4 || default_v6,

@@ -309,7 +309,7 @@ fn policy(file: &Section<'_>) -> Result<Option<PolicyName>, ConfigError> {
     let what = match policy.get_ref() {
         PolicyName::TcpBest => "policy \"tcp-best\" is computed from other runs".to_owned(),
         name @ (PolicyName::Ecn | PolicyName::EcnForm(_) | PolicyName::OneAtATime) => format!(
-            "policy \"{name}\" compares access points by the frames that a monitor interface hears, and none is read here yet"
+            "policy \"{name}\" compares access points by the frames that a monitor interface hears, and not every radio has one"
         ),
         name if name.needs_foresight() => {
             format!("policy \"{name}\" must know what the links will carry, and only virtual time does")

@@ -210,7 +210,7 @@ const LINK: &str = "[[link]]\ninterface = \"eth0\"\nkind = \"cable\"\n";
 #[rustfmt::skip]
 const WRONG: [(&str, &str, &str); 23] = [
     ("", "policy = \"fastest\"\n", "1:10: `policy` is \"fastest\"; give \"tcp:<link>\", \"handover\", \"handover-warm\", \"handover+cell\", \"wifi-first\", \"mptcp\", \"slowhand\" or \"slowhand-no-window\""),
-    ("", "policy = \"one-at-a-time\"\n", "1:10: policy \"one-at-a-time\" compares access points by the frames that a monitor interface hears, and none is read here yet; use \"slowhand\""),
+    ("", "policy = \"one-at-a-time\"\n", "1:10: policy \"one-at-a-time\" compares access points by the frames that a monitor interface hears, and not every radio has one; use \"slowhand\""),
     ("", "policy = \"energy:damped\"\n", "1:10: policy \"energy:damped\" must know what the links will carry, and only virtual time does; use \"slowhand\""),
     ("", "policy = \"slowhamd\"\n", "1:10: `policy` is \"slowhamd\"; did you mean \"slowhand\"?"),
     ("", "policy = \"tcp-best\"\n", "1:10: policy \"tcp-best\" is computed from other runs; use \"slowhand\""),

@@ -1,5 +1,9 @@
 //! The `--json` documents of `status` and `why`, made from the daemon's report.
 
+mod wifi;
+
+pub use wifi::Wifi;
+
 use linux::bpf::WindowKind;
 use linux::daemon::{
     ConnReport, FallbackBound, FallbackReport, LinkReport, MarkReport, Report, SubflowReport,
@@ -61,6 +65,9 @@ pub struct Link {
     pub role: String,
     /// Whether it has a carrier.
     pub carrier: bool,
+    /// WiFi: what its radio reports; absent if it is not connected or the kernel has no `nl80211`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wifi: Option<Wifi>,
     /// Our addresses whose routes are in place; none: not usable.
     pub addresses: Vec<IpAddr>,
     /// Next hops, in the order of the addresses; null if peers are on the link itself.
@@ -297,6 +304,7 @@ impl Link {
             kind: kind(link.spec.kind).to_owned(),
             role: role(link.spec.role).to_owned(),
             carrier: link.carrier,
+            wifi: link.wifi.as_ref().map(Wifi::from),
             addresses: link.addresses.clone(),
             gateways: link.gateways.clone(),
             default_route: link.default_route,

@@ -134,6 +134,7 @@ fn marked_link() -> LinkReport {
         },
         interface: None,
         ifindex: None,
+        wifi: None,
         carrier: true,
         addresses: Vec::new(),
         gateways: Vec::new(),

@@ -53,7 +53,7 @@ fn captured_frames_read_like_those_of_a_real_radio() {
         let mut monitor = Monitor::plug(&config(), None).unwrap();
         let devices: Vec<_> = monitor.devices().collect();
         assert_eq!(devices, [("mon6", CLIENT), ("mon11", CLIENT)]);
-        let [mut six, mut eleven] = ["mon6", "mon11"].map(|device| Capture::open(device, CLIENT).unwrap());
+        let [mut six, mut eleven] = ["mon6", "mon11"].map(|device| Capture::open(device, &[CLIENT]).unwrap());
         monitor.show(Instant::from_millis(5), LinkId(2), &frame(4_095, true));
         monitor.show(Instant::from_millis(6), LinkId(1), &frame(7, false));
         monitor.show_beacon(Instant::from_millis(7), LinkId(0), Dbm::from_dbm(-61));
@@ -216,7 +216,7 @@ fn the_exact_medium_feeds_estimators_like_a_real_interface() {
             .map(|(name, own)| (name.to_owned(), own))
             .collect();
         assert_eq!(devices, [("mon36".to_owned(), MacAddr::local(1))]);
-        let mut ear = Capture::open("mon36", devices[0].1).unwrap();
+        let mut ear = Capture::open("mon36", &[devices[0].1]).unwrap();
         frames.iter().for_each(|frame| monitor.overhear(frame));
         let heard = heard(&mut ear);
         let access_point = MacAddr::local(0);

@@ -62,7 +62,7 @@ impl Wiring {
             inlet: self.inlet,
             sender: self.sender,
             reports: self.reports,
-            associate: Box::new(move |association| {
+            associate: Some(Box::new(move |association| {
                 let in_network = |link: policy::LinkId| policy::LinkId(first + link.0);
                 let association = match association {
                     Association::Join(link) => Association::Join(in_network(link)),
@@ -70,7 +70,7 @@ impl Wiring {
                 };
                 // Nobody listens once the run is over.
                 let _ = asked.send(Note::Asked(association));
-            }),
+            })),
             observe: Box::new(move |now, observation| {
                 let observer = observer.as_mut();
                 if let Some(event) = observer.and_then(|observer| observe::event(observer, now, &observation))

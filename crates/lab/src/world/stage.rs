@@ -16,7 +16,7 @@ use crate::hosts::{
 use crate::monitor::{Feed, Monitor};
 use crate::traffic::Server;
 use links::{LinkConfig, LinkId, LinkState, Network, NetworkConfig};
-use linux::capture::{Capture, Listener as Ears};
+use linux::capture::{Beacons, Capture, Listener as Ears};
 use linux::cla::Listener;
 use linux::daemon::{DeclaredLink, InletSender, inlet};
 use policy::Tariff;
@@ -262,11 +262,11 @@ fn ears(plan: &Plan, hosts: &Hosts, monitor: &Monitor, glue: &Glue) -> Result<Op
     let listen = || {
         let devices = monitor.devices_on(&channels);
         devices
-            .map(|(device, us)| Capture::open(device, us))
+            .map(|(device, us)| Capture::open(device, &[us]))
             .collect::<Result<Vec<_>, _>>()
     };
     let captures = hosts.client.run(listen).map_err(BuildError::from)??;
-    let ears = Ears::start(captures, monitor.transmitters(), glue.inlet());
+    let ears = Ears::start(captures, monitor.transmitters(), Beacons::Elsewhere, glue.inlet());
     ears.map(Some).map_err(PlayError::Thread)
 }
 

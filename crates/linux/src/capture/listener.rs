@@ -19,6 +19,15 @@ const GLANCE_MS: libc::c_int = 50;
 /// estimators look back 500 ms anyway.
 const GRAIN: Duration = Duration::from_millis(5);
 
+/// Whether beacons are reported as such, with their signal, beside their numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beacons {
+    /// They are.
+    Told,
+    /// They are not: another source reports them.
+    Elsewhere,
+}
+
 /// Listens until it is dropped.
 #[derive(Debug)]
 pub struct Listener {
@@ -35,12 +44,14 @@ impl Listener {
     pub fn start(
         captures: Vec<Capture>,
         links: BTreeMap<MacAddr, LinkId>,
+        beacons: Beacons,
         inlet: InletSender,
     ) -> io::Result<Self> {
         let (stop, told) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let mut work = Work {
             captures,
             links,
+            beacons,
             inlet,
             stop: Arc::clone(&stop),
             told: Arc::clone(&told),
@@ -74,6 +85,7 @@ impl Drop for Listener {
 struct Work {
     captures: Vec<Capture>,
     links: BTreeMap<MacAddr, LinkId>,
+    beacons: Beacons,
     inlet: InletSender,
     stop: Arc<AtomicBool>,
     told: Arc<AtomicU64>,
@@ -94,14 +106,19 @@ impl Work {
     }
 
     fn read(&mut self) {
-        let (links, facts) = (&self.links, &mut self.facts);
+        let (links, beacons, facts) = (&self.links, self.beacons, &mut self.facts);
         for capture in &mut self.captures {
             // A removed device reports no frames. Its link gives the reason.
             let _ = capture.read(|sighting| {
                 // Includes beacons: access points without QoS number them together with data.
-                if let Some(link) = links.get(&sighting.transmitter) {
-                    facts.push(Input::Link(*link, LinkEvent::Frame(sighting.frame)));
-                }
+                let Some(&link) = links.get(&sighting.transmitter) else {
+                    return;
+                };
+                facts.push(Input::Link(link, LinkEvent::Frame(sighting.frame)));
+                let signal = sighting
+                    .signal
+                    .filter(|_| sighting.beacon && beacons == Beacons::Told);
+                facts.extend(signal.map(|signal| Input::Link(link, LinkEvent::Beacon(signal))));
             });
         }
     }

@@ -11,22 +11,24 @@
 //! 1. The device is not switched to monitor mode: it must be a monitor interface already, as its type shows.
 //!    Any other device is refused.
 //! 2. Only the beginning of a frame is read, because only the headers are needed.
-//! 3. Frames with a bad checksum are skipped, because their addresses are not reliable.
+//! 3. Frames with a bad checksum are skipped, because their addresses are not reliable. So are frames that
+//!    the radio itself has sent.
+//! 4. A frame whose rate is not known counts all the same. Without it, its number would count as lost: a
+//!    perfect link with a modern radio would look like one that loses most frames.
+//! 5. Only the first fragment of a packet counts: the others have its number.
 //!
-//! # Checked by
-//! `tests`: a virtual device, and `digest` with hand-made frames. `sim`'s `tests/capture.rs`: the engine gets
-//! the same facts in both worlds.
+//! # Checked by `tests`: a virtual device, `digest` with hand-made frames, and those of `golden/radiotap`.
+//! `sim`'s `tests/capture.rs`: the engine gets the same facts in both worlds.
 
 mod listener;
 mod socket;
 #[cfg(test)]
 mod tests;
 
-pub use listener::Listener;
+pub use listener::{Beacons, Listener};
 pub use socket::{Capture, OpenError};
 
 use policy::estimate::delivery::{Frame, Receiver};
-use units::wifi::ht;
 use units::{Bitrate, Dbm, MacAddr};
 use wire::dot11::{FCS_BYTES, Header, Kind};
 use wire::radiotap::{Radiotap, Rate};
@@ -44,16 +46,26 @@ pub struct Sighting {
     pub frame: Frame,
 }
 
-/// Parses a frame from a monitor interface: `bytes` is its beginning and `length` its whole length. `us` is
-/// the client's address.
+/// Parses a frame from a monitor interface: `bytes` is its beginning and `length` its whole length. `us` are
+/// the client's addresses.
 ///
-/// `None` if the frame has no sequence number (such as an acknowledgement), is damaged, or is not 802.11.
-pub fn digest(bytes: &[u8], length: usize, us: MacAddr) -> Option<Sighting> {
+/// `None` if the frame has no sequence number (such as an acknowledgement), is damaged, is not 802.11, or was
+/// sent by the radio itself.
+pub fn digest(bytes: &[u8], length: usize, us: &[MacAddr]) -> Option<Sighting> {
     let (radiotap, frame) = Radiotap::parse(bytes)?;
-    let header = Header::parse(frame).filter(|_| !radiotap.broken)?;
+    let header = Header::parse(frame).filter(|_| !radiotap.broken && !radiotap.own)?;
     let (number, transmitter) = (header.number?, header.transmitter?);
+    // A packet is one number, however many fragments it has. No station has a group address.
+    if header.fragment > 0 || transmitter.is_group() {
+        return None;
+    }
+    let padding = if radiotap.padded {
+        header.octets(frame).next_multiple_of(4) - header.octets(frame)
+    } else {
+        0
+    };
     let without = if radiotap.has_fcs { 0 } else { FCS_BYTES };
-    let mpdu = length - (bytes.len() - frame.len()) + without;
+    let mpdu = (length - (bytes.len() - frame.len())).saturating_sub(padding) + without;
     Some(Sighting {
         transmitter,
         beacon: header.kind == Kind::BEACON,
@@ -63,38 +75,19 @@ pub fn digest(bytes: &[u8], length: usize, us: MacAddr) -> Option<Sighting> {
             tid: header.tid.filter(|_| !header.receiver.is_group()),
             number,
             retry: header.retry,
-            rate: rate(radiotap.rate?)?,
+            rate: radiotap.rate.and_then(Rate::bitrate).unwrap_or(Bitrate::ZERO),
             bytes: u16::try_from(mpdu).unwrap_or(u16::MAX),
             aggregate: radiotap.aggregate,
         },
     })
 }
 
-fn receiver(address: MacAddr, us: MacAddr) -> Receiver {
-    if address == us {
+fn receiver(address: MacAddr, us: &[MacAddr]) -> Receiver {
+    if us.contains(&address) {
         Receiver::Us
     } else if address.is_group() {
         Receiver::Group
     } else {
         Receiver::Other(address)
-    }
-}
-
-fn rate(rate: Rate) -> Option<Bitrate> {
-    match rate {
-        Rate::Legacy(units) => (units > 0).then(|| Bitrate::from_kbps(u64::from(units) * 500)),
-        Rate::Ht {
-            mcs,
-            wide,
-            short_guard,
-        } => {
-            let width = if wide { ht::Width::Mhz40 } else { ht::Width::Mhz20 };
-            let guard = if short_guard {
-                ht::Guard::Short
-            } else {
-                ht::Guard::Long
-            };
-            ht::Mode::new(mcs, width, guard).map(ht::Mode::rate)
-        }
     }
 }

@@ -50,13 +50,13 @@ pub enum OpenError {
 #[derive(Debug)]
 pub struct Capture {
     socket: OwnedFd,
-    us: MacAddr,
+    us: Vec<MacAddr>,
     missed: u64,
 }
 
 impl Capture {
-    /// Opens `device` in the calling thread's namespace for the client address `us`.
-    pub fn open(device: &str, us: MacAddr) -> Result<Self, OpenError> {
+    /// Opens `device` in the calling thread's namespace for a client with these addresses.
+    pub fn open(device: &str, us: &[MacAddr]) -> Result<Self, OpenError> {
         let kernel = |request, source: io::Error| OpenError::Kernel {
             device: device.to_owned(),
             request,
@@ -80,7 +80,7 @@ impl Capture {
             .or_else(|_| set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUF, RECEIVE_BUFFER));
         Ok(Self {
             socket,
-            us,
+            us: us.to_vec(),
             missed: 0,
         })
     }
@@ -94,7 +94,7 @@ impl Capture {
             let count = receive(&self.socket, &mut frames, &mut lengths)?;
             for (frame, &length) in frames.iter().zip(&lengths).take(count) {
                 let shown = &frame[..length.min(BEGINNING)];
-                if let Some(sighting) = digest(shown, length, self.us) {
+                if let Some(sighting) = digest(shown, length, &self.us) {
                     hear(sighting);
                 }
             }

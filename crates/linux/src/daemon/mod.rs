@@ -7,6 +7,7 @@
 //! |---|---|---|
 //! | `drive` | runs the loop, owns all parts, calls them in order | order of work, report, new actions |
 //! | `hear` | turns the kernel's events and counters into facts | events, counters, sampling rate |
+//! | `radio` | reads associations of WiFi links, listens to monitor interfaces | signals, channels, frames |
 //! | `act` | joins, demotes, ends, withdraws subflows; opens, closes connections | commands for connections |
 //! | `ask` | probes peers and hosts, watches idle links, finds captive portals | evidence of a live link |
 //! | `queues` | limits queues of peers and this host, marks packets | windows, unsent bytes, pacing, marks |
@@ -36,6 +37,7 @@ mod host;
 mod links;
 mod os;
 mod queues;
+mod radio;
 #[cfg(test)]
 mod tests;
 
@@ -45,7 +47,7 @@ pub use api::left_alone::LeftAlone;
 pub use api::observe::Observation;
 pub use api::report::{
     ConnReport, FallbackBound, FallbackCause, FallbackReport, LeverReport, LinkReport, MarkReport, Report,
-    SubflowReport,
+    SubflowReport, WifiReport, WifiSource,
 };
 pub use api::sender::{Sender, SenderError, check_controller};
 pub use api::setup::{AssociateFn, Association, DeclaredLink, ObserveFn, Probing, Setup, SignalReports};

@@ -2,6 +2,7 @@
 //! fields are escaped.
 
 use crate::mptcp_pm::AddressId;
+use crate::rtnl::IfName;
 use crate::sysctl::Key;
 use std::fmt;
 use std::net::IpAddr;
@@ -39,6 +40,8 @@ pub enum Change {
     },
     /// Clamps of this size on sockets of connections that fell back to plain TCP, set or about to be set.
     FallbackWindow(Bytes),
+    /// A monitor interface of this name, created or about to be created.
+    Monitor(IfName),
     /// Clamps, unsent limits or pacing caps of any size on subflows of MPTCP connections, set or about to be
     /// set.
     SocketLimits,
@@ -74,6 +77,7 @@ impl fmt::Display for Change {
             Self::Endpoint { id, address } => write!(f, "endpoint\t{}\t{address}", id.0),
             Self::Limits { old, new } => write!(f, "limits\t{}\t{}\t{}\t{}", old.0, old.1, new.0, new.1),
             Self::FallbackWindow(window) => write!(f, "fallback-window\t{}", window.get()),
+            Self::Monitor(name) => write!(f, "monitor\t{name}"),
             Self::SocketLimits => f.write_str("socket-limits"),
         }
     }
@@ -93,6 +97,7 @@ impl FromStr for Change {
                 new: new.into(),
             }),
             ["routing"] => Ok(Self::Routing),
+            ["monitor", name] => name.parse().map(Self::Monitor).map_err(|_| bad()),
             ["socket-limits"] => Ok(Self::SocketLimits),
             ["endpoint", id, address] => parse_endpoint(id, address).ok_or_else(bad),
             ["limits", a, b, c, d] => parse_limits([a, b, c, d]).ok_or_else(bad),
@@ -101,7 +106,8 @@ impl FromStr for Change {
                 .map(|bytes| Self::FallbackWindow(Bytes::new(bytes)))
                 .map_err(|_| bad()),
             [
-                "sysctl" | "endpoint" | "limits" | "routing" | "fallback-window" | "socket-limits",
+                "sysctl" | "endpoint" | "limits" | "routing" | "fallback-window" | "socket-limits"
+                | "monitor",
                 ..,
             ] => Err(bad()),
             _ => Err(ParseChangeError::Word(line.to_owned())),

@@ -407,6 +407,7 @@ fn change() -> impl Strategy<Value = Change> {
         (any::<(u32, u32)>(), any::<(u32, u32)>()).prop_map(|(old, new)| Change::Limits { old, new }),
         any::<u64>().prop_map(|bytes| Change::FallbackWindow(Bytes::new(bytes))),
         Just(Change::SocketLimits),
+        "[a-z0-9]{1,15}".prop_map(|name| Change::Monitor(name.parse().unwrap())),
     ]
 }
 

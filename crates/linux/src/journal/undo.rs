@@ -3,8 +3,9 @@
 use super::Change;
 use crate::bpf::{restore_fallbacks, restore_subflows};
 use crate::mptcp_pm::{self, AddressId, Limits};
+use crate::nl80211::{self, IfType, Nl80211};
 use crate::orphans;
-use crate::rtnl::{Protocol, Rtnl};
+use crate::rtnl::{IfName, Protocol, Rtnl};
 use crate::sysctl::{self, Key};
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -66,6 +67,7 @@ pub(super) fn undo(change: &Change, earlier: &[Change], later: &[Change]) -> Res
         Change::Endpoint { id, address } => undo_endpoint(*id, *address),
         Change::Limits { old, new } => undo_limits(*old, *new),
         Change::FallbackWindow(window) => restore_fallbacks(*window).map(drop).map_err(words),
+        Change::Monitor(name) => undo_monitor(*name),
         Change::SocketLimits => restore_subflows().map(drop).map_err(words),
     }
 }
@@ -156,6 +158,23 @@ fn undo_endpoint(id: AddressId, address: IpAddr) -> Result<(), String> {
         commands.del_endpoint(id, None).map_err(words)
     } else {
         Ok(())
+    }
+}
+
+/// Removes a monitor interface. Without the kernel's WiFi stack it is gone already.
+fn undo_monitor(name: IfName) -> Result<(), String> {
+    let mut kernel = match Nl80211::open() {
+        Ok(kernel) => kernel,
+        Err(nl80211::OpenError::Family(_)) => return Ok(()),
+        Err(error) => return Err(words(error)),
+    };
+    let interfaces = kernel.interfaces().map_err(words)?;
+    let ours = interfaces
+        .iter()
+        .find(|one| one.name == name.as_str() && one.kind == Some(IfType::Monitor));
+    match ours.and_then(|one| one.ifindex) {
+        Some(ifindex) => kernel.del_interface(ifindex).map_err(words),
+        None => Ok(()),
     }
 }
 

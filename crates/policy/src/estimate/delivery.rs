@@ -152,7 +152,7 @@ impl Estimate {
 /// Mean properties of the counted frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Traffic {
-    /// Mean rate: the rate at which a bit takes the mean time.
+    /// Mean rate: the rate at which a bit takes the mean time. Zero if no frame's rate is known.
     pub rate: Bitrate,
     /// Mean MPDU length, in bytes.
     pub mpdu_bytes: u32,
@@ -251,6 +251,7 @@ impl Delivery {
             frames,
             bytes,
             bit_ps,
+            rated,
             aggregates,
         } = self.ring.sums;
         let measured = [Kind::First, Kind::Retry, Kind::SharedFirst, Kind::SharedRetry];
@@ -259,7 +260,7 @@ impl Delivery {
             .map(|&kind| u64::from(frames[kind as usize]))
             .sum();
         (heard > 0).then(|| Traffic {
-            rate: Bitrate::from_bps(heard * 1_000_000_000_000 / bit_ps.max(1)),
+            rate: Bitrate::from_bps(u64::from(rated) * 1_000_000_000_000 / bit_ps.max(1)),
             mpdu_bytes: (bytes / heard) as u32,
             heard_per_aggregate_milli: (heard * 1_000 / u64::from(aggregates.max(1))) as u32,
         })

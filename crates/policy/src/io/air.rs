@@ -16,7 +16,8 @@ pub struct Frame {
     pub number: SeqNum,
     /// The retry bit.
     pub retry: bool,
-    /// The rate at which the frame was sent.
+    /// The rate at which the frame was sent. Zero if the radio does not report it: the frame counts for the
+    /// sequence, and not for the mean rate.
     pub rate: Bitrate,
     /// Length of the MPDU, in bytes.
     pub bytes: u16,

@@ -128,7 +128,10 @@ impl Air {
         let Estimate::Known { delivered, .. } = self.view.delivery else {
             return None;
         };
-        let traffic = self.delivery.traffic(now)?;
+        let traffic = self
+            .delivery
+            .traffic(now)
+            .filter(|traffic| traffic.rate > Bitrate::ZERO)?;
         self.view.rate = traffic.rate;
         let loss = match self.view.delivery.loss(LEAST_FRAMES) {
             Some(loss) => {

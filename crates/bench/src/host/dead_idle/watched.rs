@@ -44,7 +44,7 @@ impl Watched {
             inlet: end,
             sender: None,
             reports: None,
-            associate: Box::new(|_| {}),
+            associate: None,
             observe: Box::new(move |_, observation| {
                 if is_decision(&observation) {
                     counted.fetch_add(1, Ordering::Relaxed);

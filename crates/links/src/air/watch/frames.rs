@@ -169,6 +169,9 @@ impl Addresses {
             tsft_us: Some(frame.start.as_nanos() / 1_000),
             has_fcs: is_whole(frame),
             broken: false,
+            padded: false,
+            // The captures show the monitor's own frames like those it hears.
+            own: false,
             rate: Some(match frame.mode.as_ht() {
                 Some(mode) => Rate::Ht {
                     mcs: mode.mcs(),

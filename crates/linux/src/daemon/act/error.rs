@@ -14,6 +14,12 @@ pub(crate) enum ActError {
     /// The link went away between the decision and its execution.
     #[error("the link is gone or has no address of this family; it is tried again when it has one")]
     NoWay,
+    /// Another program decides with which access points this host associates.
+    #[error(
+        "slowhand does not join or leave access points here; let NetworkManager, iwd or wpa_supplicant connect \
+         each adapter"
+    )]
+    NotOurs,
     /// The user's routes lead to the peer over another network.
     #[error("the user's routes reach its peer through another network, not over this link")]
     Elsewhere,

@@ -24,8 +24,9 @@ pub fn inlet() -> io::Result<(InletSender, Inlet)> {
         wake: Arc::clone(&wake),
     };
     Ok((
-        sender,
+        sender.clone(),
         Inlet {
+            sender,
             receive,
             wake,
             stop: Arc::new(AtomicBool::new(false)),
@@ -117,6 +118,7 @@ impl std::fmt::Debug for InletSender {
 
 /// The daemon's end of the inlet.
 pub struct Inlet {
+    sender: InletSender,
     receive: mpsc::Receiver<Word>,
     wake: Arc<EventFd>,
     stop: Arc<AtomicBool>,
@@ -126,6 +128,11 @@ impl Inlet {
     /// The next message, without waiting.
     pub(crate) fn next(&self) -> Option<Word> {
         self.receive.try_recv().ok()
+    }
+
+    /// A sender for the daemon's own threads.
+    pub(crate) fn sender(&self) -> InletSender {
+        self.sender.clone()
     }
 
     /// Must be called before messages are read: later messages then wake the loop again.

@@ -5,7 +5,7 @@ use crate::daemon::api::left_alone::LeftAlone;
 use policy::{ConnId, ConnSample, Explanation, LinkId, LinkSpec, RoleExplanation, SubflowId, SubflowSample};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use units::{Bytes, Duration, Instant, Ratio};
+use units::{Bitrate, Bytes, Dbm, Duration, Instant, MacAddr, Ratio};
 
 /// The state of a daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +42,8 @@ pub struct LinkReport {
     pub interface: Option<String>,
     /// That interface's index.
     pub ifindex: Option<u32>,
+    /// WiFi: what its radio reports. `None`: it is not connected, or the kernel has no `nl80211`.
+    pub wifi: Option<WifiReport>,
     /// Whether it has a carrier.
     pub carrier: bool,
     /// Our addresses on it whose routes are in place. If there is none, the link is not usable.
@@ -65,6 +67,39 @@ pub struct LinkReport {
     pub sent_marks_blocked: Option<String>,
     /// The last reason given for its marks, in either direction.
     pub marks_why: Option<String>,
+}
+
+/// What a radio reports of a WiFi link. Counters begin with the association.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WifiReport {
+    /// The access point.
+    pub bssid: MacAddr,
+    /// Name of its network.
+    pub ssid: String,
+    /// Centre frequency of its channel, in MHz.
+    pub mhz: u32,
+    /// Mean signal of its beacons, or that of its last frame.
+    pub signal: Option<Dbm>,
+    /// Rate of the last frame sent to it.
+    pub tx_rate: Option<Bitrate>,
+    /// Packets sent to it.
+    pub tx_packets: u32,
+    /// Transmissions that had to be repeated.
+    pub tx_retries: u32,
+    /// Packets that were given up.
+    pub tx_failed: u32,
+    /// Where beacons and frames come from.
+    pub source: WifiSource,
+}
+
+/// Where the engine's facts about a WiFi link come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WifiSource {
+    /// A monitor interface hears its frames.
+    Monitor,
+    /// The driver's counters of the association: losses and airtime are unknown.
+    #[default]
+    Statistics,
 }
 
 /// Marks on a link.

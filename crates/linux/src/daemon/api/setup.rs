@@ -24,8 +24,9 @@ pub struct Setup {
     pub sender: Option<Sender>,
     /// Reports of signal trends to servers. `None`: none are sent.
     pub reports: Option<SignalReports>,
-    /// Called for actions that the kernel cannot execute. Runs on the loop's thread and must not block.
-    pub associate: AssociateFn,
+    /// Joins and leaves access points. Runs on the loop's thread and must not block. `None`: another program
+    /// does, such as NetworkManager, and requests of the engine are refused.
+    pub associate: Option<AssociateFn>,
     /// Called for everything worth recording. Runs on the loop's thread and must not block.
     pub observe: ObserveFn,
     /// How windows are limited. `None`: the best way that the kernel offers.

@@ -91,9 +91,19 @@ impl World {
         Ok(())
     }
 
-    /// Hands the request to the program that associates with access points.
+    /// Hands the request to the program that associates with access points. Without one, it holds only if
+    /// another program has done it already.
     fn hand_over(&mut self, wanted: Association) -> Result<(), ActError> {
-        (self.associate)(wanted);
+        let (link, connected) = match wanted {
+            Association::Join(link) => (link, true),
+            Association::Leave(link) => (link, false),
+        };
+        let carrier = self.links.get(link).is_some_and(|managed| managed.carrier);
+        match &mut self.associate {
+            Some(associate) => associate(wanted),
+            None if carrier == connected => {}
+            None => return Err(ActError::NotOurs),
+        }
         Ok(())
     }
 

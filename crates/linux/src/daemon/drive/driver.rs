@@ -24,6 +24,7 @@ const LINKS: u8 = 1;
 const PEERS: u8 = 2;
 pub(crate) const PROBES: u8 = 3;
 const CHECKS: u8 = 4;
+const RADIO: u8 = 5;
 
 /// Shortest sleep. Keeps a deadline that does not advance from causing a busy loop.
 const LEAST_SLEEP: Duration = Duration::from_micros(200);
@@ -64,7 +65,9 @@ impl Daemon {
             (world.probes.as_raw_fd(), PROBES),
             (world.checks.as_raw_fd(), CHECKS),
         ];
-        if let Err(error) = heard.into_iter().try_for_each(|(fd, tag)| poller.add(fd, tag)) {
+        let radio = world.radio.fd().map(|fd| (fd, RADIO));
+        let mut heard = heard.into_iter().chain(radio);
+        if let Err(error) = heard.try_for_each(|(fd, tag)| poller.add(fd, tag)) {
             // As in `World::start`: report the first error.
             let _ = world.leave();
             return Err(StartError::Loop(error));
@@ -179,6 +182,10 @@ impl Daemon {
         }
         if ready.has(CHECKS) {
             self.world.read_checks();
+        }
+        if ready.has(RADIO) {
+            let now = self.now();
+            self.world.radio.read(now);
         }
         if ready.has(INLET) {
             self.read_inlet();

@@ -71,6 +71,7 @@ impl World {
             spec: link.spec.clone(),
             interface: link.interface.map(|name| name.to_string()),
             ifindex: link.ifindex,
+            wifi: self.radio.report(link.id),
             carrier: link.carrier,
             addresses: link.ways().map(|way| way.address.addr()).collect(),
             gateways: link.ways().map(|way| way.gateway).collect(),

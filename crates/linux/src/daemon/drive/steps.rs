@@ -54,6 +54,7 @@ impl World {
                 self.conns.address_lost(link, address, host, links);
             }
             Step::Attach(link, ifindex) => {
+                self.radio.look_soon(now);
                 let (links, outlet) = (&self.links, &mut self.host.outlet);
                 self.conns.bounds.attach(link, ifindex, links, outlet);
             }

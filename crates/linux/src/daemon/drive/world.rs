@@ -17,6 +17,7 @@ use crate::daemon::host::outlet::Outlet;
 use crate::daemon::host::upkeep::Upkeep;
 use crate::daemon::links::book::{Links, Step};
 use crate::daemon::queues::bounds::Bounds;
+use crate::daemon::radio::Radio;
 use crate::mptcp_pm::Event;
 use crate::sysctl::PathManager;
 use policy::{Engine, Input, LinkEvent, LinkId, Policy};
@@ -32,7 +33,8 @@ pub(crate) struct World {
     pub(crate) sampler: Sampler,
     pub(crate) endpoints: Endpoints,
     pub(crate) upkeep: Upkeep,
-    pub(crate) associate: AssociateFn,
+    pub(crate) associate: Option<AssociateFn>,
+    pub(crate) radio: Radio,
     pub(crate) host: Host,
     /// Steps that links request. Empty between events.
     pub(crate) steps: Vec<Step>,
@@ -63,6 +65,7 @@ impl World {
             endpoints: Endpoints::default(),
             upkeep: Upkeep::default(),
             associate: setup.associate,
+            radio: Radio::open(setup.inlet.sender()),
             host,
             steps: Vec::new(),
         };
@@ -117,6 +120,7 @@ impl World {
             self.idle.wake_at(),
             self.sampler.wake_at(),
             self.upkeep.wake_at(),
+            self.radio.wake_at(),
         ];
         times.into_iter().flatten().min()
     }
@@ -199,6 +203,7 @@ impl World {
     pub(crate) fn tick(&mut self, now: Instant, doubted: &[LinkId]) {
         let mut steps = std::mem::take(&mut self.steps);
         self.links.tick(now, &mut steps);
+        self.radio.tick(now, &mut self.links, &mut self.host, &mut steps);
         self.take_steps(now, steps);
         self.keep_up(now);
         let (host, links) = (&mut self.host, &self.links);

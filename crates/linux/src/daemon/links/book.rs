@@ -36,6 +36,8 @@ use units::Instant;
 
 /// Pause before a plan that failed is tried again.
 const APPLY_AGAIN: Duration = Duration::from_secs(1);
+/// `ARPHRD_IEEE80211_RADIOTAP`: a monitor interface carries no packets.
+const MONITOR: u16 = 803;
 /// Wait after a rename before interfaces are matched with links.
 const NAMES_SETTLE: Duration = Duration::from_millis(200);
 
@@ -171,6 +173,13 @@ impl Links {
         }
     }
 
+    /// Sets the channel of a WiFi link, as its radio reports it.
+    pub(crate) fn tuned(&mut self, id: LinkId, channel: u16, steps: &mut Vec<Step>) {
+        if let Some(link) = self.find(id) {
+            link.tuned(channel, steps);
+        }
+    }
+
     /// Sets the link on which new connections of this family should begin. `None`: where the user's routes
     /// lead.
     pub(crate) fn prefer(&mut self, family: Family, link: Option<LinkId>, steps: &mut Vec<Step>) {
@@ -261,7 +270,7 @@ impl Links {
 
     /// Binds an interface to the link that is declared for it, if that link has no other interface.
     fn bind(&mut self, event: &Link, steps: &mut Vec<Step>) {
-        if event.loopback {
+        if event.loopback || event.arphrd == MONITOR {
             return;
         }
         let declared = self.managed.iter().position(|link| link.is_declared_for(event));

@@ -151,6 +151,13 @@ impl Managed {
         self.set_carrier(event.running(), steps);
     }
 
+    /// Its radio reports this channel, whatever its declaration says.
+    pub(crate) fn tuned(&mut self, channel: u16, steps: &mut Vec<Step>) {
+        if self.spec.channel.replace(channel) != Some(channel) && self.appeared {
+            steps.push(Step::Tell(self.id, LinkEvent::Appeared(self.spec.clone())));
+        }
+    }
+
     fn set_carrier(&mut self, carrier: bool, steps: &mut Vec<Step>) {
         if std::mem::replace(&mut self.carrier, carrier) != carrier {
             if !carrier {

@@ -87,3 +87,27 @@ fn interfaces_that_swap_their_names_keep_their_connections() {
     assert!(managed.usable() && managed.spec.kind == LinkKind::Wifi && managed.ifindex == Some(7));
     assert_eq!(scene.sources(), ["192.168.1.7 wlan0 192.168.1.1"]);
 }
+
+#[test]
+fn the_channel_of_a_link_is_the_one_that_its_radio_reports() {
+    let mut scene = Scene::online(declared("wlan0", LinkKind::Wifi), "wlan0");
+    let mut steps = Vec::new();
+    scene.links.tuned(WIFI, 11, &mut steps);
+    let spec = scene.links.get(WIFI).unwrap().spec.clone();
+    assert_eq!(spec.channel, Some(11));
+    assert_eq!(steps, [Step::Tell(WIFI, LinkEvent::Appeared(spec))]);
+    scene.links.tuned(WIFI, 11, &mut steps);
+    assert_eq!(steps.len(), 1, "the channel is the same");
+}
+
+#[test]
+fn a_monitor_interface_is_no_link_whatever_its_name() {
+    let mut scene = Scene::new(declared("mon*", LinkKind::Wifi));
+    scene.event(&Event::Link(Link {
+        arphrd: 803,
+        ..link("mon0", true, 1)
+    }));
+    assert_eq!(scene.steps(), []);
+    scene.event(&Event::Link(link("mon1", true, 1)));
+    assert_ne!(scene.steps(), []);
+}

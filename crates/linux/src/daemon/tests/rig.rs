@@ -108,7 +108,7 @@ fn setup(
             links,
             epoch_ns,
             inlet,
-            associate: Box::new(|_| {}),
+            associate: None,
             sender: None,
             reports: None,
             observe,

@@ -70,8 +70,10 @@ pub(super) struct Sums {
     pub(super) frames: [u32; KINDS],
     /// Bytes of the measured frames.
     pub(super) bytes: u64,
-    /// Sum of the measured frames' bit times, in ps.
+    /// Sum of the bit times of measured frames of known rate, in ps.
     pub(super) bit_ps: u64,
+    /// Measured frames of known rate.
+    pub(super) rated: u32,
     /// Aggregates that the measured frames start.
     pub(super) aggregates: u32,
 }
@@ -107,8 +109,8 @@ impl Record {
     }
 }
 
-/// Time per bit, in ps, at a rate in units of 100 kb/s. Keeps the last result, because rates repeat and a
-/// division is slow.
+/// Time per bit, in ps, at a rate in units of 100 kb/s. Both are zero if the rate is unknown. Keeps the last
+/// result, because rates repeat and a division is slow.
 #[derive(Debug, Clone, Copy)]
 struct BitTime {
     rate: u16,
@@ -116,17 +118,14 @@ struct BitTime {
 }
 
 impl BitTime {
-    const NONE: Self = Self {
-        rate: 0,
-        ps: 10_000_000,
-    };
+    const NONE: Self = Self { rate: 0, ps: 0 };
 
     #[inline]
     fn at(&mut self, rate: u16) -> u64 {
         if rate != self.rate {
             *self = Self {
                 rate,
-                ps: u64::from(10_000_000 / u32::from(rate.max(1))),
+                ps: 10_000_000_u64.checked_div(rate.into()).unwrap_or_default(),
             };
         }
         self.ps
@@ -140,6 +139,7 @@ impl Sums {
         if record.is_measured() {
             self.bytes += u64::from(record.length & (BEGINS - 1));
             self.bit_ps += time.at(record.rate);
+            self.rated += u32::from(record.rate > 0);
             self.aggregates += u32::from(record.length >> 15);
         }
     }
@@ -150,6 +150,7 @@ impl Sums {
         if record.is_measured() {
             self.bytes -= u64::from(record.length & (BEGINS - 1));
             self.bit_ps -= time.at(record.rate);
+            self.rated -= u32::from(record.rate > 0);
             self.aggregates -= u32::from(record.length >> 15);
         }
     }

@@ -1,0 +1,179 @@
+//! Monitor interfaces: finds one on each radio in use, or creates it beside the others, and listens to it.
+//!
+//! # Where we differ, and why
+//! 1. A monitor interface that exists is used as it is, and not brought up: it is its owner's.
+//! 2. A monitor counts as a source only while frames arrive. Some drivers accept the interface and pass
+//!    nothing to it while a station is connected.
+//!
+//! # Checked by
+//! `tests` below; `journal::tests` for the removal.
+
+use crate::capture::{Beacons, Capture, Listener};
+use crate::daemon::api::inlet::InletSender;
+use crate::daemon::host::Host;
+use crate::daemon::radio::wiphy;
+use crate::journal::Change;
+use crate::nl80211::able::Able;
+use crate::nl80211::{IfType, Interface, Nl80211};
+use crate::rtnl::{IfName, Rtnl};
+use policy::LinkId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use units::MacAddr;
+
+/// The links of one radio.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Members {
+    /// Their access points.
+    pub(crate) points: BTreeMap<MacAddr, LinkId>,
+    /// This host's addresses.
+    pub(crate) own: Vec<MacAddr>,
+}
+
+/// All monitor interfaces in use, by radio.
+#[derive(Debug)]
+pub(crate) struct Ears {
+    inlet: InletSender,
+    open: BTreeMap<u32, Ear>,
+    /// Radios whose monitor could not be used. They are not asked again.
+    refused: BTreeSet<u32>,
+}
+
+#[derive(Debug)]
+struct Ear {
+    listener: Listener,
+    members: Members,
+    name: String,
+    /// Frames reported until the last read, and whether there were more than before.
+    told: u64,
+    hears: bool,
+}
+
+impl Ears {
+    pub(crate) const fn new(inlet: InletSender) -> Self {
+        Self {
+            inlet,
+            open: BTreeMap::new(),
+            refused: BTreeSet::new(),
+        }
+    }
+
+    /// Stops to listen. The interfaces stay until the daemon ends.
+    pub(crate) fn close(&mut self) {
+        self.open.clear();
+    }
+
+    /// Whether frames of this radio's access points arrive.
+    pub(crate) fn hears(&self, wiphy: u32) -> bool {
+        self.open.get(&wiphy).is_some_and(|ear| ear.hears)
+    }
+
+    /// Listens for these access points, and for no others.
+    pub(crate) fn follow(
+        &mut self,
+        radios: BTreeMap<u32, Members>,
+        interfaces: &[Interface],
+        kernel: &mut Nl80211,
+        host: &mut Host,
+    ) {
+        let exists = |ear: &Ear| interfaces.iter().any(|one| one.name == ear.name);
+        self.open
+            .retain(|wiphy, ear| radios.get(wiphy) == Some(&ear.members) && exists(ear));
+        self.refused.retain(|index| radios.contains_key(index));
+        for ear in self.open.values_mut() {
+            ear.count();
+        }
+        for (index, members) in radios {
+            if self.open.contains_key(&index) || self.refused.contains(&index) {
+                continue;
+            }
+            match self.listen(index, members, interfaces, kernel, host) {
+                Ok(Some(ear)) => _ = self.open.insert(index, ear),
+                Ok(None) => _ = self.refused.insert(index),
+                Err(error) => {
+                    self.refused.insert(index);
+                    host.outlet.trouble("listening to access points", error.as_ref());
+                }
+            }
+        }
+    }
+
+    /// `None`: the driver has no monitor interface beside stations.
+    fn listen(
+        &self,
+        index: u32,
+        members: Members,
+        interfaces: &[Interface],
+        kernel: &mut Nl80211,
+        host: &mut Host,
+    ) -> Result<Option<Ear>, Box<dyn Error>> {
+        let name = match existing(interfaces, index) {
+            Some(name) => name.to_owned(),
+            None if wiphy(kernel, index).is_some_and(|wiphy| Able::of(&wiphy).monitor) => {
+                create(index, kernel, host)?
+            }
+            None => return Ok(None),
+        };
+        let capture = Capture::open(&name, &members.own)?;
+        let points = members.points.clone();
+        let listener = Listener::start(vec![capture], points, Beacons::Told, self.inlet.clone())?;
+        Ok(Some(Ear {
+            listener,
+            members,
+            name,
+            told: 0,
+            hears: false,
+        }))
+    }
+}
+
+impl Ear {
+    fn count(&mut self) {
+        let told = self.listener.told();
+        self.hears = std::mem::replace(&mut self.told, told) != told;
+    }
+}
+
+/// The name of a monitor interface of this radio.
+fn existing(interfaces: &[Interface], wiphy: u32) -> Option<&str> {
+    let fits = |one: &&Interface| one.wiphy == wiphy && one.kind == Some(IfType::Monitor);
+    let one = interfaces.iter().find(fits)?;
+    (!one.name.is_empty()).then_some(one.name.as_str())
+}
+
+/// Creates a monitor interface, on record, and sets it up.
+fn create(wiphy: u32, kernel: &mut Nl80211, host: &mut Host) -> Result<String, Box<dyn Error>> {
+    let name: IfName = format!("slowhand{wiphy}").parse()?;
+    host.settings.journal.will(Change::Monitor(name))?;
+    kernel.add_monitor(wiphy, name)?;
+    let mut rtnl = Rtnl::open()?;
+    if let Some(link) = rtnl.link_named(name)? {
+        rtnl.set_up(link.ifindex, true)?;
+    }
+    Ok(name.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_monitor_of_the_same_radio_is_used() {
+        let interface = |wiphy, name: &str, kind| Interface {
+            wiphy,
+            ifindex: Some(1),
+            name: name.into(),
+            kind: Some(kind),
+            mac: None,
+            mhz: None,
+            ssid: None,
+        };
+        let all = [
+            interface(0, "wlan0", IfType::Station),
+            interface(1, "mon1", IfType::Monitor),
+            interface(0, "mon0", IfType::Monitor),
+        ];
+        assert_eq!(existing(&all, 0), Some("mon0"));
+        assert_eq!(existing(&all[..2], 0), None);
+    }
+}

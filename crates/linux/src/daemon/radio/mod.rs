@@ -1,0 +1,180 @@
+//! What radios report of WiFi links: access point, channel, signal, rates and losses.
+//!
+//! Every [`EVERY`], and soon after each event of `nl80211`, [`Radio`] reads the association of each WiFi
+//! link. [`station`] turns it into facts for the engine. [`ears`] listens to monitor interfaces, whose frames
+//! are the better source of losses and beacons.
+//!
+//! # Where we differ, and why
+//! 1. Without a monitor interface, or while it hears nothing, beacons and signals follow from the driver's
+//!    counters. Losses and airtime are then unknown, and access points of one channel are not steered.
+//! 2. A kernel without `nl80211` is no fault: a WiFi link is then known by its carrier and its addresses.
+//!
+//! # Checked by
+//! `station::tests`, `ears::tests`; `nl80211::tests` for the kernel's messages.
+
+pub(crate) mod ears;
+pub(crate) mod station;
+
+use crate::daemon::api::inlet::InletSender;
+use crate::daemon::api::report::WifiReport;
+use crate::daemon::host::Host;
+use crate::daemon::links::book::{Links, Step};
+use crate::netlink::ReceiveError;
+use crate::nl80211::{Events, IfType, Interface, Nl80211, ReadError, SubscribeError, Survey, Wiphy};
+use ears::{Ears, Members};
+use policy::{Input, LinkId, LinkKind};
+use station::{Known, Seen};
+use std::collections::BTreeMap;
+use std::os::fd::{AsRawFd, RawFd};
+use std::time::Duration;
+use units::Instant;
+
+/// Interval between reads.
+const EVERY: Duration = Duration::from_millis(500);
+
+/// The radios of the host, as far as links use them.
+#[derive(Debug)]
+pub(crate) struct Radio {
+    kernel: Option<Nl80211>,
+    events: Option<Events>,
+    known: BTreeMap<LinkId, Known>,
+    ears: Ears,
+    /// When to read next. `None`: there is no WiFi link, or no `nl80211`.
+    due: Option<Instant>,
+}
+
+impl Radio {
+    /// Opens the kernel's WiFi stack, if there is one.
+    pub(crate) fn open(inlet: InletSender) -> Self {
+        Self {
+            kernel: Nl80211::open().ok(),
+            events: Events::open().ok(),
+            known: BTreeMap::new(),
+            ears: Ears::new(inlet),
+            due: None,
+        }
+    }
+
+    /// Readable when the kernel has reported a change.
+    pub(crate) fn fd(&self) -> Option<RawFd> {
+        self.events.as_ref().map(Events::as_raw_fd)
+    }
+
+    /// An interface has appeared or changed: reads at the next tick.
+    pub(crate) fn look_soon(&mut self, now: Instant) {
+        // The module of a radio that was plugged in may have been loaded since the start.
+        if self.kernel.is_none() {
+            self.kernel = Nl80211::open().ok();
+        }
+        if self.kernel.is_some() {
+            self.due = Some(now);
+        }
+    }
+
+    /// Takes in the pending events. Whatever they say, everything is read again.
+    pub(crate) fn read(&mut self, now: Instant) {
+        let Some(events) = &mut self.events else { return };
+        loop {
+            match events.next() {
+                Ok(None) => return,
+                // Lost events are as good as any: they mean that something changed.
+                Ok(Some(_)) | Err(SubscribeError::Receive(ReceiveError::Overrun)) => self.due = Some(now),
+                Err(error) => {
+                    tracing::debug!("no more events of radios: {error}");
+                    self.events = None;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// When [`Radio::tick`] next has work.
+    pub(crate) const fn wake_at(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Reads all associations, if it is time.
+    pub(crate) fn tick(&mut self, now: Instant, links: &mut Links, host: &mut Host, steps: &mut Vec<Step>) {
+        if self.due.take_if(|due| *due <= now).is_none() {
+            return;
+        }
+        let wifi = Vec::from_iter(links.iter().filter_map(|link| {
+            let is_wifi = link.spec.kind == LinkKind::Wifi;
+            Some((link.id, link.ifindex.filter(|_| is_wifi)?))
+        }));
+        self.known.retain(|id, _| wifi.iter().any(|(link, _)| link == id));
+        if wifi.is_empty() {
+            self.ears.close();
+            return;
+        }
+        self.due = Some(now + EVERY);
+        if let Err(error) = self.look(&wifi, links, host, steps) {
+            // A radio may be gone in the middle of a read. The next read shows what is left.
+            tracing::debug!("{error}: {}", error.source);
+        }
+    }
+
+    fn look(
+        &mut self,
+        wifi: &[(LinkId, u32)],
+        links: &mut Links,
+        host: &mut Host,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), ReadError> {
+        let Some(kernel) = &mut self.kernel else {
+            return Ok(());
+        };
+        let interfaces = kernel.interfaces()?;
+        let mut radios: BTreeMap<u32, Members> = BTreeMap::new();
+        for &(link, ifindex) in wifi {
+            let station =
+                |one: &&Interface| one.ifindex == Some(ifindex) && one.kind == Some(IfType::Station);
+            let interface = interfaces.iter().find(station);
+            let Some(seen) = interface.and_then(|interface| seen(kernel, interface, ifindex)) else {
+                self.known.remove(&link);
+                continue;
+            };
+            let members = radios.entry(seen.wiphy).or_default();
+            members.points.insert(seen.station.mac, link);
+            members.own.extend(seen.own);
+            if let Some(channel) = seen.channel() {
+                links.tuned(link, channel, steps);
+            }
+            let listens = self.ears.hears(seen.wiphy);
+            let known = self.known.entry(link).or_default();
+            for fact in known.take(seen, listens) {
+                host.outlet.tell(Input::Link(link, fact));
+            }
+        }
+        self.ears.follow(radios, &interfaces, kernel, host);
+        Ok(())
+    }
+
+    /// What is known of a link, for the report.
+    pub(crate) fn report(&self, link: LinkId) -> Option<WifiReport> {
+        self.known.get(&link)?.report()
+    }
+}
+
+/// The association of an interface, if it has one.
+fn seen(kernel: &mut Nl80211, interface: &Interface, ifindex: u32) -> Option<Seen> {
+    let station = kernel.stations(ifindex).ok()?.into_iter().next()?;
+    let mhz = interface.mhz?;
+    // Many drivers have no survey.
+    let surveys = kernel.survey(ifindex).unwrap_or_default();
+    let survey = surveys.into_iter().find(|survey: &Survey| survey.mhz == mhz);
+    Some(Seen {
+        wiphy: interface.wiphy,
+        own: interface.mac,
+        mhz,
+        ssid: interface.ssid.clone().unwrap_or_default(),
+        station,
+        survey,
+    })
+}
+
+/// The radio with this number.
+pub(crate) fn wiphy(kernel: &mut Nl80211, index: u32) -> Option<Wiphy> {
+    let radios = kernel.wiphys().ok()?;
+    radios.into_iter().find(|wiphy| wiphy.index == index)
+}

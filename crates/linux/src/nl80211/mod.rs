@@ -1,0 +1,213 @@
+//! WiFi radios and interfaces over generic netlink, family `nl80211`.
+//!
+//! | file | what it reads |
+//! |---|---|
+//! | `wiphy` | radios: bands, channels, interface types and their combinations |
+//! | `interface` | interfaces: type, radio, channel, network |
+//! | `station` | counters of an association, and of its channel |
+//! | `event` | radios and interfaces that come and go, associations, channel switches |
+//! | `rfkill` | switches that turn a radio off |
+//! | `able` | what a radio can do at once, and what limits it |
+//!
+//! Parsers are total: an attribute that is missing, too short or unknown is left out.
+//!
+//! # Sources
+//! - `include/uapi/linux/nl80211.h` (Linux 6.18); `net/wireless/nl80211.c`: a dump of radios is split over
+//!   many messages (`NL80211_ATTR_SPLIT_WIPHY_DUMP`), `nl80211_send_station` for the types of counters.
+//! - `Documentation/ABI/stable/sysfs-class-rfkill`.
+//!
+//! # Where we differ, and why
+//! 1. The number of a 6 GHz channel is its centre frequency in MHz: its own number also exists in other
+//!    bands.
+//!
+//! # Checked by
+//! `tests`, with messages made by hand, and the fuzz target `nl80211`.
+
+pub mod able;
+mod error;
+mod event;
+mod interface;
+pub mod rfkill;
+mod station;
+#[cfg(test)]
+mod tests;
+mod wiphy;
+
+pub use error::{MonitorError, OpenError, ReadError, SubscribeError};
+pub use event::{Event, Events, Quality};
+pub use interface::{IfType, Interface, Types};
+pub use station::{LinkRate, Station, Survey};
+pub use wiphy::{Combination, Frequency, Limit, Wiphy, channel_number, wiphys_of};
+
+use crate::netlink::{Builder, Family, Message, Protocol, RequestError, Socket};
+use crate::rtnl::IfName;
+
+const FAMILY: &str = "nl80211";
+const GENL_HEADER_LEN: usize = 4;
+
+/// `NL80211_CMD_*`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Command {
+    GetWiphy = 1,
+    GetInterface = 5,
+    NewInterface = 7,
+    DelInterface = 8,
+    GetStation = 17,
+    GetReg = 31,
+    GetSurvey = 50,
+}
+
+/// `NL80211_ATTR_*`.
+mod attr {
+    pub const WIPHY: u16 = 1;
+    pub const WIPHY_NAME: u16 = 2;
+    pub const IFINDEX: u16 = 3;
+    pub const IFNAME: u16 = 4;
+    pub const IFTYPE: u16 = 5;
+    pub const MAC: u16 = 6;
+    pub const STA_INFO: u16 = 21;
+    pub const WIPHY_BANDS: u16 = 22;
+    pub const MNTR_FLAGS: u16 = 23;
+    pub const SUPPORTED_IFTYPES: u16 = 32;
+    pub const REG_ALPHA2: u16 = 33;
+    pub const WIPHY_FREQ: u16 = 38;
+    pub const SSID: u16 = 52;
+    pub const REASON_CODE: u16 = 54;
+    pub const DISCONNECTED_BY_AP: u16 = 71;
+    pub const STATUS_CODE: u16 = 72;
+    pub const SURVEY_INFO: u16 = 84;
+    pub const CQM: u16 = 94;
+    pub const INTERFACE_COMBINATIONS: u16 = 120;
+    pub const SOFTWARE_IFTYPES: u16 = 121;
+    pub const SPLIT_WIPHY_DUMP: u16 = 174;
+}
+
+/// `NL80211_MNTR_FLAG_OTHER_BSS`: pass frames of other networks.
+const OTHER_BSS: u16 = 4;
+
+/// Asks the kernel about the radios of one namespace.
+#[derive(Debug)]
+pub struct Nl80211 {
+    socket: Socket,
+    family: Family,
+    request: Builder,
+}
+
+impl Nl80211 {
+    /// Opens the family for the calling thread's namespace.
+    ///
+    /// # Errors
+    /// If the kernel has no WiFi stack, or no socket can be opened.
+    pub fn open() -> Result<Self, OpenError> {
+        let mut socket = Socket::open(Protocol::Generic)?;
+        let family = Family::resolve(&mut socket, FAMILY)?;
+        Ok(Self {
+            socket,
+            family,
+            request: Builder::new(),
+        })
+    }
+
+    /// Lists the radios.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn wiphys(&mut self) -> Result<Vec<Wiphy>, ReadError> {
+        self.start(Command::GetWiphy).attr(attr::SPLIT_WIPHY_DUMP, &[]);
+        let parts = self.dump("radios", |message| Wiphy::parse(message.attrs(GENL_HEADER_LEN)))?;
+        Ok(wiphys_of(parts))
+    }
+
+    /// Lists the interfaces of all radios.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn interfaces(&mut self) -> Result<Vec<Interface>, ReadError> {
+        self.start(Command::GetInterface);
+        self.dump("interfaces", |message| {
+            Interface::parse(message.attrs(GENL_HEADER_LEN))
+        })
+    }
+
+    /// Lists the stations that an interface is connected with: for a station interface, its access point.
+    ///
+    /// # Errors
+    /// If the kernel refuses, for example because the interface is gone.
+    pub fn stations(&mut self, ifindex: u32) -> Result<Vec<Station>, ReadError> {
+        self.start(Command::GetStation).u32(attr::IFINDEX, ifindex);
+        self.dump("stations", |message| {
+            Station::parse(message.attrs(GENL_HEADER_LEN))
+        })
+    }
+
+    /// Lists what the radio of an interface has measured on each channel.
+    ///
+    /// # Errors
+    /// If the kernel refuses, for example because the driver has no such counters.
+    pub fn survey(&mut self, ifindex: u32) -> Result<Vec<Survey>, ReadError> {
+        self.start(Command::GetSurvey).u32(attr::IFINDEX, ifindex);
+        self.dump("survey", |message| Survey::parse(message.attrs(GENL_HEADER_LEN)))
+    }
+
+    /// The country whose rules hold, as two letters. `00` is the world: what all countries allow.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn country(&mut self) -> Result<Option<String>, ReadError> {
+        let mut country = None;
+        self.start(Command::GetReg);
+        let asked = self.socket.ask(&mut self.request, |message| {
+            let alpha2 = message.attrs(GENL_HEADER_LEN).find(attr::REG_ALPHA2);
+            country = alpha2.and_then(|attr| attr.str().map(str::to_owned));
+            Ok(())
+        });
+        asked.map_err(|source| ReadError {
+            what: "regulatory domain",
+            source,
+        })?;
+        Ok(country)
+    }
+
+    /// Creates a monitor interface beside the others of a radio. It hears all networks of the radio's
+    /// channel.
+    ///
+    /// # Errors
+    /// If the driver refuses, or the name is taken.
+    pub fn add_monitor(&mut self, wiphy: u32, name: IfName) -> Result<(), MonitorError> {
+        self.start(Command::NewInterface)
+            .u32(attr::WIPHY, wiphy)
+            .str0(attr::IFNAME, name.as_str())
+            .u32(attr::IFTYPE, IfType::Monitor as u32)
+            .nested(attr::MNTR_FLAGS, |flags| {
+                flags.attr(OTHER_BSS, &[]);
+            });
+        let refused = |source| MonitorError { name, source };
+        self.socket.ask(&mut self.request, |_| Ok(())).map_err(refused)
+    }
+
+    /// Removes an interface.
+    ///
+    /// # Errors
+    /// If the driver refuses, or the interface is gone.
+    pub fn del_interface(&mut self, ifindex: u32) -> Result<(), RequestError> {
+        self.start(Command::DelInterface).u32(attr::IFINDEX, ifindex);
+        self.socket.request(&mut self.request)
+    }
+
+    fn start(&mut self, command: Command) -> &mut Builder {
+        self.request
+            .start(self.family.id, 0)
+            .header(&[command as u8, 0, 0, 0])
+    }
+
+    fn dump<T>(
+        &mut self,
+        what: &'static str,
+        parse: impl Fn(Message<'_>) -> Option<T>,
+    ) -> Result<Vec<T>, ReadError> {
+        self.socket
+            .dump_whole(&mut self.request, parse)
+            .map_err(|source| ReadError { what, source })
+    }
+}

@@ -1,0 +1,23 @@
+//! The parsers of WiFi messages return on any bytes from the kernel, and what they found can be put in words.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use linux::netlink::Attrs;
+use linux::nl80211::{Event, Interface, Station, Survey, Wiphy, able, wiphys_of};
+
+fuzz_target!(|bytes: &[u8]| {
+    let _ = Event::parse(bytes);
+    let attrs = || Attrs::new(bytes);
+    let _ = (
+        Interface::parse(attrs()),
+        Station::parse(attrs()),
+        Survey::parse(attrs()),
+    );
+    // The two halves are the parts of a dump.
+    let (first, second) = bytes.split_at(bytes.len() / 2);
+    let parts = [bytes, first, second].map(|part| Wiphy::parse(Attrs::new(part)));
+    for wiphy in wiphys_of(parts.into_iter().flatten().collect()) {
+        let _ = able::finding(&wiphy, &[], &[]);
+    }
+});

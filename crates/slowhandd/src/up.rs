@@ -128,6 +128,7 @@ fn setup(planned: Planned, inlet: Inlet, record: Option<Recording>, args: &Args)
         window: None,
         fallback_window: config.fallback_window,
         probing: probing(&config),
+        monitor: config.monitor,
         record,
         journal: Some(args.place.journal()),
     }

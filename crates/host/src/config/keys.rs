@@ -41,6 +41,8 @@ pub const FALLBACK_WINDOW: Key = key(
 );
 /// Whether to probe idle links, and check for captive portals.
 pub const PROBE: Key = key("probe", "true or false, without quotes");
+/// Whether to create monitor interfaces.
+pub const MONITOR: Key = key("monitor", "true or false, without quotes");
 /// URL of the check for captive portals.
 pub const PORTAL_URL: Key = key(
     "portal_url",
@@ -94,7 +96,7 @@ pub const GATEWAY: Key = key("gateway", "an IP address in quotes, such as \"192.
 pub const CHANNEL: Key = key("channel", "the number of a WiFi channel, such as 6");
 
 /// The keys of a file.
-pub const OF_FILE: [Key; 12] = [
+pub const OF_FILE: [Key; 13] = [
     POLICY,
     MODE,
     PEER_SUBFLOWS,
@@ -103,6 +105,7 @@ pub const OF_FILE: [Key; 12] = [
     REPORT_PORT,
     FALLBACK_WINDOW,
     PROBE,
+    MONITOR,
     PORTAL_URL,
     PORTAL_RESPONSE,
     RELAY,

@@ -81,6 +81,8 @@ pub struct Config {
     pub fallback_window: Option<Bytes>,
     /// Whether to probe links while no connection shows that they are alive.
     pub probe: bool,
+    /// Whether to create monitor interfaces on radios that have none.
+    pub monitor: bool,
     /// Check for captive portals; `None`: the one of NetworkManager.
     pub portal: Option<Check>,
     /// How connections of programs that do not ask for MPTCP are carried; `None`: they are left alone.
@@ -162,6 +164,7 @@ struct Draft {
     report_port: Option<u16>,
     fallback_window: Option<Bytes>,
     probe: Option<bool>,
+    monitor: Option<bool>,
     portal_url: Option<Url>,
     portal_response: Option<String>,
     relay: Option<RelayConfig>,
@@ -216,6 +219,7 @@ impl Draft {
             window.map(|bytes| Bytes::new(bytes.into_inner())),
         );
         replace(&mut self.probe, file.flag(&keys::PROBE)?);
+        replace(&mut self.monitor, file.flag(&keys::MONITOR)?);
         replace(&mut self.portal_url, portal_url(&file)?);
         if let Some(response) = file.text::<String>(&keys::PORTAL_RESPONSE)? {
             if self.portal_url.is_none() {
@@ -256,6 +260,7 @@ impl Draft {
         });
         Config {
             probe: self.probe.unwrap_or(true),
+            monitor: self.monitor.unwrap_or(false),
             portal,
             policy: self.policy.unwrap_or(by_mode),
             mode,

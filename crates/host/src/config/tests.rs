@@ -64,7 +64,7 @@ fn without_a_file_every_adapter_is_used_by_its_kind() {
         (PolicyName::Slowhand, Mode::Aggregate, 2)
     );
     assert_eq!(config.fallback_window, None);
-    assert_eq!((config.probe, config.portal), (true, None));
+    assert_eq!((config.probe, config.monitor, config.portal), (true, false, None));
     let roles: Vec<_> = config
         .links
         .iter()
@@ -84,6 +84,7 @@ report_key_file = "/etc/slowhand/report.key"
 report_port = 9000
 fallback_window_bytes = 262_144
 probe = false
+monitor = true
 portal_url = "http://check.example:8080/online"
 portal_response = "yes"
 
@@ -105,10 +106,11 @@ gateway = "10.64.0.1"
     assert_eq!(
         (
             config.probe,
+            config.monitor,
             portal.url.to_string().as_str(),
             portal.response.as_str()
         ),
-        (false, "http://check.example:8080/online", "yes")
+        (false, true, "http://check.example:8080/online", "yes")
     );
     assert_eq!(
         (&config.policy, config.peer_subflows, config.cc.as_deref()),
@@ -214,7 +216,7 @@ const WRONG: [(&str, &str, &str); 23] = [
     ("", "policy = \"energy:damped\"\n", "1:10: policy \"energy:damped\" must know what the links will carry, and only virtual time does; use \"slowhand\""),
     ("", "policy = \"slowhamd\"\n", "1:10: `policy` is \"slowhamd\"; did you mean \"slowhand\"?"),
     ("", "policy = \"tcp-best\"\n", "1:10: policy \"tcp-best\" is computed from other runs; use \"slowhand\""),
-    ("", "\nspeed = 1\n", "2:1: unknown key `speed`; known here: policy, mode, peer_subflows, cc, report_key_file, report_port, fallback_window_bytes, probe, portal_url, portal_response, relay, link"),
+    ("", "\nspeed = 1\n", "2:1: unknown key `speed`; known here: policy, mode, peer_subflows, cc, report_key_file, report_port, fallback_window_bytes, probe, monitor, portal_url, portal_response, relay, link"),
     ("", "\npeer_subflow = 1\n", "2:1: unknown key `peer_subflow`; did you mean `peer_subflows`?"),
     (LINK, "chanel = 6\n", "4:1: unknown key `chanel`; did you mean `channel`?"),
     ("", "peer_subflows = 9\n", "1:17: `peer_subflows` is 9; give a whole number from 1 to 8; a stock Linux server takes 2"),

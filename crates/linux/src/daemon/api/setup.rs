@@ -36,6 +36,8 @@ pub struct Setup {
     pub fallback_window: Option<Bytes>,
     /// How links are watched and probed while no connection shows whether they are alive. `None`: not at all.
     pub probing: Option<Probing>,
+    /// Whether to create a monitor interface on each radio that has none.
+    pub monitor: bool,
     /// Where the engine's inputs and actions are recorded. `None`: nowhere.
     pub record: Option<record::Recording>,
     /// Where every change is recorded before it is made. `None` for a temporary namespace.

@@ -65,7 +65,7 @@ impl World {
             endpoints: Endpoints::default(),
             upkeep: Upkeep::default(),
             associate: setup.associate,
-            radio: Radio::open(setup.inlet.sender()),
+            radio: Radio::open(setup.inlet.sender(), setup.monitor),
             host,
             steps: Vec::new(),
         };

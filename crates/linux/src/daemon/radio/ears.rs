@@ -1,4 +1,4 @@
-//! Monitor interfaces: finds one on each radio in use, or creates it beside the others, and listens to it.
+//! Monitor interfaces: finds one on each radio in use, or creates it where the user wants that, and listens.
 //!
 //! # Where we differ, and why
 //! 1. A monitor interface that exists is used as it is, and not brought up: it is its owner's.
@@ -34,6 +34,8 @@ pub(crate) struct Members {
 #[derive(Debug)]
 pub(crate) struct Ears {
     inlet: InletSender,
+    /// Whether to create those that are missing.
+    creates: bool,
     open: BTreeMap<u32, Ear>,
     /// Radios whose monitor could not be used. They are not asked again.
     refused: BTreeSet<u32>,
@@ -50,9 +52,10 @@ struct Ear {
 }
 
 impl Ears {
-    pub(crate) const fn new(inlet: InletSender) -> Self {
+    pub(crate) const fn new(inlet: InletSender, creates: bool) -> Self {
         Self {
             inlet,
+            creates,
             open: BTreeMap::new(),
             refused: BTreeSet::new(),
         }
@@ -98,7 +101,8 @@ impl Ears {
         }
     }
 
-    /// `None`: the driver has no monitor interface beside stations.
+    /// `None`: there is no monitor interface, and none is to be created, or the driver has none beside
+    /// stations.
     fn listen(
         &self,
         index: u32,
@@ -109,7 +113,7 @@ impl Ears {
     ) -> Result<Option<Ear>, Box<dyn Error>> {
         let name = match existing(interfaces, index) {
             Some(name) => name.to_owned(),
-            None if wiphy(kernel, index).is_some_and(|wiphy| Able::of(&wiphy).monitor) => {
+            None if self.creates && wiphy(kernel, index).is_some_and(|wiphy| Able::of(&wiphy).monitor) => {
                 create(index, kernel, host)?
             }
             None => return Ok(None),

@@ -45,12 +45,12 @@ pub(crate) struct Radio {
 
 impl Radio {
     /// Opens the kernel's WiFi stack, if there is one.
-    pub(crate) fn open(inlet: InletSender) -> Self {
+    pub(crate) fn open(inlet: InletSender, creates: bool) -> Self {
         Self {
             kernel: Nl80211::open().ok(),
             events: Events::open().ok(),
             known: BTreeMap::new(),
-            ears: Ears::new(inlet),
+            ears: Ears::new(inlet, creates),
             due: None,
         }
     }

@@ -239,7 +239,7 @@ const WRONG: [(&str, &str, &str); 23] = [
 /// Text after [`LINK`] or by itself, with a value of a wrong type for each key of the example. The last part
 /// is how the message calls that value.
 #[rustfmt::skip]
-const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 26] = [
+const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 27] = [
     ("", "policy = 7\n", &keys::POLICY, "7"),
     ("", "mode = true\n", &keys::MODE, "true"),
     ("", "peer_subflows = \"two\"\n", &keys::PEER_SUBFLOWS, "\"two\""),
@@ -248,6 +248,7 @@ const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 26] = [
     ("", "report_port = \"7391\"\n", &keys::REPORT_PORT, "\"7391\""),
     ("", "fallback_window_bytes = \"256 KiB\"\n", &keys::FALLBACK_WINDOW, "\"256 KiB\""),
     ("", "probe = \"no\"\n", &keys::PROBE, "\"no\""),
+    ("", "monitor = 1\n", &keys::MONITOR, "1"),
     ("", "portal_url = 5\n", &keys::PORTAL_URL, "5"),
     ("", "portal_response = 204\n", &keys::PORTAL_RESPONSE, "204"),
     ("", "relay = \"relay.example:4433\"\n", &keys::RELAY, "\"relay.example:4433\""),

@@ -1,9 +1,14 @@
 //! A thread that reports frames heard on monitor interfaces to a running daemon.
+//!
+//! The engine only needs to tell other stations apart. It gets hashes of their addresses, with a salt of each
+//! listener. So a recording of the engine names no device of other people.
 
 use super::Capture;
 use crate::daemon::InletSender;
+use policy::estimate::delivery::Receiver;
 use policy::{Input, LinkEvent, LinkId};
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
@@ -55,6 +60,7 @@ impl Listener {
             inlet,
             stop: Arc::clone(&stop),
             told: Arc::clone(&told),
+            salt: RandomState::new(),
             facts: Vec::new(),
         };
         let thread = std::thread::Builder::new().name("monitor".into());
@@ -89,6 +95,7 @@ struct Work {
     inlet: InletSender,
     stop: Arc<AtomicBool>,
     told: Arc<AtomicU64>,
+    salt: RandomState,
     /// Frames of one batch.
     facts: Vec<Input>,
 }
@@ -106,7 +113,7 @@ impl Work {
     }
 
     fn read(&mut self) {
-        let (links, beacons, facts) = (&self.links, self.beacons, &mut self.facts);
+        let (links, beacons, salt, facts) = (&self.links, self.beacons, &self.salt, &mut self.facts);
         for capture in &mut self.captures {
             // A removed device reports no frames. Its link gives the reason.
             let _ = capture.read(|sighting| {
@@ -114,7 +121,11 @@ impl Work {
                 let Some(&link) = links.get(&sighting.transmitter) else {
                     return;
                 };
-                facts.push(Input::Link(link, LinkEvent::Frame(sighting.frame)));
+                let mut frame = sighting.frame;
+                if let Receiver::Other(station) = &mut frame.receiver {
+                    *station = alias(salt, *station);
+                }
+                facts.push(Input::Link(link, LinkEvent::Frame(frame)));
                 let signal = sighting
                     .signal
                     .filter(|_| sighting.beacon && beacons == Beacons::Told);
@@ -132,5 +143,28 @@ impl Work {
         let mut fds: Vec<libc::pollfd> = self.captures.iter().map(waiting).collect();
         // SAFETY: the list is valid for the call, and its length is given.
         unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, GLANCE_MS) };
+    }
+}
+
+/// A locally administered address in place of a station's own.
+fn alias(salt: &RandomState, station: MacAddr) -> MacAddr {
+    const GROUP: u8 = 1;
+    const LOCAL: u8 = 2;
+    let [first, second, third, fourth, fifth, sixth, ..] = salt.hash_one(station.octets()).to_be_bytes();
+    MacAddr::new([first & !GROUP | LOCAL, second, third, fourth, fifth, sixth])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_station_keeps_its_alias_and_others_have_another_one() {
+        let salt = RandomState::new();
+        let [one, two] = [7, 8].map(|number| alias(&salt, MacAddr::local(number)));
+        assert_eq!(one, alias(&salt, MacAddr::local(7)));
+        assert_ne!(one, two);
+        assert!(!one.is_group());
+        assert_ne!(one, alias(&RandomState::new(), MacAddr::local(7)));
     }
 }

@@ -6,11 +6,10 @@
 
 use crate::plan::plan;
 use host::up::Args;
+use nix::unistd::execvp;
+use std::ffi::CString;
 use std::fs::File;
-use std::io;
-use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether the daemon is to start again once it has ended.
@@ -76,10 +75,19 @@ fn has_terminal() -> bool {
 }
 
 /// Becomes the daemon that is installed now, with the same arguments. Returns only if that fails.
-pub fn start_again() -> io::Error {
-    let mut words = std::env::args_os();
-    match words.next() {
-        Some(program) => Command::new(program).args(words).exec(),
-        None => io::ErrorKind::NotFound.into(),
+///
+/// Signals stay blocked, so that one that comes meanwhile waits for the new daemon. `Command` would unblock
+/// them.
+pub fn start_again() -> anyhow::Error {
+    let words = std::env::args_os().map(|word| CString::new(word.into_encoded_bytes()));
+    match words.collect::<Result<Vec<_>, _>>() {
+        Ok(words) => match words.first() {
+            Some(program) => match execvp(program, &words) {
+                Err(error) => error.into(),
+                Ok(never) => match never {},
+            },
+            None => anyhow::anyhow!("its arguments do not begin with its name"),
+        },
+        Err(error) => error.into(),
     }
 }

@@ -57,7 +57,7 @@ fn work(args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(outcome);
     }
     let error = reload::start_again();
-    Err(anyhow::Error::new(error).context("the daemon has ended for a reload, and cannot be started again"))
+    Err(error.context("the daemon has ended for a reload, and cannot be started again"))
 }
 
 /// Runs one daemon to its end.

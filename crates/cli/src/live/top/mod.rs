@@ -53,16 +53,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let mut before = state(&args.place)?;
     let mut screen = Screen::open()?;
-    loop {
+    // The first page needs two states, too, and should not be long in coming.
+    let mut pause = LEAST;
+    while screen.wait(pause)? == Ended::Due {
         let (at, status) = state(&args.place)?;
         let between = Between::of(&before.1, &status, at - before.0);
         let page = page(&status, &between, terminal::columns());
         screen.draw(&page, terminal::height(&io::stdout()))?;
-        if screen.wait(args.every)? == Ended::Leave {
-            return Ok(ExitCode::SUCCESS);
-        }
         before = (at, status);
+        pause = args.every;
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn state(place: &Place) -> anyhow::Result<(Instant, Status)> {

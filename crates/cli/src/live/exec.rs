@@ -22,8 +22,9 @@ use std::process::{Command, ExitCode};
 /// Run a program whose TCP connections use MPTCP, without changing it.
 ///
 /// Its TCP sockets over IPv4 and IPv6 become MPTCP ones, also in the programs that it starts and in static
-/// ones. Servers without MPTCP get plain TCP, as always. The way is a seccomp filter with a supervisor; it
-/// needs no rights. For users other than root, setuid programs such as sudo gain no rights below it.
+/// ones. Servers without MPTCP get plain TCP, as always. The way is a seccomp filter with a supervisor, and
+/// needs no rights. For users other than root, setuid programs such as sudo gain no rights below it. If
+/// somebody kills the supervisor, these programs can open no further TCP sockets.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

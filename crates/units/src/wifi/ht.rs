@@ -64,8 +64,9 @@ pub struct Mode {
     guard: Guard,
 }
 
-/// Coded bits per subcarrier, and numerator and denominator of the code rate, for MCS 0 to 7.
-const SCHEMES: [(u32, u32, u32); 8] = [
+/// Coded bits per subcarrier, and numerator and denominator of the code rate. 802.11n uses the first 8 (IEEE
+/// 802.11-2020 §19.5), 802.11ac and ax the first 12, 802.11be all.
+pub const SCHEMES: [(u32, u32, u32); 14] = [
     (1, 1, 2),
     (2, 1, 2),
     (2, 3, 4),
@@ -74,6 +75,12 @@ const SCHEMES: [(u32, u32, u32); 8] = [
     (6, 2, 3),
     (6, 3, 4),
     (6, 5, 6),
+    (8, 3, 4),
+    (8, 5, 6),
+    (10, 3, 4),
+    (10, 5, 6),
+    (12, 3, 4),
+    (12, 5, 6),
 ];
 /// Legacy rate with the same modulation and code (table 10-10), in kb/s. MCS 7 has no such rate and uses that
 /// of MCS 6.

@@ -13,7 +13,7 @@
 //! `tests` below, with rates of the standards' tables.
 
 use units::Bitrate;
-use units::wifi::ht;
+use units::wifi::ht::{self, SCHEMES};
 
 /// Modulation of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,23 +63,6 @@ pub struct Unit {
 
 /// Rates of 802.11a, b and g, in units of 500 kb/s.
 const LEGACY: [u8; 12] = [2, 4, 11, 22, 12, 18, 24, 36, 48, 72, 96, 108];
-/// Of each MCS of VHT, HE and EHT: bits a subcarrier, and the coding rate as a fraction.
-const CODED: [(u64, u64, u64); 14] = [
-    (1, 1, 2),
-    (2, 1, 2),
-    (2, 3, 4),
-    (4, 1, 2),
-    (4, 3, 4),
-    (6, 2, 3),
-    (6, 3, 4),
-    (6, 5, 6),
-    (8, 3, 4),
-    (8, 5, 6),
-    (10, 3, 4),
-    (10, 5, 6),
-    (12, 3, 4),
-    (12, 5, 6),
-];
 /// Highest MCS of VHT, with the two that vendors added.
 const HIGHEST_VHT: u8 = 11;
 /// Highest MCS of HE.
@@ -110,7 +93,7 @@ impl Rate {
                 mhz,
                 short_guard,
             } => {
-                let coded = CODED[..=usize::from(HIGHEST_VHT)].get(usize::from(mcs))?;
+                let coded = SCHEMES[..=usize::from(HIGHEST_VHT)].get(usize::from(mcs))?;
                 let guard_ns = if short_guard { 400 } else { 800 };
                 let tones = match mhz {
                     20 => 52,
@@ -121,21 +104,21 @@ impl Rate {
                 };
                 rate(tones, *coded, streams, VHT_SYMBOL_NS + guard_ns)
             }
-            Self::He(unit) => unit.bitrate(*CODED[..=usize::from(HIGHEST_HE)].get(usize::from(unit.mcs))?),
+            Self::He(unit) => unit.bitrate(*SCHEMES[..=usize::from(HIGHEST_HE)].get(usize::from(unit.mcs))?),
             Self::Eht(unit) if unit.mcs == EHT_DUAL_CARRIER => {
                 let halved = Unit {
                     dual_carrier: true,
                     ..unit
                 };
-                halved.bitrate(CODED[0])
+                halved.bitrate(SCHEMES[0])
             }
-            Self::Eht(unit) => unit.bitrate(*CODED.get(usize::from(unit.mcs))?),
+            Self::Eht(unit) => unit.bitrate(*SCHEMES.get(usize::from(unit.mcs))?),
         }
     }
 }
 
 impl Unit {
-    fn bitrate(self, (bits, of, parts): (u64, u64, u64)) -> Option<Bitrate> {
+    fn bitrate(self, (bits, of, parts): (u32, u32, u32)) -> Option<Bitrate> {
         let data = match self.tones {
             26 => 24,
             52 => 48,
@@ -167,14 +150,14 @@ fn ht_rate(mcs: u8, wide: bool, short_guard: bool) -> Option<Bitrate> {
 }
 
 /// Rate of `streams` streams with this many data subcarriers.
-fn rate(tones: u64, (bits, of, parts): (u64, u64, u64), streams: u8, symbol_ns: u64) -> Option<Bitrate> {
+fn rate(tones: u64, (bits, of, parts): (u32, u32, u32), streams: u8, symbol_ns: u64) -> Option<Bitrate> {
     const MOST_STREAMS: u8 = 16;
     if !(1..=MOST_STREAMS).contains(&streams) {
         return None;
     }
-    let bits_a_symbol_times_parts = tones * bits * of * u64::from(streams);
+    let bits_a_symbol_times_parts = tones * u64::from(bits * of) * u64::from(streams);
     Some(Bitrate::from_kbps(
-        bits_a_symbol_times_parts * 1_000_000 / (parts * symbol_ns),
+        bits_a_symbol_times_parts * 1_000_000 / (u64::from(parts) * symbol_ns),
     ))
 }
 

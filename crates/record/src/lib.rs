@@ -10,7 +10,7 @@
 //! | `entry`, `header`, `file` | the format: what a recording holds, and reading it |
 //! | `acts` | actions as text that outlives changes of their types, and its digests |
 //! | `replay` | telling an engine of today what a recording holds |
-//! | `other` | telling it to an engine with another policy, and comparing what both ask for |
+//! | `other_policy` | telling it to an engine with another policy, and comparing what both ask for |
 //! | `codec`, `values`, `bytes` | values as bytes and back |
 //! | `kinds` | the kinds of facts |
 //! | `of_test` | recordings of engines in tests |
@@ -30,7 +30,7 @@ mod file;
 mod header;
 mod kinds;
 mod of_test;
-mod other;
+mod other_policy;
 mod recorded;
 mod recorder;
 mod replay;
@@ -42,7 +42,7 @@ pub use entry::{Entries, Entry};
 pub use file::{File, ReadError};
 pub use header::Header;
 pub use kinds::{kind, kinds};
-pub use other::{Compared, links, replay_as};
+pub use other_policy::{Compared, links, replay_as};
 pub use recorded::Recorded;
 pub use recorder::{Buffer, Recorder, Recording};
 pub use replay::{Difference, Replayed, replay, with_new_sentences};

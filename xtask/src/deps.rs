@@ -65,7 +65,8 @@ fn ballast(program: &LeanProgram, linked: &BTreeMap<&str, Vec<&str>>) -> Vec<Str
         )];
     }
     let is_barred = |found: &str| {
-        without.iter().any(|barred| match barred.strip_suffix('*') {
+        let mut barred = without.iter().copied().flatten();
+        barred.any(|barred| match barred.strip_suffix('*') {
             Some(start) => found.starts_with(start),
             None => found == *barred,
         })

@@ -20,7 +20,7 @@ Examples:
 Rights: CAP_NET_ADMIN and CAP_NET_RAW, and CAP_BPF and CAP_PERFMON to limit windows and queues of running connections. `slowhand doctor` lists
 what is missing. If it says that slowhand cannot work, this command refuses with the same message. One daemon runs in a network namespace.
 
-The daemon listens on no network. In the runtime directory are two Unix sockets: control.sock for root (`down`), and status.sock, which answers
+The daemon listens on no network. In the runtime directory are two Unix sockets: control.sock for root (`down`, `reload`), and status.sock, which answers
 every user's `status` and `why`. It sends probes to hosts in use, to the links' resolvers and to the URL of the portal check. `probe = false`
 turns the last two off. SECURITY.md names each kind, and how often.
 
@@ -29,8 +29,8 @@ Configuration files that others can write to, and a key that others can read, ar
 Connections that fall back to plain TCP, because the server or a middlebox does not support MPTCP, are left alone, unless the configuration
 limits what their servers may have in flight (fallback_window_bytes).
 
-The handover policies choose by beacons, and `cla` sets windows by the signal. No host reports either yet: the policies use the first WiFi link
-with a carrier and an address, and `cla` is `lia` with a slow start that ends earlier.
+The handover policies choose by beacons, and `cla` sets windows by the signal. Both are known of access points with which an interface is
+associated. Where a driver counts no beacons, the policies use the first WiFi link with a carrier and an address.
 
 The log is on standard error: each decision, change of the default route and failure, with the link and the connection. Under systemd, lines have
 the priorities of the journal. --log and SLOWHAND_LOG choose the levels in the syntax of EnvFilter (tracing-subscriber): `debug` adds every

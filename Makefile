@@ -5,10 +5,11 @@ BIN    := $(TARGET)/debug/slowhand
 # The lab needs root. As an ordinary user, run only these commands with sudo.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: help demo test check bench papers build install uninstall deb dist fuzz
+.PHONY: help demo test test-wifi check bench papers build install uninstall deb dist fuzz
 help:
 	@echo 'make demo    a walk past five access points on this machine: live display, table, web page'
 	@echo 'make test    every test'
+	@echo 'make test-wifi  real access points and MPTCP in a virtual machine: the trials of make test, and medians of five runs'
 	@echo 'make check   format, lints, import rules, licences, links'
 	@echo 'make bench   the figures of the README'
 	@echo 'make papers  figures and tables of the papers, published and reproduced'
@@ -26,12 +27,18 @@ test:
 	@scripts/setup.sh test
 	$(CARGO) xtask test
 
+test-wifi:
+	@scripts/setup.sh test
+	$(CARGO) build --locked --package slowhand --package slowhandd
+	$(CARGO) xtask test --package guest
+	$(CARGO) run --locked --package guest --bin wifi-box -- run --runs 5
+
 check:
 	@scripts/setup.sh test
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked --quiet -- -D warnings
 	$(CARGO) xtask check
-	shellcheck scripts/*.sh dist/debian/p* .ci/run
+	shellcheck scripts/*.sh dist/debian/p* .ci/run crates/guest/guest/*.sh crates/guest/guest/trials/*.sh
 
 bench: ready
 	@$(AS_ROOT) $(BIN) bench

@@ -228,6 +228,21 @@ pub const ROOMS: &[Room] = &[
         never: "the program that calls it",
     },
     Room {
+        name: "guest",
+        rooms: &[],
+        crates: &[
+            "anyhow",
+            "clap",
+            "nix",
+            "serde_json",
+            "sha2",
+            "socket2",
+            "thiserror",
+        ],
+        no_std: false,
+        never: "every other room: it runs slowhand as a built program, as any user's host would",
+    },
+    Room {
         name: "columns",
         rooms: &[],
         crates: &["parquet", "serde_json", "thiserror"],

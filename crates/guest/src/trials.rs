@@ -1,0 +1,135 @@
+//! The trials of this project: scripts that run in the guest, by name.
+//!
+//! Each one writes its figures to `/share/figures.json`: one JSON object whose keys [docs/wifi-box.md]
+//! explains. It fails with an exit code other than 0 if it could not measure them.
+//!
+//! [docs/wifi-box.md]: ../../../docs/wifi-box.md
+
+use serde_json::Value;
+
+/// A trial.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Trial {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it shows.
+    pub about: &'static str,
+    /// Its script.
+    pub script: &'static str,
+    /// Built programs of this project that it runs.
+    pub programs: &'static [&'static str],
+    /// Its main figure.
+    pub figure: Figure,
+}
+
+/// A figure of a trial, in the guest's time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figure {
+    /// What it is.
+    pub name: &'static str,
+    /// Where it is in the figures, as a JSON pointer.
+    pub pointer: &'static str,
+    /// What the median of several runs must not exceed.
+    pub at_most: Option<f64>,
+}
+
+const GAP: Figure = Figure {
+    name: "longest gap, ms",
+    pointer: "/download/longest_gap_ms",
+    at_most: None,
+};
+
+/// Every trial.
+pub const TRIALS: [Trial; 2] = [
+    Trial {
+        name: "kernel-alone",
+        about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
+        script: include_str!("../guest/trials/kernel-alone.sh"),
+        programs: &["wifi-meter"],
+        figure: GAP,
+    },
+    Trial {
+        name: "slowhand",
+        about: "the same with `slowhand up`",
+        script: include_str!("../guest/trials/slowhand.sh"),
+        programs: &["wifi-meter", "slowhand", "slowhandd"],
+        figure: Figure {
+            at_most: Some(150.0),
+            ..GAP
+        },
+    },
+];
+
+/// The trial of this name.
+pub fn named(name: &str) -> Option<&'static Trial> {
+    TRIALS.iter().find(|trial| trial.name == name)
+}
+
+/// The median of a figure over several runs, with its spread.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// The least value.
+    pub least: f64,
+    /// The median; of an even number of runs, the greater middle one.
+    pub median: f64,
+    /// The greatest value.
+    pub most: f64,
+}
+
+impl Figure {
+    /// Its spread over the figures of several runs. `None` if there are none, or if one lacks it.
+    pub fn spread(&self, runs: &[Value]) -> Option<Spread> {
+        let values: Option<Vec<f64>> = runs
+            .iter()
+            .map(|run| run.pointer(self.pointer)?.as_f64())
+            .collect();
+        let mut values = values.filter(|values| !values.is_empty())?;
+        values.sort_by(f64::total_cmp);
+        Some(Spread {
+            least: values[0],
+            median: values[values.len() / 2],
+            most: values[values.len() - 1],
+        })
+    }
+
+    /// Whether a spread is as it must be.
+    pub fn holds(&self, spread: Spread) -> bool {
+        self.at_most.is_none_or(|most| spread.median <= most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const AT_MOST_TWO: Figure = Figure {
+        name: "",
+        pointer: "/a/b",
+        at_most: Some(2.0),
+    };
+
+    #[test]
+    fn the_median_decides() {
+        let runs = [3.0, 1.0, 2.0].map(|value| json!({"a": {"b": value}}));
+        let spread = AT_MOST_TWO.spread(&runs).unwrap();
+        let expected = Spread {
+            least: 1.0,
+            median: 2.0,
+            most: 3.0,
+        };
+        assert_eq!(spread, expected);
+        assert!(AT_MOST_TWO.holds(spread));
+        assert!(!AT_MOST_TWO.holds(Spread {
+            median: 2.1,
+            ..spread
+        }));
+    }
+
+    #[test]
+    fn a_run_without_the_figure_has_no_spread() {
+        let runs = [json!({"a": {"b": 1}}), json!({"a": 1})];
+        assert_eq!(AT_MOST_TWO.spread(&runs), None);
+        assert_eq!(AT_MOST_TWO.spread(&[]), None);
+    }
+}

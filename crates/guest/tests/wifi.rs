@@ -1,0 +1,117 @@
+//! Boots the virtual machine and runs trials in it.
+//!
+//! `make test-wifi` also runs each trial several times, and compares the medians with what they must
+//! reach.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use guest::image::{self, Freshness, Image, ImageError};
+use guest::machine::{self, Job, MachineError, Outcome};
+use guest::packages::PackagesError;
+use guest::tool;
+use guest::trials;
+use serde_json::Value;
+
+/// Time on this host for one trial. Time in the guest does not depend on it.
+const LIMIT: Duration = Duration::from_secs(900);
+/// Bytes of a trial's download, and bytes after which an access point is killed.
+const DOWNLOAD: (u64, u64) = (8_000_000, 1_000_000);
+
+/// The image, or `None` with the reason where it cannot be had.
+fn image() -> Option<Image> {
+    if let Some(missing) = tool::missing() {
+        println!("skipped: {missing}");
+        return None;
+    }
+    let cache = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/guest");
+    match image::ready(&cache, Freshness::Cached, &mut |what| println!("{what}")) {
+        Ok(image) => Some(image),
+        Err(ImageError::Packages(error @ PackagesError::Lists(_))) => {
+            println!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}: {error:?}"),
+    }
+}
+
+/// A directory for results, empty.
+fn share(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// Runs a trial, and returns its figures.
+fn figures(image: &Image, name: &str) -> Value {
+    let trial = trials::named(name).unwrap();
+    let built = Path::new(env!("CARGO_BIN_EXE_wifi-meter"));
+    let programs: Vec<PathBuf> = trial
+        .programs
+        .iter()
+        .map(|program| built.with_file_name(program))
+        .collect();
+    let share = share(name);
+    let job = Job {
+        script: trial.script,
+        programs: &programs,
+        share: &share,
+        limit: LIMIT,
+    };
+    let Outcome { code, console } = machine::run(image, &job, &mut |_| {}).unwrap();
+    assert_eq!(code, 0, "{name}; logs in {}:\n{console}", share.display());
+    let figures = fs::read_to_string(share.join("figures.json")).unwrap();
+    serde_json::from_str(&figures).unwrap()
+}
+
+/// The transfer is whole, went on over the second access point, and the fault fell into it.
+fn assert_survived(figures: &Value) {
+    let download = &figures["download"];
+    let number = |value: &Value| value.as_u64().unwrap();
+    assert_eq!(download["sha256"], figures["sent_sha256"], "{figures:#}");
+    assert_eq!(number(&download["bytes"]), DOWNLOAD.0, "{figures:#}");
+    assert!(number(&figures["first_bytes"]) > 0, "{figures:#}");
+    let after_fault = DOWNLOAD.0 - DOWNLOAD.1;
+    assert!(number(&figures["second_bytes"]) > after_fault / 2, "{figures:#}");
+}
+
+#[test]
+fn linux_alone_survives_a_killed_access_point() {
+    let Some(image) = image() else { return };
+    assert_survived(&figures(&image, "kernel-alone"));
+}
+
+#[test]
+fn slowhand_survives_a_killed_access_point() {
+    let Some(image) = image() else { return };
+    assert_survived(&figures(&image, "slowhand"));
+}
+
+#[test]
+fn exit_codes_files_and_the_time_limit_leave_the_guest() {
+    let Some(image) = image() else { return };
+    let share = share("limits");
+    let run = |script: &str, limit| {
+        let job = Job {
+            script,
+            programs: &[],
+            share: &share,
+            limit,
+        };
+        machine::run(&image, &job, &mut |_| {})
+    };
+    let ended = run("echo from the guest >/share/file; uname -r; exit 7", LIMIT).unwrap();
+    assert_eq!(ended.code, 7, "{}", ended.console);
+    assert!(ended.console.contains("6.12"), "{}", ended.console);
+    assert_eq!(
+        fs::read_to_string(share.join("file")).unwrap(),
+        "from the guest\n"
+    );
+    let stopped = run("exit 0", Duration::ZERO);
+    assert!(
+        matches!(stopped, Err(MachineError::TimeLimit { .. })),
+        "{stopped:?}"
+    );
+}

@@ -18,8 +18,9 @@ use units::{Instant, Rng};
 
 use super::airtime::contention_window;
 
+/// The contention of one station: its backoff and its countdown.
 #[derive(Debug)]
-pub(super) struct Dcf {
+pub struct Dcf {
     standard: Standard,
     rng: Rng,
     /// Failures of the current frame so far.
@@ -31,7 +32,8 @@ pub(super) struct Dcf {
 }
 
 impl Dcf {
-    pub(super) fn new(standard: Standard, rng: Rng) -> Self {
+    /// A station that has sent nothing yet.
+    pub fn new(standard: Standard, rng: Rng) -> Self {
         Self {
             standard,
             rng,
@@ -42,19 +44,19 @@ impl Dcf {
     }
 
     /// When it may transmit if the medium stays idle.
-    pub(super) fn access(&self) -> Instant {
+    pub fn access(&self) -> Instant {
         self.from + self.standard.slot() * self.backoff
     }
 
     /// Starts contention after the station had nothing to send. `busy`: state of the medium.
-    pub(super) fn wants(&mut self, busy: bool) {
+    pub fn wants(&mut self, busy: bool) {
         if busy && self.backoff == 0 {
             self.draw();
         }
     }
 
     /// Freezes the countdown: another station transmits from `now` on.
-    pub(super) fn freeze(&mut self, now: Instant) {
+    pub fn freeze(&mut self, now: Instant) {
         let slots = now.since(self.from).as_nanos() / self.standard.slot().as_nanos();
         self.backoff = self
             .backoff
@@ -63,18 +65,18 @@ impl Dcf {
     }
 
     /// Resumes the countdown: the medium is idle since `now`.
-    pub(super) fn resume(&mut self, now: Instant) {
+    pub fn resume(&mut self, now: Instant) {
         self.from = now + self.standard.difs();
     }
 
     /// Ends a frame: acknowledged, given up, or broadcast.
-    pub(super) fn settled(&mut self) {
+    pub fn settled(&mut self) {
         self.failures = 0;
         self.draw();
     }
 
     /// Records a failed attempt. The frame will be retransmitted.
-    pub(super) fn failed(&mut self) {
+    pub fn failed(&mut self) {
         self.failures += 1;
         self.draw();
     }

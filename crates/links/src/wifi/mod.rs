@@ -23,5 +23,6 @@ pub use crate::config::{
 };
 pub(crate) use air::Air;
 pub use airtime::{ATTEMPTS, contention_window, datagrams, exchange, goodput, per_delivered};
+pub use dcf::Dcf;
 pub use phy::frame_loss;
 pub(crate) use signal::{Signal, moved_mm};

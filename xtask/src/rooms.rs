@@ -229,18 +229,19 @@ pub const ROOMS: &[Room] = &[
     },
     Room {
         name: "guest",
-        rooms: &[],
+        rooms: &["units", "wire", "links", "scenario"],
         crates: &[
             "anyhow",
             "clap",
             "nix",
+            "serde",
             "serde_json",
             "sha2",
             "socket2",
             "thiserror",
         ],
         no_std: false,
-        never: "every other room: it runs slowhand as a built program, as any user's host would",
+        never: "policy, linux and the programs: it runs slowhand as a built program, as any user's host would, over the models of links",
     },
     Room {
         name: "columns",

@@ -39,6 +39,32 @@ radios() {
     iw reg set DE
 }
 
+# medium: the air between the radios, from /scenario.toml. Comes after `radios` and before access points: the
+# kernel gives frames only of those radios that it has not moved to other namespaces yet.
+medium() {
+    wifi-medium run /scenario.toml --truth /run/truth >$LOGS/medium 2>&1 &
+    MEDIUM=$!
+    await "the registration of the medium" registered_or_dead
+    has_text $LOGS/medium registered || fail "the medium has failed: $(tail -n 1 $LOGS/medium)"
+}
+
+registered_or_dead() { has_text $LOGS/medium registered || ! kill -0 "$MEDIUM"; }
+
+# walk: the scenario begins. Until then the client stands where its walk begins.
+walk() {
+    kill -USR1 "$MEDIUM"
+    await "the beginning of the scenario" has_text /run/truth begun
+}
+
+# medium_end: ends the medium, and fails if it has ended before: without it, the kernel delivers every frame.
+# What happened on the air is in /share/truth then.
+medium_end() {
+    kill -TERM "$MEDIUM" || fail "the medium has ended by itself: $(tail -n 1 $LOGS/medium)"
+    wait "$MEDIUM" || fail "the medium has failed: $(tail -n 1 $LOGS/medium)"
+    has_text /run/truth ended || fail "the medium has not written its end"
+    cp /run/truth /share/truth
+}
+
 # server: the namespace of the server. Comes before access points.
 server() {
     ip netns add server
@@ -166,6 +192,110 @@ two_networks() {
     lease 1
     lease 2
     say "two leases: $(ip -br -4 address show | grep sta | tr -s ' ' | tr '\n' ' ')"
+}
+
+# scenario_networks: radios, medium, access points and their wires as in /scenario.toml, and a client that
+# joins all of them, each with an interface of its own. The names are the networks' names. All access points
+# must have one channel. Sets $COUNT and $SECONDS_OF_RUN.
+scenario_networks() {
+    local n name channel=0 rate delay names=()
+    wifi-medium wires /scenario.toml >/run/wires
+    SECONDS_OF_RUN=$(sed -n 's/^seconds //p' /run/wires)
+    COUNT=$(grep -vc '^seconds' /run/wires)
+    say "radios, the air and access points"
+    radios "$COUNT"
+    medium
+    server
+    while read -r n name channel rate delay; do
+        [ "$n" != seconds ] || break
+        access_point "$n" "$name" "$channel" "$rate" "$delay"
+        names+=("$name")
+        CHANNEL=$channel
+    done </run/wires
+    say "joining ${names[*]}"
+    interfaces "$COUNT"
+    join "$CHANNEL" "${names[@]}"
+    for n in $(seq "$COUNT"); do lease "$n"; done
+    say "leases: $(ip -br -4 address show | grep sta | tr -s ' ' | tr '\n' ' ')"
+}
+
+# kernel_paths: an endpoint and a source route for each interface, and the kernel's own path manager.
+# shellcheck disable=SC2154 # source_route sets ip
+kernel_paths() {
+    local n
+    ip mptcp limits set subflows 8 add_addr_accepted 8
+    for n in $(seq "$COUNT"); do
+        source_route "$n"
+        ip mptcp endpoint add "$ip" dev "sta$n" subflow
+    done
+}
+
+# slowhand_up: the daemon, with a link for each interface. Its process is in $DAEMON.
+slowhand_up() {
+    local n
+    mkdir -p /etc/slowhand
+    echo 'peer_subflows = 8' >/etc/slowhand/slowhand.toml
+    for n in $(seq "$COUNT"); do
+        printf '[[link]]\ninterface = "sta%s"\nkind = "wifi"\nchannel = %s\n' "$n" "$CHANNEL"
+    done >>/etc/slowhand/slowhand.toml
+    slowhand up >$LOGS/slowhand 2>&1 &
+    DAEMON=$!
+    for n in $(seq "$COUNT"); do await "sta$n as a link" lists "$n"; done
+    watch_estimates &
+    WATCH=$!
+}
+
+# lists N: whether the daemon lists staN as a link.
+lists() { slowhand status --json | grep -q "\"sta$1\""; }
+
+# watch_estimates: writes down what the daemon knows of its links, again and again.
+watch_estimates() {
+    while slowhand why --json >/run/why; do
+        printf '{"t_s":%s,"why":%s}\n' "$(cut -d ' ' -f 1 /proc/uptime)" "$(cat /run/why)"
+        sleep 0.5
+    done >$LOGS/estimates 2>/dev/null
+}
+
+# slowhand_down: ends it, and fails if it has ended before.
+slowhand_down() {
+    kill "$WATCH"
+    slowhand why >$LOGS/why
+    slowhand status >$LOGS/status
+    kill -0 "$DAEMON" || fail "slowhand has ended by itself"
+    slowhand down
+    wait "$DAEMON"
+}
+
+# scenario_download: a download over MPTCP while the scenario runs, from its beginning to its end. What arrived
+# is checked. Writes /share/samples, and prints the figures.
+scenario_download() {
+    local figures bytes
+    head -c 64000000 /dev/urandom >/run/content
+    ip netns exec server wifi-meter serve $SERVER:5000 /run/content --part &
+    await "the server" has_listener
+    walk
+    say "downloading for $SECONDS_OF_RUN s" >&2
+    figures=$(wifi-meter fetch $SERVER:5000 --seconds "$SECONDS_OF_RUN" --samples /share/samples)
+    bytes=$(sed 's/.*"bytes":\([0-9]*\).*/\1/' <<<"$figures")
+    [ "$(head -c "$bytes" /run/content | sha256sum | cut -d ' ' -f 1)" \
+        = "$(sed 's/.*"sha256":"\([0-9a-f]*\)".*/\1/' <<<"$figures")" ] || fail "other bytes arrived than were sent"
+    echo "$figures"
+}
+
+# listen_to_retries: the monitor writes down every data frame.
+listen_to_retries() {
+    tcpdump -i mon0 -s 100 -w /run/mon0.pcap 'type data' >$LOGS/tcpdump 2>&1 &
+    LISTENER=$!
+    await "the monitor" has_text $LOGS/tcpdump listening
+}
+
+# retries N: of the data frames that access point N sent and the monitor has heard, all and those with the
+# Retry bit.
+retries() {
+    local mac heard
+    mac=$(ip netns exec "ap$1" cat /sys/class/net/wlan/address)
+    heard() { tcpdump -r /run/mon0.pcap "wlan addr2 $mac and type data and subtype data $*" 2>/dev/null | wc -l; }
+    echo "$(heard) $(heard and 'wlan[1] & 8 != 0')"
 }
 
 # download_and_kill BYTES AFTER: a download of this many bytes from the server over MPTCP. After AFTER bytes,

@@ -49,6 +49,8 @@ pub struct Job<'a> {
     pub script: &'a str,
     /// Programs of the host that it needs.
     pub programs: &'a [PathBuf],
+    /// The scenario at `/scenario.toml`, if it needs one.
+    pub scenario: Option<&'a str>,
     /// The directory of the host that the guest mounts at `/share`.
     pub share: &'a Path,
     /// Time on the host after which the machine is ended.
@@ -147,6 +149,10 @@ fn root(base: &Path, job: &Job<'_>) -> Result<File, MachineError> {
     archive
         .file("script.sh", 0o755, job.script.as_bytes())
         .map_err(failed(WRITE))?;
+    if let Some(scenario) = job.scenario {
+        let added = archive.file("scenario.toml", 0o644, scenario.as_bytes());
+        added.map_err(failed(WRITE))?;
+    }
     programs::add(&mut archive, job.programs, &scratch.0.join("program"))?;
     archive.finish().map_err(failed(WRITE))?;
     File::open(&path).map_err(failed(WRITE))

@@ -43,6 +43,9 @@ enum Verb {
         /// A program of this host for /usr/local/bin of the guest.
         #[arg(long = "program", value_name = "FILE")]
         programs: Vec<PathBuf>,
+        /// A scenario for the air, in place of the trial's. A script finds it as /scenario.toml.
+        #[arg(long, value_name = "FILE")]
+        scenario: Option<PathBuf>,
         /// Directory for the results: one for each trial.
         #[arg(long, value_name = "DIRECTORY", default_value = "out/wifi-box")]
         out: PathBuf,
@@ -62,6 +65,7 @@ enum Verb {
 struct Planned {
     name: String,
     script: String,
+    scenario: Option<String>,
     programs: Vec<PathBuf>,
     figure: Option<Figure>,
 }
@@ -105,12 +109,16 @@ fn run(usage: Usage) -> anyhow::Result<ExitCode> {
         Verb::Run {
             what,
             programs,
+            scenario,
             out,
             runs,
             limit,
             verbose,
         } => {
-            let planned = plan(&what, &programs)?;
+            let mut planned = plan(&what, &programs)?;
+            if let Some(path) = scenario {
+                replace_scenario(&mut planned, &path)?;
+            }
             let image = image::ready(&usage.cache, Freshness::Cached, &mut tell)?;
             let host = Host {
                 image,
@@ -153,6 +161,7 @@ fn of_trial(trial: &Trial, programs: &[PathBuf]) -> anyhow::Result<Planned> {
     Ok(Planned {
         name: trial.name.into(),
         script: trial.script.into(),
+        scenario: trial.scenario.map(str::to_owned),
         programs: built.chain(programs.iter().cloned()).collect(),
         figure: Some(trial.figure),
     })
@@ -164,7 +173,7 @@ fn of_file(path: &Path, programs: &[PathBuf]) -> anyhow::Result<Planned> {
         format!("{name} is neither a trial (see `wifi-box list`) nor a script that can be read")
     })?;
     let own = std::env::current_exe().context("cannot find this program's directory")?;
-    let meter = own.with_file_name("wifi-meter");
+    let ours = ["wifi-meter", "wifi-medium"].map(|program| own.with_file_name(program));
     Ok(Planned {
         name: path
             .file_stem()
@@ -172,9 +181,25 @@ fn of_file(path: &Path, programs: &[PathBuf]) -> anyhow::Result<Planned> {
             .to_string_lossy()
             .into_owned(),
         script,
-        programs: std::iter::once(meter).chain(programs.iter().cloned()).collect(),
+        scenario: None,
+        programs: ours.into_iter().chain(programs.iter().cloned()).collect(),
         figure: None,
     })
+}
+
+/// Gives this scenario to every script. Trials that run without one refuse it.
+fn replace_scenario(planned: &mut [Planned], path: &Path) -> anyhow::Result<()> {
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    for planned in planned {
+        let without = planned.figure.is_some() && planned.scenario.is_none();
+        anyhow::ensure!(
+            !without,
+            "the trial {} has no scenario; leave out --scenario",
+            planned.name
+        );
+        planned.scenario = Some(text.clone());
+    }
+    Ok(())
 }
 
 impl Host {
@@ -225,6 +250,7 @@ impl Host {
         let job = Job {
             script: &planned.script,
             programs: &planned.programs,
+            scenario: planned.scenario.as_deref(),
             share,
             limit: self.limit,
         };

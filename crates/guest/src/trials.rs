@@ -18,6 +18,8 @@ pub struct Trial {
     pub script: &'static str,
     /// Built programs of this project that it runs.
     pub programs: &'static [&'static str],
+    /// The scenario of its medium. `None`: the kernel's own medium, which delivers every frame at once.
+    pub scenario: Option<&'static str>,
     /// Its main figure.
     pub figure: Figure,
 }
@@ -39,13 +41,20 @@ const GAP: Figure = Figure {
     at_most: None,
 };
 
+const RETRIES: Figure = Figure {
+    name: "share of retries at the monitor against the configured loss, points",
+    pointer: "/retries/worst_points",
+    at_most: Some(4.0),
+};
+
 /// Every trial.
-pub const TRIALS: [Trial; 2] = [
+pub const TRIALS: [Trial; 6] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
         script: include_str!("../guest/trials/kernel-alone.sh"),
         programs: &["wifi-meter"],
+        scenario: None,
         figure: GAP,
     },
     Trial {
@@ -53,12 +62,51 @@ pub const TRIALS: [Trial; 2] = [
         about: "the same with `slowhand up`",
         script: include_str!("../guest/trials/slowhand.sh"),
         programs: &["wifi-meter", "slowhand", "slowhandd"],
+        scenario: None,
         figure: Figure {
             at_most: Some(150.0),
             ..GAP
         },
     },
+    Trial {
+        name: "loss-alone",
+        about: "two access points on one air, which loses 20 % of one's frames and 40 % of the other's: Linux alone",
+        script: include_str!("../guest/trials/loss-alone.sh"),
+        programs: &["wifi-meter", "wifi-medium"],
+        scenario: Some(LOSS),
+        figure: RETRIES,
+    },
+    Trial {
+        name: "loss-slowhand",
+        about: "the same with `slowhand up`, whose estimates are compared with what the air has lost",
+        script: include_str!("../guest/trials/loss-slowhand.sh"),
+        programs: &["wifi-meter", "wifi-medium", "slowhand", "slowhandd"],
+        scenario: Some(LOSS),
+        figure: RETRIES,
+    },
+    Trial {
+        name: "walk-alone",
+        about: "a walk past three access points on one air, an MPTCP download: Linux alone",
+        script: include_str!("../guest/trials/walk-alone.sh"),
+        programs: &["wifi-meter", "wifi-medium"],
+        scenario: Some(WALK),
+        figure: GAP,
+    },
+    Trial {
+        name: "walk-slowhand",
+        about: "the same with `slowhand up`",
+        script: include_str!("../guest/trials/walk-slowhand.sh"),
+        programs: &["wifi-meter", "wifi-medium", "slowhand", "slowhandd"],
+        scenario: Some(WALK),
+        figure: Figure {
+            at_most: Some(300.0),
+            ..GAP
+        },
+    },
 ];
+
+const LOSS: &str = include_str!("../guest/trials/loss.toml");
+const WALK: &str = include_str!("../guest/trials/walk.toml");
 
 /// The trial of this name.
 pub fn named(name: &str) -> Option<&'static Trial> {

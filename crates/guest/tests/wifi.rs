@@ -57,6 +57,7 @@ fn figures(image: &Image, name: &str) -> Value {
     let job = Job {
         script: trial.script,
         programs: &programs,
+        scenario: trial.scenario,
         share: &share,
         limit: LIMIT,
     };
@@ -97,6 +98,7 @@ fn exit_codes_files_and_the_time_limit_leave_the_guest() {
         let job = Job {
             script,
             programs: &[],
+            scenario: None,
             share: &share,
             limit,
         };

@@ -1,6 +1,8 @@
-//! Runs in the guest: sends a file over MPTCP, or receives one and measures how it arrived.
+//! Runs in the guest: sends a file over MPTCP, or receives one and measures how it arrived. It also judges what
+//! a host knows of its links by what happened on the air.
 
 mod fetch;
+mod judge;
 mod serve;
 
 use std::io;
@@ -25,15 +27,21 @@ enum Verb {
         address: SocketAddr,
         /// The file.
         file: PathBuf,
+        /// The client may leave before the end.
+        #[arg(long)]
+        part: bool,
     },
     /// Receive until the server closes. Prints one JSON object.
     Fetch(fetch::Args),
+    /// Compare with what happened on the air. Prints one JSON object.
+    Judge(judge::Args),
 }
 
 fn main() -> anyhow::Result<()> {
     match Usage::parse().verb {
-        Verb::Serve { address, file } => serve::run(address, &file),
+        Verb::Serve { address, file, part } => serve::run(address, &file, part),
         Verb::Fetch(args) => fetch::run(&args),
+        Verb::Judge(args) => judge::run(&args),
     }
 }
 

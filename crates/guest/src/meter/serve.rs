@@ -1,13 +1,13 @@
 //! Sends a file to one client.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
 use anyhow::Context as _;
 
-pub fn run(address: SocketAddr, file: &Path) -> anyhow::Result<()> {
+pub fn run(address: SocketAddr, file: &Path, part: bool) -> anyhow::Result<()> {
     let mut file = File::open(file).with_context(|| format!("cannot open {}", file.display()))?;
     let socket =
         crate::mptcp(address).context("cannot open an MPTCP socket; check `sysctl net.mptcp.enabled`")?;
@@ -19,6 +19,9 @@ pub fn run(address: SocketAddr, file: &Path) -> anyhow::Result<()> {
     // Joins of the connection come to the listener, too: it must outlive the transfer.
     let listener = TcpListener::from(socket);
     let (mut client, _) = listener.accept().context("no client")?;
-    io::copy(&mut file, &mut client).context("the client went away")?;
-    Ok(())
+    let left = |error: &io::Error| matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe);
+    match io::copy(&mut file, &mut client) {
+        Err(error) if part && left(&error) => Ok(()),
+        sent => sent.map(drop).context("the client went away"),
+    }
 }

@@ -1,0 +1,17 @@
+# shellcheck shell=bash
+# Linux alone on an air that loses frames: what the monitor and the estimates say of it, against what happened.
+TRIAL=loss-alone
+# shellcheck source=crates/guest/guest/box.sh
+. /lib/box.sh
+
+scenario_networks
+kernel_paths
+listen_to_retries
+download=$(scenario_download)
+kill $LISTENER
+wait $LISTENER
+medium_end
+wifi-meter judge --truth /share/truth --scenario-links fifth,two-fifths \
+    --retries "20 $(retries 1)" --retries "40 $(retries 2)" >/run/judged
+printf '{"trial":"%s","download":%s,%s\n' "$TRIAL" "$download" "$(sed 's/^{//' /run/judged)" \
+    | tee /share/figures.json

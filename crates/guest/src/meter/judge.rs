@@ -1,0 +1,297 @@
+//! What a host says of its links, and what its monitor has heard, against what happened on the air.
+//!
+//! An estimate covers the last half second ([docs/wifi-box.md]). The truth of the same time is in five bins.
+//!
+//! [docs/wifi-box.md]: ../../../../docs/wifi-box.md
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What happened on the air, from `wifi-medium`.
+    #[arg(long, value_name = "FILE")]
+    truth: PathBuf,
+    /// The access points of sta1, sta2, … by their names in the scenario.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    scenario_links: Vec<String>,
+    /// What the daemon said of its links.
+    #[arg(long, value_name = "FILE")]
+    estimates: Option<PathBuf>,
+    /// Of an access point: the configured loss in percent, frames heard, and those with the Retry bit.
+    #[arg(long, value_name = "'PERCENT FRAMES RETRIES'", value_parser = retries)]
+    retries: Vec<Retries>,
+}
+
+/// Frames of an access point that the monitor has heard.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Retries {
+    percent: f64,
+    frames: u64,
+    retries: u64,
+}
+
+fn retries(text: &str) -> Result<Retries, String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let [percent, frames, retries] = words[..] else {
+        return Err("give three numbers, as in '20 500 97'".into());
+    };
+    let parsed = || {
+        Some(Retries {
+            percent: percent.parse().ok()?,
+            frames: frames.parse().ok()?,
+            retries: retries.parse().ok()?,
+        })
+    };
+    parsed().ok_or_else(|| format!("{text}: not three numbers"))
+}
+
+/// A line of the truth about one access point and direction.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+struct Bin {
+    t_s: f64,
+    ap: String,
+    way: String,
+    frames: u64,
+    first_lost: u64,
+    attempts: u64,
+    given_up: u64,
+    dropped: u64,
+    bytes: u64,
+    air_us: u64,
+    full: u64,
+    full_air_us: u64,
+}
+
+/// A line of estimates: what `slowhand why --json` said at a time.
+#[derive(Debug, Deserialize)]
+struct Said {
+    t_s: f64,
+    why: Why,
+}
+
+#[derive(Debug, Deserialize)]
+struct Why {
+    links: Vec<LinkWhy>,
+}
+
+#[derive(Debug, Deserialize)]
+struct LinkWhy {
+    link: String,
+    why: String,
+}
+
+/// Length of an estimate's window in bins, and the fewest frames for a comparison.
+const WINDOW_S: f64 = 0.5;
+const FEWEST: u64 = 50;
+/// Most frames by which a window may differ from its bins, which begin at other times.
+const BIN_S: f64 = 0.1;
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let text = read(&args.truth)?;
+    let bins = bins(&text)?;
+    let mut judged = json!({
+        "air": air(&bins, &args.scenario_links),
+        "late_max_us": ended(&text)?,
+    });
+    if !args.retries.is_empty() {
+        judged["retries"] = heard(&args.retries);
+    }
+    if let Some(path) = &args.estimates {
+        judged["estimates"] = estimates(&read(path)?, &bins, &args.scenario_links)
+            .with_context(|| path.display().to_string())?;
+    }
+    println!("{judged}");
+    Ok(())
+}
+
+fn read(path: &Path) -> anyhow::Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// The lines about access points.
+fn bins(text: &str) -> anyhow::Result<Vec<Bin>> {
+    let about = text.lines().filter(|line| line.contains("\"ap\":"));
+    let bins: Result<Vec<Bin>, _> = about.map(serde_json::from_str).collect();
+    bins.context("the truth is not what wifi-medium writes")
+}
+
+/// How late the medium was at most, from its last line. Without that line it did not live to the end.
+fn ended(text: &str) -> anyhow::Result<u64> {
+    let last: Value = serde_json::from_str(text.lines().last().unwrap_or_default()).unwrap_or_default();
+    let late = last["late_max_us"].as_u64().filter(|_| last["event"] == "ended");
+    late.context("the truth has no end: the medium has died")
+}
+
+/// Sums over the whole run, for each access point towards the client.
+fn air(bins: &[Bin], names: &[String]) -> Value {
+    let of = |name: &String| {
+        let own = || bins.iter().filter(|bin| bin.ap == *name && bin.way == "down");
+        let sum = |count: fn(&Bin) -> u64| own().map(count).sum::<u64>();
+        json!({
+            "ap": name, "frames": sum(|bin| bin.frames), "first_lost": sum(|bin| bin.first_lost),
+            "attempts": sum(|bin| bin.attempts), "given_up": sum(|bin| bin.given_up),
+            "dropped": sum(|bin| bin.dropped), "bytes": sum(|bin| bin.bytes), "air_us": sum(|bin| bin.air_us),
+        })
+    };
+    names.iter().map(of).collect()
+}
+
+/// Shares of retries, and how far the worst one is from the configured loss.
+fn heard(all: &[Retries]) -> Value {
+    let share = |one: &Retries| 100.0 * one.retries as f64 / one.frames.max(1) as f64;
+    let worst = all.iter().map(|one| (share(one) - one.percent).abs());
+    json!({
+        "worst_points": worst.fold(0.0, f64::max),
+        "access_points": all.iter().map(|one| json!({
+            "loss_percent": one.percent, "frames": one.frames, "retry_percent": share(one),
+        })).collect::<Vec<_>>(),
+    })
+}
+
+/// Errors of the estimates: loss of first attempts in points, airtime of a delivered packet in percent.
+fn estimates(text: &str, bins: &[Bin], names: &[String]) -> anyhow::Result<Value> {
+    let (mut losses, mut airtimes) = (Vec::new(), Vec::new());
+    for said in serde_json::Deserializer::from_str(text).into_iter::<Said>() {
+        let said = said.context("this is not what `slowhand why --json` prints")?;
+        for about in &said.why.links {
+            let number = about
+                .link
+                .strip_prefix("sta")
+                .and_then(|number| number.parse::<usize>().ok());
+            let Some(name) = number.and_then(|number| names.get(number.checked_sub(1)?)) else {
+                continue;
+            };
+            let truth = Truth::of(bins, name, said.t_s);
+            if truth.frames < FEWEST {
+                continue;
+            }
+            if let Some((percent, frames)) = delivered(&about.why).filter(|(_, frames)| *frames >= FEWEST) {
+                let _ = frames;
+                losses.push(((100.0 - percent) - truth.loss_percent()).abs());
+                if let Some((told, real)) = airtime(&about.why).zip(truth.airtime_us()) {
+                    airtimes.push(100.0 * (told - real).abs() / real);
+                }
+            }
+        }
+    }
+    Ok(json!({"loss_points": spread(losses), "airtime_percent": spread(airtimes)}))
+}
+
+/// The truth of the window that ends at a time.
+struct Truth {
+    frames: u64,
+    first_lost: u64,
+    full: u64,
+    full_air_us: u64,
+}
+
+impl Truth {
+    fn of(bins: &[Bin], name: &str, until_s: f64) -> Self {
+        let from_s = until_s - WINDOW_S;
+        let mut truth = Self {
+            frames: 0,
+            first_lost: 0,
+            full: 0,
+            full_air_us: 0,
+        };
+        // A bin belongs to the window that has its middle.
+        let inside = |bin: &&Bin| {
+            bin.ap == name && bin.way == "down" && {
+                let middle_s = bin.t_s + BIN_S / 2.0;
+                middle_s >= from_s && middle_s < until_s
+            }
+        };
+        for bin in bins.iter().filter(inside) {
+            truth.frames += bin.frames;
+            truth.first_lost += bin.first_lost;
+            truth.full += bin.full;
+            truth.full_air_us += bin.full_air_us;
+        }
+        truth
+    }
+
+    fn loss_percent(&self) -> f64 {
+        100.0 * self.first_lost as f64 / self.frames as f64
+    }
+
+    fn airtime_us(&self) -> Option<f64> {
+        (self.full >= FEWEST / 2).then(|| self.full_air_us as f64 / self.full as f64)
+    }
+}
+
+/// "75.00 % of 1000 frames got through at the first attempt": the share and the frames.
+fn delivered(why: &str) -> Option<(f64, u64)> {
+    let (before, _) = why.split_once(" frames got through at the first attempt")?;
+    let (percent, frames) = before.rsplit_once(" % of ")?;
+    let percent = percent.rsplit([' ', ';']).next()?;
+    Some((percent.parse().ok()?, frames.parse().ok()?))
+}
+
+/// "a packet takes 310 µs of airtime": the time.
+fn airtime(why: &str) -> Option<f64> {
+    let (before, _) = why.rsplit_once(" µs of airtime")?;
+    before.rsplit(' ').next()?.parse().ok()
+}
+
+/// Median, 95th percentile and number.
+fn spread(mut errors: Vec<f64>) -> Value {
+    errors.sort_by(f64::total_cmp);
+    let at = |share: f64| {
+        let place = (errors.len() as f64 * share) as usize;
+        errors.get(place.min(errors.len().saturating_sub(1))).copied()
+    };
+    json!({"n": errors.len(), "median": at(0.5), "p95": at(0.95)})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRUTH: &str = concat!(
+        r#"{"t_s":0.5,"ap":"near","way":"down","frames":100,"first_lost":30,"attempts":140,"given_up":1,"dropped":2,"bytes":9,"air_us":50,"full":100,"full_air_us":40000}"#,
+        "\n",
+        r#"{"t_s":0.5,"mhz":2437,"busy_us":90}"#,
+        "\n",
+        r#"{"t_s":1.5,"ap":"near","way":"down","frames":100,"first_lost":99,"attempts":140,"given_up":1,"dropped":2,"bytes":9,"air_us":50,"full":100,"full_air_us":90000}"#,
+        "\n",
+        r#"{"t_s":1.6,"event":"ended","late_max_us":7,"figures":{}}"#,
+    );
+
+    #[test]
+    fn estimates_are_compared_with_their_own_half_second() {
+        let why = "use: it is up; 75.00 % of 100 frames got through at the first attempt at 54.0 Mb/s; \
+                   a packet takes 500 µs of airtime";
+        let said = json!({"t_s": 1.0, "why": {"links": [{"link": "sta1", "why": why}]}}).to_string();
+        let judged = estimates(&said, &bins(TRUTH).unwrap(), &["near".into()]).unwrap();
+        assert_eq!(judged["loss_points"], json!({"n": 1, "median": 5.0, "p95": 5.0}));
+        assert_eq!(
+            judged["airtime_percent"],
+            json!({"n": 1, "median": 25.0, "p95": 25.0})
+        );
+    }
+
+    #[test]
+    fn a_truth_without_its_end_is_refused() {
+        assert_eq!(ended(TRUTH).unwrap(), 7);
+        let died = TRUTH.rsplit_once('\n').unwrap().0;
+        assert!(ended(died).unwrap_err().to_string().contains("has died"));
+    }
+
+    #[test]
+    fn shares_of_retries_are_compared_with_the_configured_loss() {
+        let judged = heard(&[retries("20 500 110").unwrap(), retries("40 500 195").unwrap()]);
+        assert_eq!(judged["worst_points"], 2.0);
+        assert!(retries("20 500").is_err());
+    }
+
+    #[test]
+    fn the_best_of_an_explanation_is_not_its_own_airtime() {
+        let why = "a packet takes 1.56 ms of airtime, but only 0.39 ms at the best; a packet takes 393 µs of airtime";
+        assert_eq!(airtime(why), Some(393.0));
+        assert_eq!(delivered("nothing is known"), None);
+    }
+}

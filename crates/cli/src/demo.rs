@@ -1,8 +1,10 @@
 //! `slowhand demo`: the building walk, every policy, with a page at the end. Where the lab cannot run, it is
-//! played in virtual time.
+//! played in virtual time. With `--wifi`, a shorter walk is played by real access points in a virtual machine.
 //!
 //! # Checked by
 //! `tests` below; `tests/virtual_compare.rs`: as a user without privileges.
+
+mod wifi;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,11 +25,16 @@ With root, MPTCP and /dev/net/tun, the walk is played in the lab, by this machin
 runs in network namespaces of its own and removes them at the end. Without them, modelled hosts play the walk in virtual time. Only the
 page remains.
 
+With --wifi, a walk past three access points is played in a small virtual machine, once by Linux alone and once with slowhand. The access
+points, wpa_supplicant and the 802.11 stack are real, and the air between them is modelled. It needs QEMU and the programs of a source
+tree, but not root. The first time, it downloads 130 MB of Debian's packages. docs/wifi-box.md has more.
+
 Examples:
   sudo slowhand demo
   slowhand demo --world sim
   sudo slowhand demo --html walk.html --svg walk.svg --seed 2
-  sudo slowhand demo --cc olia")]
+  sudo slowhand demo --cc olia
+  slowhand demo --wifi")]
 pub struct Args {
     /// Random seed, 0 to 9223372036854775807. The same seed gives the same walk.
     #[arg(long, value_name = "N", value_parser = seed::parser())]
@@ -48,6 +55,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE", default_value = "slowhand-demo.html")]
     html: PathBuf,
 
+    /// Play a walk past real access points in a virtual machine.
+    #[arg(long, conflicts_with_all = ["seed", "world", "cc"])]
+    wifi: bool,
+
     /// Also write the picture alone into this file (SVG).
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -55,6 +66,9 @@ pub struct Args {
 
 /// Plays the walk, shows the table, writes the page.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if args.wifi {
+        return wifi::run(&args.html, args.svg.as_deref());
+    }
     let plan = plan(args.seed, args.cc)?;
     let wanted = Wanted {
         html: Some(args.html),

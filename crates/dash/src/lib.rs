@@ -11,7 +11,7 @@ mod svg;
 pub mod terminal;
 mod words;
 
-pub use page::{page, study as study_page};
+pub use page::{Plots, page, plots as plots_page, study as study_page};
 pub use papers::papers;
 pub use study::study_svg;
 pub use svg::{plot, svg};

@@ -124,12 +124,13 @@ HOSTAPD
 # frequency CHANNEL: MHz of a channel in the band of 2.4 GHz.
 frequency() { echo $((2407 + 5 * $1)); }
 
-# interfaces N CHANNEL: N managed interfaces, sta1 to staN, on the client's one radio, and a monitor.
+# interfaces N: N managed interfaces, sta1 to staN, on the client's one radio, and a monitor. Each has an
+# address of its own: the kernel has only two for a radio.
 interfaces() {
     local n old
     old=$(ls /sys/class/ieee80211/phy0/device/net)
     for n in $(seq "$1"); do
-        iw phy phy0 interface add "sta$n" type managed
+        iw phy phy0 interface add "sta$n" type managed addr "$(printf '02:53:00:00:00:%02x' "$n")"
     done
     iw phy phy0 interface add mon0 type monitor
     iw dev "$old" del

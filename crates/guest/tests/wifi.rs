@@ -44,15 +44,16 @@ fn share(name: &str) -> PathBuf {
     path
 }
 
+/// Programs of this project, by name.
+fn built(names: &[&str]) -> Vec<PathBuf> {
+    let meter = Path::new(env!("CARGO_BIN_EXE_wifi-meter"));
+    names.iter().map(|name| meter.with_file_name(name)).collect()
+}
+
 /// Runs a trial, and returns its figures.
 fn figures(image: &Image, name: &str) -> Value {
     let trial = trials::named(name).unwrap();
-    let built = Path::new(env!("CARGO_BIN_EXE_wifi-meter"));
-    let programs: Vec<PathBuf> = trial
-        .programs
-        .iter()
-        .map(|program| built.with_file_name(program))
-        .collect();
+    let programs = built(trial.programs);
     let share = share(name);
     let job = Job {
         script: trial.script,
@@ -88,6 +89,63 @@ fn linux_alone_survives_a_killed_access_point() {
 fn slowhand_survives_a_killed_access_point() {
     let Some(image) = image() else { return };
     assert_survived(&figures(&image, "slowhand"));
+}
+
+/// A figure of a trial.
+fn number(figures: &Value, pointer: &str) -> f64 {
+    let found = figures.pointer(pointer).and_then(Value::as_f64);
+    found.unwrap_or_else(|| panic!("no {pointer} in {figures:#}"))
+}
+
+/// The Retry bit tells of lost attempts, the air loses what the scenario says, and the daemon knows it.
+#[test]
+fn retries_and_estimates_agree_with_what_the_air_has_lost() {
+    let Some(image) = image() else { return };
+    let figures = figures(&image, "loss-slowhand");
+    for ap in figures["retries"]["access_points"].as_array().unwrap() {
+        assert!(number(ap, "/heard") >= 500.0, "{figures:#}");
+    }
+    assert!(number(&figures, "/retries/worst_points") <= 1.0, "{figures:#}");
+    // Three standard deviations of 500 frames at 40 % are 6.6 points.
+    assert!(
+        number(&figures, "/retries/worst_configured_points") <= 6.6,
+        "{figures:#}"
+    );
+    assert!(number(&figures, "/estimates/loss_points/n") >= 5.0, "{figures:#}");
+    assert!(
+        number(&figures, "/estimates/loss_points/median") <= 5.0,
+        "{figures:#}"
+    );
+}
+
+#[test]
+fn a_walk_uses_every_access_point_in_its_time() {
+    let Some(image) = image() else { return };
+    let figures = figures(&image, "walk-slowhand");
+    for ap in figures["air"].as_array().unwrap() {
+        assert!(number(ap, "/bytes") > 500_000.0, "{figures:#}");
+    }
+    assert!(
+        number(&figures, "/estimates/airtime_percent/n") >= 5.0,
+        "{figures:#}"
+    );
+}
+
+/// Without its medium, the kernel delivers every frame: a trial must not pass then.
+#[test]
+fn a_trial_whose_medium_has_died_fails() {
+    let Some(image) = image() else { return };
+    let share = share("dead-medium");
+    let job = Job {
+        script: ". /lib/box.sh\nradios 2\nmedium\nkill -KILL $MEDIUM\nwait $MEDIUM || true\nmedium_end\n",
+        programs: &built(&["wifi-medium"]),
+        scenario: trials::named("loss-alone").unwrap().scenario,
+        share: &share,
+        limit: LIMIT,
+    };
+    let Outcome { code, console } = machine::run(&image, &job, &mut |_| {}).unwrap();
+    assert_eq!(code, 1, "{console}");
+    assert!(console.contains("the medium has ended by itself"), "{console}");
 }
 
 #[test]

@@ -7,8 +7,10 @@
 mod air;
 mod both;
 mod delays;
+mod plots;
 mod study;
 
+pub use plots::{Plots, plots};
 pub use study::study;
 
 use crate::figures::{BUFFERED, COLUMNS, Row, rows};

@@ -12,6 +12,6 @@ kill $LISTENER
 wait $LISTENER
 medium_end
 wifi-meter judge --truth /share/truth --scenario-links fifth,two-fifths \
-    --retries "20 $(retries 1)" --retries "40 $(retries 2)" >/run/judged
+    --retries "fifth 20 $(retries 1)" --retries "two-fifths 40 $(retries 2)" >/run/judged
 printf '{"trial":"%s","download":%s,%s\n' "$TRIAL" "$download" "$(sed 's/^{//' /run/judged)" \
     | tee /share/figures.json

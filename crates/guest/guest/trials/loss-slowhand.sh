@@ -13,6 +13,6 @@ wait $LISTENER
 slowhand_down
 medium_end
 wifi-meter judge --truth /share/truth --scenario-links fifth,two-fifths --estimates $LOGS/estimates \
-    --retries "20 $(retries 1)" --retries "40 $(retries 2)" >/run/judged
+    --retries "fifth 20 $(retries 1)" --retries "two-fifths 40 $(retries 2)" >/run/judged
 printf '{"trial":"%s","download":%s,%s\n' "$TRIAL" "$download" "$(sed 's/^{//' /run/judged)" \
     | tee /share/figures.json

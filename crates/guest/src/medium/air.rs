@@ -6,7 +6,10 @@
 //! # Where we differ, and why
 //! 1. The client's radio hears every frame, as its monitor interface would. Others hear what is for them or
 //!    for everybody: it costs the guest's processor less.
-//! 2. A radio is on the channel on which it last sent. One that only listens elsewhere still acknowledges.
+//! 2. Frames without QoS get their sequence numbers when they are first sent, as from a card that numbers them
+//!    itself. The kernel numbers them when they enter the queue, and then beacons and frames to everybody
+//!    overtake up to 180 numbers. A listener would take these for lost. CCMP does not protect the number.
+//! 3. A radio is on the channel on which it last sent. One that only listens elsewhere still acknowledges.
 //!
 //! # Checked by
 //! `tests`; `tests/wifi.rs` in the guest.
@@ -17,7 +20,7 @@ use std::io::Write;
 use links::wifi::contention_window;
 use serde_json::json;
 use thiserror::Error;
-use units::{Duration, Instant, MacAddr, Rng};
+use units::{Duration, Instant, MacAddr, Rng, SeqNum};
 use wire::dot11::{Header, Kind};
 
 use crate::channel::{Channel, Ended, Frame, Surroundings};
@@ -29,6 +32,9 @@ use crate::truth::{Attempt, Truth, Way};
 
 /// In the second octet of a frame.
 const RETRY: u8 = 0x08;
+/// Where the sequence control field is, and the bits of the fragment's number in it.
+const SEQUENCE: usize = 22;
+const FRAGMENT: u8 = 0x0f;
 const FCS: u32 = 4;
 
 /// What the medium cannot carry.
@@ -63,6 +69,9 @@ struct World<W: Write> {
     owners: BTreeMap<MacAddr, (Radio, u32)>,
     /// The channel on which each radio last sent, in MHz.
     tuned: BTreeMap<Radio, u32>,
+    /// The sequence number of each transmitter's next frame, and of each radio's frame on the air.
+    next_number: BTreeMap<MacAddr, SeqNum>,
+    number: BTreeMap<Radio, SeqNum>,
     rng: Rng,
     truth: Truth<W>,
     requests: Requests,
@@ -84,6 +93,8 @@ impl<W: Write> Air<W> {
                 floor,
                 owners: BTreeMap::new(),
                 tuned: BTreeMap::new(),
+                next_number: BTreeMap::new(),
+                number: BTreeMap::new(),
                 rng: Rng::named(seed, "losses"),
                 truth: Truth::new(truth, names, now),
                 requests: Requests::default(),
@@ -136,6 +147,7 @@ impl<W: Write> Air<W> {
             to: header.receiver,
             acknowledged: !sent.no_ack && !header.receiver.is_group(),
             data: matches!(header.kind, Kind::Data(_)),
+            numbered: header.kind.is_numbered() && !header.kind.has_qos(),
             urgent: header.kind == Kind::BEACON,
             rates: sent.rates,
         };
@@ -201,6 +213,31 @@ impl<W: Write> Air<W> {
 impl<W: Write> World<W> {
     const fn at(&mut self, mhz: u32) -> Here<'_, W> {
         Here { world: self, mhz }
+    }
+
+    /// Writes the frame of an attempt as it is delivered.
+    fn write(&mut self, ended: &Ended<'_>) {
+        let frame = &mut self.scratch;
+        frame.clear();
+        frame.extend_from_slice(&ended.frame.content);
+        if ended.number > 0
+            && let Some(flags) = frame.get_mut(1)
+        {
+            *flags |= RETRY;
+        }
+        let (Some(from), true) = (frame.get(10..16), ended.frame.numbered) else {
+            return;
+        };
+        if ended.number == 0 {
+            let from = MacAddr::new(std::array::from_fn(|place| from[place]));
+            let next = self.next_number.entry(from).or_default();
+            self.number.insert(ended.radio, *next);
+            *next = next.next();
+        }
+        let number = self.number.get(&ended.radio).copied().unwrap_or_default();
+        if let Some([low, high]) = frame.get_mut(SEQUENCE..SEQUENCE + 2) {
+            [*low, *high] = (number.get() << 4 | u16::from(*low & FRAGMENT)).to_le_bytes();
+        }
     }
 
     fn owner(&self, address: MacAddr) -> Option<Radio> {
@@ -272,13 +309,7 @@ impl<W: Write> Here<'_, W> {
 impl<W: Write> Surroundings for Here<'_, W> {
     fn end(&mut self, ended: &Ended<'_>) -> bool {
         let world = &mut *self.world;
-        world.scratch.clear();
-        world.scratch.extend_from_slice(&ended.frame.content);
-        if ended.number > 0
-            && let Some(flags) = world.scratch.get_mut(1)
-        {
-            *flags |= RETRY;
-        }
+        world.write(ended);
         let owner = world.owner(ended.frame.to);
         let owner = owner.filter(|owner| world.tuned.get(owner) == Some(&self.mhz));
         let everybody = ended.frame.to.is_group();

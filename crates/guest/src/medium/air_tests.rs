@@ -197,3 +197,32 @@ fn an_address_stays_until_its_last_interface_is_gone() {
     air.hear(now, Event::NoAddress(STATION)).unwrap();
     assert_eq!(air.world.owner(STATION), None);
 }
+
+#[test]
+fn frames_are_numbered_in_the_order_of_the_air() {
+    let mut air = air("");
+    for cookie in 0..3 {
+        air.hear(Instant::ZERO, sent(1, cookie, &content(0x08, AP, STATION)))
+            .unwrap();
+    }
+    // A beacon overtakes what waits.
+    air.hear(
+        Instant::ZERO,
+        sent(1, 3, &content(0x80, AP, MacAddr::new([0xff; 6]))),
+    )
+    .unwrap();
+    drain(&mut air);
+    let told = told(&air);
+    let heard: Vec<_> = { told.iter() }
+        .filter(|(command, attributes)| *command == DELIVERED && attributes.find(1).unwrap()[4] == 0)
+        .map(|(_, attributes)| Header::parse(attributes.find(3).unwrap()).unwrap())
+        .map(|header| (header.kind == Kind::BEACON, header.number.unwrap().get()))
+        .collect();
+    assert!(heard[0] == (true, 0) && heard[1].1 == 1, "{heard:?}");
+    assert!(
+        heard
+            .windows(2)
+            .all(|pair| pair[1].1 == pair[0].1 || pair[1].1 == pair[0].1 + 1),
+        "{heard:?}"
+    );
+}

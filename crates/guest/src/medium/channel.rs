@@ -33,6 +33,8 @@ pub struct Frame {
     pub acknowledged: bool,
     /// Whether it carries data.
     pub data: bool,
+    /// Whether its sequence number is of the counter that all frames without QoS share.
+    pub numbered: bool,
     /// Whether it goes ahead of all others: beacons.
     pub urgent: bool,
     /// Rates in their order.

@@ -292,7 +292,8 @@ pub mod tests {
     pub fn plan(more: &str) -> Plan {
         let text = format!(
             "sentence = \"For a test.\"\nduration_s = 10\n[aps.near]\nat_m = [10, 0]\nchannel = 6\n\
-             [aps.far]\nat_m = [60, 0]\nchannel = 6\ntx_power_dbm = 8\n\
+             backhaul = {{ rate_mbps = 12, rtt_ms = 10 }}\n[aps.far]\nat_m = [60, 0]\nchannel = 6\n\
+             tx_power_dbm = 8\nbackhaul = {{ rate_mbps = 20, rtt_ms = 20 }}\n\
              [walkers.client]\nway = [{{ at_m = [0, 0], t_s = 0 }}, {{ at_m = [50, 0], t_s = 10 }}]\n\
              [flows.download]\ndirection = \"down\"\n{more}"
         );

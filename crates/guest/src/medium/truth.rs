@@ -54,6 +54,7 @@ const FULL: u32 = 1_400;
 struct Counts {
     frames: u64,
     first_lost: u64,
+    first_collided: u64,
     attempts: u64,
     lost: u64,
     collided: u64,
@@ -77,6 +78,7 @@ impl Counts {
         if attempt.number == 0 {
             self.frames += 1;
             self.first_lost += u64::from(!attempt.acknowledged);
+            self.first_collided += u64::from(attempt.collided);
         }
         if attempt.acknowledged {
             self.bytes += u64::from(attempt.bytes);
@@ -92,7 +94,8 @@ impl Counts {
     fn line(&self, t_s: f64, ap: &str, way: Way) -> Value {
         json!({
             "t_s": t_s, "ap": ap, "way": if way == Way::Down { "down" } else { "up" },
-            "frames": self.frames, "first_lost": self.first_lost, "attempts": self.attempts,
+            "frames": self.frames, "first_lost": self.first_lost,
+            "first_collided": self.first_collided, "attempts": self.attempts,
             "lost": self.lost, "collided": self.collided, "given_up": self.given_up, "dropped": self.dropped,
             "bytes": self.bytes, "mean_kbps": self.kbps / self.attempts.max(1), "air_us": self.air.as_micros() as u64,
             "full": self.full, "full_attempts": self.full_attempts, "full_air_us": self.full_air.as_micros() as u64,

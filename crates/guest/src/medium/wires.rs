@@ -70,9 +70,10 @@ mod tests {
     #[test]
     fn access_points_have_a_line_each() {
         let text = lines(&plan("")).unwrap();
-        let first = text.lines().next().unwrap();
-        assert!(first.starts_with("1 near 6 "), "{text}");
-        assert!(text.ends_with("seconds 10\n"), "{text}");
+        assert_eq!(
+            text,
+            "1 near 6 12000000bit 5000us\n2 far 6 20000000bit 10000us\nseconds 10\n"
+        );
     }
 
     #[test]

@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(report["bytes"], 5);
         assert_eq!(report["longest_gap_ms"], 50.0);
         assert_eq!(report["longest_gap_at_bytes"], 3);
-        assert_eq!(report["duration_ms"], 970.0);
+        assert_eq!(report["duration_ms"], 1_000.0);
         let abcde = "36bbe50ed96841d10443bcb670d6554f0a34b761be67ec9c4a8ad2c0c44ca42c";
         assert_eq!(report["sha256"], abcde);
     }

@@ -21,14 +21,16 @@ pub struct Args {
     /// What the daemon said of its links.
     #[arg(long, value_name = "FILE")]
     estimates: Option<PathBuf>,
-    /// Of an access point: the configured loss in percent, frames heard, and those with the Retry bit.
-    #[arg(long, value_name = "'PERCENT FRAMES RETRIES'", value_parser = retries)]
+    /// Of an access point: its configured loss in percent, frames of it that the monitor heard, and those with
+    /// the Retry bit.
+    #[arg(long, value_name = "'NAME PERCENT FRAMES RETRIES'", value_parser = retries)]
     retries: Vec<Retries>,
 }
 
 /// Frames of an access point that the monitor has heard.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 struct Retries {
+    ap: String,
     percent: f64,
     frames: u64,
     retries: u64,
@@ -36,17 +38,18 @@ struct Retries {
 
 fn retries(text: &str) -> Result<Retries, String> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let [percent, frames, retries] = words[..] else {
-        return Err("give three numbers, as in '20 500 97'".into());
+    let [ap, percent, frames, retries] = words[..] else {
+        return Err("give a name and three numbers, as in 'near 20 500 97'".into());
     };
     let parsed = || {
         Some(Retries {
+            ap: ap.to_owned(),
             percent: percent.parse().ok()?,
             frames: frames.parse().ok()?,
             retries: retries.parse().ok()?,
         })
     };
-    parsed().ok_or_else(|| format!("{text}: not three numbers"))
+    parsed().ok_or_else(|| format!("{text}: not a name and three numbers"))
 }
 
 /// A line of the truth about one access point and direction.
@@ -57,6 +60,7 @@ struct Bin {
     way: String,
     frames: u64,
     first_lost: u64,
+    first_collided: u64,
     attempts: u64,
     given_up: u64,
     dropped: u64,
@@ -84,10 +88,10 @@ struct LinkWhy {
     why: String,
 }
 
-/// Length of an estimate's window in bins, and the fewest frames for a comparison.
+/// Length of an estimate's window, and the fewest frames for a comparison.
 const WINDOW_S: f64 = 0.5;
 const FEWEST: u64 = 50;
-/// Most frames by which a window may differ from its bins, which begin at other times.
+/// Length of a bin.
 const BIN_S: f64 = 0.1;
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -98,7 +102,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         "late_max_us": ended(&text)?,
     });
     if !args.retries.is_empty() {
-        judged["retries"] = heard(&args.retries);
+        judged["retries"] = heard(&args.retries, &bins);
     }
     if let Some(path) = &args.estimates {
         judged["estimates"] = estimates(&read(path)?, &bins, &args.scenario_links)
@@ -140,16 +144,34 @@ fn air(bins: &[Bin], names: &[String]) -> Value {
     names.iter().map(of).collect()
 }
 
-/// Shares of retries, and how far the worst one is from the configured loss.
-fn heard(all: &[Retries]) -> Value {
-    let share = |one: &Retries| 100.0 * one.retries as f64 / one.frames.max(1) as f64;
-    let worst = all.iter().map(|one| (share(one) - one.percent).abs());
+/// Shares of retries at the monitor, against first attempts that were lost. Losses without collisions, against
+/// the configured loss.
+fn heard(all: &[Retries], bins: &[Bin]) -> Value {
+    let (mut worst_heard, mut worst_loss) = (0.0, 0.0);
+    let mut listed = Vec::new();
+    for one in all {
+        let own = || bins.iter().filter(|bin| bin.ap == one.ap && bin.way == "down");
+        let sum = |count: fn(&Bin) -> u64| own().map(count).sum::<u64>();
+        let (frames, lost) = (sum(|bin| bin.frames), sum(|bin| bin.first_lost));
+        let collided = sum(|bin| bin.first_collided);
+        let heard = percent(one.retries, one.frames);
+        let truth = percent(lost, frames);
+        let alone = percent(lost - collided, frames - collided);
+        worst_heard = f64::max(worst_heard, (heard - truth).abs());
+        worst_loss = f64::max(worst_loss, (alone - one.percent).abs());
+        listed.push(json!({
+            "ap": one.ap, "heard": one.frames, "retry_percent": heard, "first_lost_percent": truth,
+            "collided_percent": percent(collided, frames), "lost_alone_percent": alone,
+            "configured_percent": one.percent,
+        }));
+    }
     json!({
-        "worst_points": worst.fold(0.0, f64::max),
-        "access_points": all.iter().map(|one| json!({
-            "loss_percent": one.percent, "frames": one.frames, "retry_percent": share(one),
-        })).collect::<Vec<_>>(),
+        "worst_points": worst_heard, "worst_configured_points": worst_loss, "access_points": listed,
     })
+}
+
+fn percent(part: u64, whole: u64) -> f64 {
+    100.0 * part as f64 / whole.max(1) as f64
 }
 
 /// Errors of the estimates: loss of first attempts in points, airtime of a delivered packet in percent.
@@ -169,8 +191,7 @@ fn estimates(text: &str, bins: &[Bin], names: &[String]) -> anyhow::Result<Value
             if truth.frames < FEWEST {
                 continue;
             }
-            if let Some((percent, frames)) = delivered(&about.why).filter(|(_, frames)| *frames >= FEWEST) {
-                let _ = frames;
+            if let Some((percent, _)) = delivered(&about.why).filter(|(_, frames)| *frames >= FEWEST) {
                 losses.push(((100.0 - percent) - truth.loss_percent()).abs());
                 if let Some((told, real)) = airtime(&about.why).zip(truth.airtime_us()) {
                     airtimes.push(100.0 * (told - real).abs() / real);
@@ -252,11 +273,11 @@ mod tests {
     use super::*;
 
     const TRUTH: &str = concat!(
-        r#"{"t_s":0.5,"ap":"near","way":"down","frames":100,"first_lost":30,"attempts":140,"given_up":1,"dropped":2,"bytes":9,"air_us":50,"full":100,"full_air_us":40000}"#,
+        r#"{"t_s":0.5,"ap":"near","way":"down","frames":100,"first_lost":30,"first_collided":10,"attempts":140,"given_up":1,"dropped":2,"bytes":9,"air_us":50,"full":100,"full_air_us":40000}"#,
         "\n",
         r#"{"t_s":0.5,"mhz":2437,"busy_us":90}"#,
         "\n",
-        r#"{"t_s":1.5,"ap":"near","way":"down","frames":100,"first_lost":99,"attempts":140,"given_up":1,"dropped":2,"bytes":9,"air_us":50,"full":100,"full_air_us":90000}"#,
+        r#"{"t_s":1.5,"ap":"near","way":"down","frames":100,"first_lost":99,"first_collided":10,"attempts":140,"given_up":1,"dropped":2,"bytes":9,"air_us":50,"full":100,"full_air_us":90000}"#,
         "\n",
         r#"{"t_s":1.6,"event":"ended","late_max_us":7,"figures":{}}"#,
     );
@@ -282,10 +303,20 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_retries_are_compared_with_the_configured_loss() {
-        let judged = heard(&[retries("20 500 110").unwrap(), retries("40 500 195").unwrap()]);
-        assert_eq!(judged["worst_points"], 2.0);
-        assert!(retries("20 500").is_err());
+    fn retries_are_compared_with_lost_attempts_and_losses_with_the_configured_ones() {
+        let near = retries("near 60 100 66").unwrap();
+        let judged = heard(&[near], &bins(TRUTH).unwrap());
+        // 129 of 200 first attempts were lost: 20 collided, and 109 of the other 180 were lost.
+        assert!(
+            (judged["worst_points"].as_f64().unwrap() - 1.5).abs() < 1e-9,
+            "{judged}"
+        );
+        let alone = 100.0 * 109.0 / 180.0 - 60.0;
+        assert!(
+            (judged["worst_configured_points"].as_f64().unwrap() - alone).abs() < 1e-9,
+            "{judged}"
+        );
+        assert!(retries("20 500 97").is_err());
     }
 
     #[test]

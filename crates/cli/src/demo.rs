@@ -1,5 +1,5 @@
 //! `slowhand demo`: the building walk, every policy, with a page at the end. Where the lab cannot run, it is
-//! played in virtual time. With `--wifi`, a shorter walk is played by real access points in a virtual machine.
+//! played in virtual time. With `--wifi`, a shorter walk passes real access points in a virtual machine.
 //!
 //! # Checked by
 //! `tests` below; `tests/virtual_compare.rs`: as a user without privileges.

@@ -267,8 +267,8 @@ slowhand_down() {
     wait "$DAEMON"
 }
 
-# scenario_download: a download over MPTCP while the scenario runs, from its beginning to its end. What arrived
-# is checked. Writes /share/samples, and prints the figures.
+# scenario_download: a download over MPTCP while the scenario runs, from its beginning to its end. The bytes
+# that arrive are checked. Writes /share/samples, and prints the figures.
 scenario_download() {
     local figures bytes
     head -c 64000000 /dev/urandom >/run/content

@@ -6,7 +6,7 @@
 //! 3. [`machine`] boots them under QEMU with a script and programs.
 //! 4. [`trials`] lists the scripts of this project.
 //!
-//! Two programs run in the guest: `wifi-meter` measures transfers, and `wifi-medium` is the air between radios.
+//! Two programs run in the guest. `wifi-meter` measures transfers. `wifi-medium` is the air between radios.
 //!
 //! Time in the guest is virtual: QEMU counts instructions (`-icount`). A loaded host makes a trial slower but
 //! does not change its figures beyond the spread that host I/O causes.

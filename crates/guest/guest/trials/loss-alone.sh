@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Linux alone on an air that loses frames: what the monitor and the estimates say of it, against what happened.
+# Linux alone on an air that loses frames: what the monitor says of it, against the truth.
 TRIAL=loss-alone
 # shellcheck source=crates/guest/guest/box.sh
 . /lib/box.sh

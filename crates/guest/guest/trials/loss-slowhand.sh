@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# `slowhand up` on an air that loses frames: what the monitor and the estimates say of it, against what happened.
+# `slowhand up` on an air that loses frames: what the monitor and the daemon say of it, against the truth.
 TRIAL=loss-slowhand
 # shellcheck source=crates/guest/guest/box.sh
 . /lib/box.sh

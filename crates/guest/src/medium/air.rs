@@ -6,9 +6,9 @@
 //! # Where we differ, and why
 //! 1. The client's radio hears every frame, as its monitor interface would. Others hear what is for them or
 //!    for everybody: it costs the guest's processor less.
-//! 2. Frames without QoS get their sequence numbers when they are first sent, as from a card that numbers them
-//!    itself. The kernel numbers them when they enter the queue, and then beacons and frames to everybody
-//!    overtake up to 180 numbers. A listener would take these for lost. CCMP does not protect the number.
+//! 2. Frames without QoS get their sequence numbers when they are first sent, as cards do that number them.
+//!    The kernel numbers them when they enter the queue, and then beacons and frames to everybody overtake up
+//!    to 180 numbers. A listener would count these as lost. CCMP does not protect the number.
 //! 3. A radio is on the channel on which it last sent. One that only listens elsewhere still acknowledges.
 //!
 //! # Checked by
@@ -65,7 +65,7 @@ pub struct Air<W: Write> {
 struct World<W: Write> {
     family: u16,
     floor: Floor,
-    /// The radio of each address, and how many interfaces have it: a station's and a monitor's may be the same.
+    /// The radio of each address, and how many interfaces have it: a monitor's may be a station's.
     owners: BTreeMap<MacAddr, (Radio, u32)>,
     /// The channel on which each radio last sent, in MHz.
     tuned: BTreeMap<Radio, u32>,

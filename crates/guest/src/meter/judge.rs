@@ -21,8 +21,8 @@ pub struct Args {
     /// What the daemon said of its links.
     #[arg(long, value_name = "FILE")]
     estimates: Option<PathBuf>,
-    /// Of an access point: its configured loss in percent, frames of it that the monitor heard, and those with
-    /// the Retry bit.
+    /// Of an access point: its configured loss in percent, frames of it that the monitor heard, and those of
+    /// them with the Retry bit.
     #[arg(long, value_name = "'NAME PERCENT FRAMES RETRIES'", value_parser = retries)]
     retries: Vec<Retries>,
 }
@@ -144,8 +144,8 @@ fn air(bins: &[Bin], names: &[String]) -> Value {
     names.iter().map(of).collect()
 }
 
-/// Shares of retries at the monitor, against first attempts that were lost. Losses without collisions, against
-/// the configured loss.
+/// Shares of retries at the monitor, against first attempts that were lost. Losses without collisions,
+/// against the configured loss.
 fn heard(all: &[Retries], bins: &[Bin]) -> Value {
     let (mut worst_heard, mut worst_loss) = (0.0, 0.0);
     let mut listed = Vec::new();

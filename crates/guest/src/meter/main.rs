@@ -1,5 +1,5 @@
-//! Runs in the guest: sends a file over MPTCP, or receives one and measures how it arrived. It also judges what
-//! a host knows of its links by what happened on the air.
+//! Runs in the guest: sends a file over MPTCP, or receives one and measures how it arrived. It also compares
+//! what a host knows of its links with what happened on the air.
 
 mod fetch;
 mod judge;

@@ -200,7 +200,7 @@ two_networks() {
 # must have one channel. Sets $COUNT and $SECONDS_OF_RUN.
 scenario_networks() {
     local n name channel=0 rate delay names=()
-    wifi-medium wires /scenario.toml >/run/wires
+    wifi-medium wires /scenario.toml >/run/wires 2>/run/wrong || fail "$(tr '\n' ' ' </run/wrong)"
     SECONDS_OF_RUN=$(sed -n 's/^seconds //p' /run/wires)
     COUNT=$(grep -vc '^seconds' /run/wires)
     say "radios, the air and access points"
@@ -285,7 +285,7 @@ scenario_download() {
 
 # listen_to_retries: the monitor writes down every data frame.
 listen_to_retries() {
-    tcpdump -i mon0 -s 100 -w /run/mon0.pcap 'type data' >$LOGS/tcpdump 2>&1 &
+    tcpdump --immediate-mode -i mon0 -s 100 -w /run/mon0.pcap 'type data' >$LOGS/tcpdump 2>&1 &
     LISTENER=$!
     await "the monitor" has_text $LOGS/tcpdump listening
 }

@@ -295,6 +295,14 @@ mod tests {
         assert_eq!(drawn[1].series[0].points, [[0.5, 0.0], [1.5, 4.0]]);
     }
 
+    /// Programs of tests have a folder of their own, without the runner.
+    #[test]
+    fn a_missing_runner_names_the_remedy() {
+        let error = runner().unwrap_err();
+        assert!(error.is::<Refused>());
+        assert!(error.to_string().contains("cargo build --workspace"), "{error}");
+    }
+
     #[test]
     fn a_walk_that_has_not_begun_is_refused() {
         assert!(Walk::new("slowhand", FIGURES, SAMPLES, "").is_err());

@@ -112,7 +112,7 @@ pub struct Truth<W: Write> {
     bin: Instant,
     counts: Vec<[Counts; 2]>,
     busy: BTreeMap<u32, Duration>,
-    /// How late the latest event was carried out.
+    /// How late an event was carried out at most, since the last line about an event.
     late: Duration,
     /// The first error of the writer.
     failed: Option<io::Error>,
@@ -180,9 +180,9 @@ impl<W: Write> Truth<W> {
 
     /// Writes down an event with its figures.
     pub fn event(&mut self, now: Instant, event: &str, figures: &Value) {
+        let late = std::mem::take(&mut self.late).as_micros() as u64;
         let line = json!({
-            "t_s": now.as_secs_f64(), "event": event, "late_max_us": self.late.as_micros() as u64,
-            "figures": figures,
+            "t_s": now.as_secs_f64(), "event": event, "late_max_us": late, "figures": figures,
         });
         self.write(&line);
         let flushed = self.out.flush();

@@ -77,6 +77,16 @@ mod tests {
     }
 
     #[test]
+    fn the_scenarios_of_the_trials_can_be_played() {
+        for trial in guest::trials::TRIALS {
+            let Some(text) = trial.scenario else { continue };
+            let files = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+            let plan = scenario::parse(trial.name, text.as_bytes(), &[], &files).unwrap();
+            assert!(lines(&plan).unwrap().lines().count() >= 3, "{}", trial.name);
+        }
+    }
+
+    #[test]
     fn other_traffic_is_refused() {
         let second = plan("[flows.upload]\ndirection = \"up\"\n");
         assert!(matches!(lines(&second), Err(PlanError::Other(_))));

@@ -171,18 +171,10 @@ impl Walk {
         for line in &samples {
             *walk.read.entry(second(line)).or_default() += line.bytes.unwrap_or(0);
         }
-        let last = walk.read.keys().max().copied().unwrap_or(0);
-        for line in truth
-            .iter()
-            .filter(|line| line.t_s >= began && second(line) <= last)
-        {
+        for line in truth.iter().filter(|line| line.t_s >= began) {
             if let (Some(ap), Some("down"), Some(bytes)) = (&line.ap, line.way.as_deref(), line.bytes) {
-                *walk
-                    .over
-                    .entry(ap.clone())
-                    .or_default()
-                    .entry(second(line))
-                    .or_default() += bytes;
+                let over = walk.over.entry(ap.clone()).or_default();
+                *over.entry(second(line)).or_default() += bytes;
             }
         }
         Ok(walk)
@@ -190,6 +182,11 @@ impl Walk {
 
     fn number(&self, pointer: &str) -> Option<f64> {
         self.figures.pointer(pointer)?.as_f64()
+    }
+
+    /// Whole seconds of the download.
+    fn seconds(&self) -> u64 {
+        self.number("/download/duration_ms").unwrap_or(0.0) as u64 / 1_000
     }
 
     /// Goodput of the whole walk.
@@ -230,21 +227,19 @@ fn headline(walks: &[Walk]) -> String {
     let said = walks.iter().map(|walk| {
         let mbps = walk.mbps().unwrap_or(0.0);
         let gap = walk.number("/download/longest_gap_ms").unwrap_or(0.0);
-        format!("{}: {mbps:.1} Mb/s, longest gap {gap:.0} ms", walk.who)
+        format!("{} {mbps:.1} Mb/s with a longest gap of {gap:.0} ms", walk.who)
     });
-    Vec::from_iter(said).join("; ")
+    Vec::from_iter(said).join(", ")
 }
 
 /// Goodput of all trials, then what each access point carried in each of them.
 fn figures(walks: &[Walk]) -> Vec<PaperFigure> {
-    let goodput = walks.iter().map(|walk| series(walk.who, &walk.read)).collect();
-    let mut figures = vec![figure("Goodput of the download", goodput)];
+    let goodput = walks.iter().map(|walk| series(walk.who, &walk.read, walk));
+    let mut figures = vec![figure("Goodput of the download", goodput.collect())];
     for walk in walks {
-        let over = walk.over.iter().map(|(ap, bytes)| series(ap, bytes)).collect();
-        figures.push(figure(
-            &format!("Frames of each access point: {}", walk.who),
-            over,
-        ));
+        let over = walk.over.iter().map(|(ap, bytes)| series(ap, bytes, walk));
+        let title = format!("Frames of each access point: {}", walk.who);
+        figures.push(figure(&title, over.collect()));
     }
     figures
 }
@@ -259,14 +254,13 @@ fn figure(title: &str, series: Vec<PaperSeries>) -> PaperFigure {
     }
 }
 
-fn series(name: &str, bytes: &BTreeMap<u64, u64>) -> PaperSeries {
-    let last = bytes.keys().max().copied().unwrap_or(0);
+fn series(name: &str, bytes: &BTreeMap<u64, u64>, walk: &Walk) -> PaperSeries {
     let rate = |second| bytes.get(&second).copied().unwrap_or(0) as f64 * 8e-6;
     PaperSeries {
         name: name.to_owned(),
         published: false,
         level: false,
-        points: (0..=last)
+        points: (0..walk.seconds())
             .map(|second| [second as f64 + 0.5, rate(second)])
             .collect(),
     }

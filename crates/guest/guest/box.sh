@@ -270,16 +270,17 @@ slowhand_down() {
 # scenario_download: a download over MPTCP while the scenario runs, from its beginning to its end. The bytes
 # that arrive are checked. Writes /share/samples, and prints the figures.
 scenario_download() {
-    local figures bytes
+    local figures bytes hash
     head -c 64000000 /dev/urandom >/run/content
     ip netns exec server wifi-meter serve $SERVER:5000 /run/content --part &
     await "the server" has_listener
     walk
     say "downloading for $SECONDS_OF_RUN s" >&2
     figures=$(wifi-meter fetch $SERVER:5000 --seconds "$SECONDS_OF_RUN" --samples /share/samples)
-    bytes=$(sed 's/.*"bytes":\([0-9]*\).*/\1/' <<<"$figures")
-    [ "$(head -c "$bytes" /run/content | sha256sum | cut -d ' ' -f 1)" \
-        = "$(sed 's/.*"sha256":"\([0-9a-f]*\)".*/\1/' <<<"$figures")" ] || fail "other bytes arrived than were sent"
+    bytes=${figures#*\"bytes\":}
+    hash=${figures#*\"sha256\":\"}
+    [ "$(head -c "${bytes%%[!0-9]*}" /run/content | sha256sum | cut -d ' ' -f 1)" = "${hash%%\"*}" ] \
+        || fail "other bytes arrived than were sent" >&2
     echo "$figures"
 }
 
@@ -290,10 +291,16 @@ listen_to_retries() {
     await "the monitor" has_text $LOGS/tcpdump listening
 }
 
+# stop_listening: ends it.
+stop_listening() {
+    kill "$LISTENER"
+    wait "$LISTENER"
+}
+
 # retries N: of the data frames that access point N sent and the monitor has heard, all and those with the
 # Retry bit.
 retries() {
-    local mac heard
+    local mac
     mac=$(ip netns exec "ap$1" cat /sys/class/net/wlan/address)
     heard() { tcpdump -r /run/mon0.pcap "wlan addr2 $mac and type data and subtype data $*" 2>/dev/null | wc -l; }
     echo "$(heard) $(heard and 'wlan[1] & 8 != 0')"

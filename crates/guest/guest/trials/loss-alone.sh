@@ -8,8 +8,7 @@ scenario_networks
 kernel_paths
 listen_to_retries
 download=$(scenario_download)
-kill $LISTENER
-wait $LISTENER
+stop_listening
 medium_end
 wifi-meter judge --truth /share/truth --scenario-links fifth,two-fifths \
     --retries "fifth 20 $(retries 1)" --retries "two-fifths 40 $(retries 2)" >/run/judged

@@ -8,8 +8,7 @@ scenario_networks
 slowhand_up
 listen_to_retries
 download=$(scenario_download)
-kill $LISTENER
-wait $LISTENER
+stop_listening
 slowhand_down
 medium_end
 wifi-meter judge --truth /share/truth --scenario-links fifth,two-fifths --estimates $LOGS/estimates \

@@ -58,6 +58,9 @@ pub struct Application {
     /// User of the application; `None` if the agent's host did not find it.
     #[serde(default)]
     pub uid: Option<u32>,
+    /// Service, or other unit, of the application; absent if the agent's host did not find it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
     /// Inode of the application's socket, as in `/proc/PID/fd`.
     #[serde(default)]
     pub inode: Option<u32>,

@@ -15,7 +15,9 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::runtime::Builder;
 use tokio::sync::Semaphore;
-use wire::convert::{Side, Token, Wanted};
+use wire::convert::{Token, Wanted};
+
+pub use wire::convert::Side;
 
 /// Connections that wait for the other side at once.
 const WAITING: usize = 4;

@@ -238,8 +238,8 @@ impl Agent {
         self.direct(server, why.into()).await
     }
 
-    /// Connects over the relay. If it does not, connects directly: at once if it fails, and beside it if it is
-    /// slow. The first one that succeeds is taken.
+    /// Connects over the relay. If it fails, connects directly. If it is slow, does so beside it, and takes
+    /// what succeeds first.
     async fn over(
         &self,
         relay: &Relay,

@@ -79,6 +79,7 @@ impl Live {
             up_bytes: row.tally.up(),
             down_bytes: row.tally.down(),
             uid: None,
+            unit: None,
             inode: None,
         };
         table.open.values().map(row).collect()

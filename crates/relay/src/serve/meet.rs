@@ -92,8 +92,8 @@ impl Meetings {
         Some((Place { meetings, token, id }, guest))
     }
 
-    /// Gives the guest to the newest connection that waits: older ones may have lost their host. Returns it if
-    /// none waits.
+    /// Gives the guest to the newest connection that waits: older ones may have lost their host. Returns the
+    /// guest if none waits.
     fn give(&self, token: Token, mut guest: Guest) -> Result<(), Guest> {
         loop {
             let newest = self.waiting().get_mut(&token).and_then(Vec::pop);

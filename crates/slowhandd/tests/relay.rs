@@ -2,14 +2,22 @@
 //!
 //! The links are veth pairs, so what an application's bytes take is what the kernel really did.
 
+#[path = "relay/balanced.rs"]
+mod balanced;
+#[path = "relay/faults.rs"]
+mod faults;
 #[path = "../../linux/src/testing/patience.rs"]
 mod patience;
+#[path = "relay/peer.rs"]
+mod peer;
 #[path = "relay/site.rs"]
 mod site;
+#[path = "relay/together.rs"]
+mod together;
 
 use serde_json::Value;
 use site::{Site, Speaks, V4, V6};
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 
 /// What the application sends: long enough that a link is cut in its midst.
@@ -184,7 +192,14 @@ fn the_redirection_ends_with_the_daemon_and_with_the_agent_however_they_end() {
 
     // The agent is killed: another one takes its place.
     let agent = daemon.agent();
+    let mut stream = site.connect(server);
+    echoed(&stream, b"across");
     daemon.kill(agent);
+    // The program does not mistake this for the server's end.
+    assert_eq!(
+        stream.read(&mut [0]).unwrap_err().kind(),
+        ErrorKind::ConnectionReset
+    );
     site::until("another agent runs", || {
         daemon.agents().iter().any(|other| *other != agent)
     });

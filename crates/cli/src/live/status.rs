@@ -315,7 +315,7 @@ mod tests {
         let told = fallbacks(&[bounded, refused], usize::MAX);
         let lines: Vec<&str> = told.lines().collect();
         assert!(
-            lines[3].starts_with("- ") && lines[2].ends_with("262.1 kB  cubic"),
+            lines[2].starts_with("- ") && lines[2].ends_with("262.1 kB  cubic"),
             "{told}"
         );
         assert!(
@@ -414,7 +414,7 @@ mod tests {
         let lines = Vec::from_iter(told.lines());
         assert_eq!(lines[0], "agent: relay relay.example:4433");
         assert!(
-            lines[2].starts_with(&format!("{} (uid 1000)", own.trim_end())),
+            lines[3].starts_with(&format!("{} (uid 1000)", own.trim_end())),
             "{told}"
         );
         assert!(lines[3].ends_with("the server speaks plain TCP"), "{told}");

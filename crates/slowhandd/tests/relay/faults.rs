@@ -134,6 +134,27 @@ fn programs_are_reset_when_their_relay_ends_and_connect_directly_then() {
 }
 
 #[test]
+fn doctor_says_what_is_wrong_with_a_relay() {
+    let Some(site) = Site::new("doctor") else { return };
+    let daemon = site.up(&site.through_relay());
+    assert!(site.finding("redirection").0);
+    let found = |good: bool, part: &str| {
+        let (ok, finding) = site.finding("relay");
+        assert_eq!((ok, finding.contains(part)), (good, true), "{finding}");
+    };
+    found(false, "the relay cannot be reached (Connection refused");
+    let _relay = site.relay();
+    found(true, "203.0.113.1:4433 accepts this key over MPTCP, ");
+    // A firewall that removes the option.
+    site.nft("add table ip strip; add chain ip strip in { type filter hook prerouting priority -300; reset tcp option mptcp; }");
+    found(false, "the path to the relay strips MPTCP");
+    site.nft("delete table ip strip");
+    site.forget_the_key();
+    found(false, "laptop.key: No such file or directory");
+    daemon.stop();
+}
+
+#[test]
 fn early_data_goes_with_the_request_only_where_it_may() {
     const HELLO: &[u8] = &[0x16, 3, 1, 0, 4, 1, 0, 0, 0];
     let Some(site) = Site::new("early") else { return };

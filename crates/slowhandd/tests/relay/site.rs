@@ -232,6 +232,18 @@ impl Site {
         &self.root
     }
 
+    /// What `slowhand doctor` finds on this host with the configuration of the last daemon, by name.
+    pub fn finding(&self, name: &str) -> (bool, String) {
+        let mut command = self.command(program("slowhand"));
+        command.args(["doctor", "--json", "--config"]);
+        let printed = command.arg(self.config("")).output().unwrap();
+        let document: Value = serde_json::from_slice(&printed.stdout).unwrap();
+        let checks = document["checks"].as_array().unwrap();
+        let check = checks.iter().find(|check| check["name"] == name).unwrap();
+        let finding = check["finding"].as_str().unwrap().to_owned();
+        (check["ok"].as_bool().unwrap(), finding)
+    }
+
     /// `slowhand meet` on this host.
     pub fn meet(&self, words: &[&str]) -> Running {
         self.run_meet(&self.client, "", words)

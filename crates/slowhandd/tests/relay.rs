@@ -62,6 +62,27 @@ fn echoed(mut stream: &TcpStream, text: &[u8]) {
     assert_eq!(back, text);
 }
 
+/// Sends much to a server that returns it, and calls `cut` in the midst. All bytes must come back.
+fn survives(stream: &TcpStream, cut: impl FnOnce()) {
+    let sent = content();
+    let mut back = vec![0; sent.len()];
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut writer = stream;
+            writer.write_all(&sent).unwrap();
+            stream.shutdown(Shutdown::Write).unwrap();
+        });
+        let mut reader = stream;
+        let (first, rest) = back.split_at_mut(sent.len() / 4);
+        reader.read_exact(first).unwrap();
+        cut();
+        reader.read_exact(rest).unwrap();
+        // The half-close crosses, too.
+        assert_eq!(reader.read(&mut [0]).unwrap(), 0);
+    });
+    assert!(back == sent, "the bytes differ");
+}
+
 #[test]
 fn bytes_of_a_plain_program_survive_the_loss_of_a_link() {
     let Some(site) = Site::new("cut") else { return };
@@ -80,21 +101,7 @@ fn bytes_of_a_plain_program_survive_the_loss_of_a_link() {
             .any(|row| row["subflows"].as_array().unwrap().len() == 2)
     });
 
-    let sent = content();
-    let mut back = vec![0; sent.len()];
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            (&stream).write_all(&sent).unwrap();
-            stream.shutdown(Shutdown::Write).unwrap();
-        });
-        let (first, rest) = back.split_at_mut(sent.len() / 4);
-        (&stream).read_exact(first).unwrap();
-        site.cut("w0");
-        (&stream).read_exact(rest).unwrap();
-        // The half-close crosses, too.
-        assert_eq!((&stream).read(&mut [0]).unwrap(), 0);
-    });
-    assert!(back == sent, "the bytes differ");
+    survives(&stream, || site.cut("w0"));
     drop(daemon);
 }
 

@@ -9,8 +9,8 @@
 //! | module | purpose |
 //! |---|---|
 //! | [`command`] | the command line of `slowhand-relay`, which is also that of `slowhand relay` |
-//! | [`serve`] | the relay: accepts Convert requests, connects to servers, and joins two clients that meet |
-//! | [`agent`] | accepts redirected connections and SOCKS, and chooses a way for each; both sides of a meeting |
+//! | [`serve`] | the relay: accepts Convert requests, connects to servers, joins clients that meet |
+//! | [`agent`] | chooses a way for each connection, redirected or over SOCKS; both sides of a meeting |
 //! | [`keys`], [`config`] | who may use a relay, and its limits |
 //! | [`egress`] | the destinations that a relay refuses |
 //! | [`replay`] | cookies that were used already |

@@ -35,6 +35,7 @@ fn run(Usage { verb, log }: Usage) -> anyhow::Result<ExitCode> {
         Verb::Papers(args) => papers::run(&args),
         Verb::Up(_) => other_program::run(DAEMON, &log),
         Verb::Relay(_) => other_program::run(RELAY, &log),
+        Verb::Meet(args) => live::meet::run(&args),
         Verb::Exec(args) => live::exec::run(&args),
         Verb::Down(args) => live::down::run(&args),
         Verb::Reload(args) => live::reload::run(&args),

@@ -8,6 +8,7 @@
 
 use crate::bpf::cc::Coupled;
 use crate::bpf::{self, LoadError, UnsentLever, WindowKind, WindowLever};
+use crate::netstat::counted;
 use crate::nl80211::{Nl80211, able, rfkill};
 use crate::rights;
 use crate::sysctl::{self, PathManager, SysctlError};
@@ -220,6 +221,9 @@ fn buffers() -> Result<String, String> {
 }
 
 fn blackhole() -> Result<String, String> {
+    if let Some(found) = blackholed() {
+        return Err(found);
+    }
     match sysctl::read(&sysctl::blackhole_timeout()).as_deref() {
         Ok("0") => Ok("net.mptcp.blackhole_timeout = 0".into()),
         Ok(seconds) => Err(format!(
@@ -228,6 +232,18 @@ fn blackhole() -> Result<String, String> {
         )),
         Err(_) => Ok("this kernel has no MPTCP blackhole detection".into()),
     }
+}
+
+/// Why new MPTCP connections of this host may be plain TCP at present.
+pub fn blackholed() -> Option<String> {
+    let seconds = sysctl::read(&sysctl::blackhole_timeout()).ok()?;
+    let times = counted("MPTcpExt", "Blackhole")?;
+    (seconds != "0" && times > 0).then(|| {
+        format!(
+            "a path has dropped MPTCP SYNs (counted: {times}); after each time the kernel makes plain TCP connections for up to {seconds} s; \
+             sysctl -w net.mptcp.blackhole_timeout=0"
+        )
+    })
 }
 
 fn tun() -> Result<String, String> {

@@ -1,6 +1,6 @@
 //! The command line of `slowhand-relay`, which `slowhand relay` shares.
 
-use crate::agent::{self, Choice};
+use crate::agent::{self, Choice, Early};
 use crate::config::{self, Config};
 use crate::metrics::Document;
 use crate::serve::{self, Asked};
@@ -102,6 +102,14 @@ struct AgentArgs {
     /// Ways that connections may take.
     #[arg(long, value_enum, default_value = "auto")]
     way: Choice,
+
+    /// First bytes of applications that go with a request to the relay.
+    #[arg(long, value_enum, default_value = "tls")]
+    early_data: Early,
+
+    /// Loopback address at which to serve SOCKS 5.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    socks: Option<SocketAddr>,
 }
 
 /// Runs the command. An error is printed.
@@ -124,8 +132,12 @@ fn work(relay: Args) -> anyhow::Result<()> {
         Some(Verb::Status { json }) => status(&relay.at.socket, json),
         Some(Verb::Agent(args)) => {
             let relay = args.relay.zip(args.key_file);
-            let choice = args.way;
-            Ok(agent::run(agent::Setup { choice, relay })?)
+            Ok(agent::run(agent::Setup {
+                choice: args.way,
+                relay,
+                early: args.early_data,
+                socks: args.socks,
+            })?)
         }
     }
 }
@@ -234,8 +246,8 @@ fn table(document: &Document) -> String {
     }
     let _ = writeln!(
         text,
-        "\n{} connections accepted, {} servers spoke MPTCP, {} destinations refused",
-        document.accepted, document.mptcp_servers, document.refused_egress
+        "\n{} connections accepted, {} servers spoke MPTCP, {} meetings, {} destinations refused",
+        document.accepted, document.mptcp_servers, document.meetings, document.refused_egress
     );
     for (code, count) in document.errors.iter().filter(|(_, count)| **count > 0) {
         let _ = writeln!(text, "{count} × {code}");

@@ -122,20 +122,27 @@ fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
+/// The host that would get the packets to this address.
+fn meant(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V6(address) => embedded(address).map_or(IpAddr::V6(address), IpAddr::V4),
+        address => address,
+    }
+}
+
+/// Whether this address means another host in each network, or none.
+pub fn is_special(address: IpAddr) -> bool {
+    special().any(|network| network.contains(meant(address)))
+}
+
 /// Whether a relay with these `own` addresses refuses `server`, for a key that allows `allowed` beyond the
 /// default.
 pub fn is_refused(server: SocketAddr, own: &[IpAddr], allowed: &[Network]) -> bool {
-    let address = match server.ip() {
-        IpAddr::V6(address) => embedded(address).map_or(IpAddr::V6(address), IpAddr::V4),
-        address => address,
-    };
+    let address = meant(server.ip());
     if allowed.iter().any(|network| network.contains(address)) {
         return false;
     }
-    server.port() == SMTP
-        || server.port() == 0
-        || own.contains(&address)
-        || special().any(|network| network.contains(address))
+    server.port() == SMTP || server.port() == 0 || own.contains(&address) || is_special(address)
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@
 //! | module | purpose |
 //! |---|---|
 //! | [`command`] | the command line of `slowhand-relay`, which is also that of `slowhand relay` |
-//! | [`serve`] | the relay: accepts Convert requests and connects to servers |
-//! | [`agent`] | accepts redirected connections and chooses a way for each |
+//! | [`serve`] | the relay: accepts Convert requests, connects to servers, joins clients that meet |
+//! | [`agent`] | chooses a way for each connection, redirected or over SOCKS; both sides of a meeting |
 //! | [`keys`], [`config`] | who may use a relay, and its limits |
 //! | [`egress`] | the destinations that a relay refuses |
 //! | [`replay`] | cookies that were used already |
@@ -29,7 +29,7 @@
 //! 2. A running connection keeps its relay. If the server speaks MPTCP, the next connection goes directly.
 //!
 //! # Checked by
-//! `tests/relay.rs`, and `crates/cli/tests/relay.rs` with the daemon and two links.
+//! `tests/relay.rs`, and `crates/slowhandd/tests/relay.rs` with the daemon and two links.
 
 pub mod agent;
 pub mod command;

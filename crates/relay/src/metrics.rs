@@ -16,6 +16,8 @@ pub struct Counters {
     pub accepted: AtomicU64,
     /// Servers that accepted MPTCP.
     pub mptcp_servers: AtomicU64,
+    /// Pairs of clients that have met.
+    pub meetings: AtomicU64,
     /// Destinations refused by the egress rules.
     pub refused_egress: AtomicU64,
     /// Connections that did not send a request in time.
@@ -57,6 +59,7 @@ impl Counters {
             schema: SCHEMA.to_owned(),
             accepted: read(&self.accepted),
             mptcp_servers: read(&self.mptcp_servers),
+            meetings: read(&self.meetings),
             refused_egress: read(&self.refused_egress),
             request_timeouts: read(&self.request_timeouts),
             not_convert: read(&self.not_convert),
@@ -77,6 +80,9 @@ pub struct Document {
     pub accepted: u64,
     /// Servers that accepted MPTCP.
     pub mptcp_servers: u64,
+    /// Pairs of clients that have met.
+    #[serde(default)]
+    pub meetings: u64,
     /// Destinations refused by the egress rules.
     pub refused_egress: u64,
     /// Connections that did not send a request in time.
@@ -109,7 +115,8 @@ impl Document {
     /// The same in the text format of Prometheus.
     pub fn prometheus(&self) -> String {
         let mut text = String::new();
-        let plain: [Plain<'_>; 5] = [
+        let plain: [Plain<'_>; 6] = [
+            ("meetings_total", "Pairs of clients that have met", self.meetings),
             ("accepted_total", "Connections accepted", self.accepted),
             (
                 "mptcp_servers_total",

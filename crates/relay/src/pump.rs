@@ -1,6 +1,7 @@
 //! Carries bytes between two connections until both directions have ended.
 //!
-//! An end of one direction is passed on as a half-close, a reset as a reset. Two timers of our own end
+//! An end of one direction is passed on as a half-close, a reset as a reset. If this process is killed, both
+//! ends get a reset. Two timers of our own end
 //! connections that the kernel keeps: writing to an MPTCP peer that has gone gives no error.
 
 use crate::pipe::{Pipe, Pool, SIZE};
@@ -107,17 +108,23 @@ pub async fn pump(
         waiting: &tally.waiting,
         bit: 2,
     };
+    for stream in [&client, &server] {
+        socket::resets_on_close(stream, true);
+    }
     let both = async { tokio::try_join!(up.carry(pool), down.carry(pool)) };
     let ended = tokio::select! {
         done = both => match done {
-            Ok(_) => return Ended::Closed,
+            Ok(_) => {
+                for stream in [&client, &server] {
+                    socket::resets_on_close(stream, false);
+                }
+                return Ended::Closed;
+            }
             Err(_) => Ended::Reset,
         },
         ended = overdue(tally, patience) => ended,
         () = stop => Ended::Stopped,
     };
-    socket::reset(client);
-    socket::reset(server);
     ended
 }
 

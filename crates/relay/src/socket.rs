@@ -92,6 +92,11 @@ pub fn is_mptcp(stream: &TcpStream) -> bool {
 
 /// Ends the connection with a reset.
 pub fn reset(stream: TcpStream) {
-    // Without this option the peer sees an ordinary end.
-    let _ = SockRef::from(&stream).set_linger(Some(Duration::ZERO));
+    resets_on_close(&stream, true);
+}
+
+/// Whether closing the connection resets it, also when this process is killed. Otherwise the peer sees an
+/// ordinary end, which says that it has got all bytes.
+pub fn resets_on_close(stream: &TcpStream, resets: bool) {
+    let _ = SockRef::from(stream).set_linger(resets.then_some(Duration::ZERO));
 }

@@ -249,7 +249,8 @@ impl Door {
     }
 
     fn why(&self, exchange: &Exchange<'_>) -> Result<String, String> {
-        let why = Why::new(&*self.report(exchange)?);
+        let mut why = Why::new(&*self.report(exchange)?);
+        why.agent = self.answering.agent.as_ref().and_then(Questions::ask);
         serde_json::to_string(&why).map_err(|error| error.to_string())
     }
 

@@ -2,14 +2,22 @@
 //!
 //! The links are veth pairs, so what an application's bytes take is what the kernel really did.
 
+#[path = "relay/balanced.rs"]
+mod balanced;
+#[path = "relay/faults.rs"]
+mod faults;
 #[path = "../../linux/src/testing/patience.rs"]
 mod patience;
+#[path = "relay/peer.rs"]
+mod peer;
 #[path = "relay/site.rs"]
 mod site;
+#[path = "relay/together.rs"]
+mod together;
 
 use serde_json::Value;
 use site::{Site, Speaks, V4, V6};
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 
 /// What the application sends: long enough that a link is cut in its midst.
@@ -54,6 +62,27 @@ fn echoed(mut stream: &TcpStream, text: &[u8]) {
     assert_eq!(back, text);
 }
 
+/// Sends much to a server that returns it, and calls `cut` in the midst. All bytes must come back.
+fn survives(stream: &TcpStream, cut: impl FnOnce()) {
+    let sent = content();
+    let mut back = vec![0; sent.len()];
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut writer = stream;
+            writer.write_all(&sent).unwrap();
+            stream.shutdown(Shutdown::Write).unwrap();
+        });
+        let mut reader = stream;
+        let (first, rest) = back.split_at_mut(sent.len() / 4);
+        reader.read_exact(first).unwrap();
+        cut();
+        reader.read_exact(rest).unwrap();
+        // The half-close crosses, too.
+        assert_eq!(reader.read(&mut [0]).unwrap(), 0);
+    });
+    assert!(back == sent, "the bytes differ");
+}
+
 #[test]
 fn bytes_of_a_plain_program_survive_the_loss_of_a_link() {
     let Some(site) = Site::new("cut") else { return };
@@ -72,21 +101,7 @@ fn bytes_of_a_plain_program_survive_the_loss_of_a_link() {
             .any(|row| row["subflows"].as_array().unwrap().len() == 2)
     });
 
-    let sent = content();
-    let mut back = vec![0; sent.len()];
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            (&stream).write_all(&sent).unwrap();
-            stream.shutdown(Shutdown::Write).unwrap();
-        });
-        let (first, rest) = back.split_at_mut(sent.len() / 4);
-        (&stream).read_exact(first).unwrap();
-        site.cut("w0");
-        (&stream).read_exact(rest).unwrap();
-        // The half-close crosses, too.
-        assert_eq!((&stream).read(&mut [0]).unwrap(), 0);
-    });
-    assert!(back == sent, "the bytes differ");
+    survives(&stream, || site.cut("w0"));
     drop(daemon);
 }
 
@@ -184,7 +199,14 @@ fn the_redirection_ends_with_the_daemon_and_with_the_agent_however_they_end() {
 
     // The agent is killed: another one takes its place.
     let agent = daemon.agent();
+    let mut stream = site.connect(server);
+    echoed(&stream, b"across");
     daemon.kill(agent);
+    // The program does not mistake this for the server's end.
+    assert_eq!(
+        stream.read(&mut [0]).unwrap_err().kind(),
+        ErrorKind::ConnectionReset
+    );
     site::until("another agent runs", || {
         daemon.agents().iter().any(|other| *other != agent)
     });

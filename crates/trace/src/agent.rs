@@ -10,8 +10,31 @@ pub struct Agent {
     pub relay: Option<String>,
     /// Why the relay is not used at present; `None` if it is.
     pub relay_trouble: Option<String>,
+    /// Counters since the agent started.
+    #[serde(default)]
+    pub totals: Totals,
+    /// Why the kernel may make no MPTCP connections at present; absent if nothing prevents it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blackhole: Option<String>,
     /// Connections of applications, oldest first.
     pub connections: Vec<Application>,
+}
+
+/// Counters of an agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Connections over the relay.
+    pub relay: u64,
+    /// Connections to servers over MPTCP.
+    pub direct: u64,
+    /// Connections to servers over plain TCP.
+    pub plain: u64,
+    /// Connections whose server could not be reached.
+    pub failed: u64,
+    /// Bytes from applications to servers.
+    pub up_bytes: u64,
+    /// Bytes from servers to applications.
+    pub down_bytes: u64,
 }
 
 /// One connection of an application.
@@ -21,6 +44,9 @@ pub struct Application {
     pub client: SocketAddr,
     /// The server that it wants.
     pub server: SocketAddr,
+    /// The agent's SOCKS address if the application asked there; absent if it was redirected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socks: Option<SocketAddr>,
     /// `relay`, `direct` (MPTCP to the server) or `plain` (TCP to the server); `opening` before.
     pub way: String,
     /// Why it takes this way.
@@ -32,6 +58,9 @@ pub struct Application {
     /// User of the application; `None` if the agent's host did not find it.
     #[serde(default)]
     pub uid: Option<u32>,
+    /// Service, or other unit, of the application; absent if the agent's host did not find it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
     /// Inode of the application's socket, as in `/proc/PID/fd`.
     #[serde(default)]
     pub inode: Option<u32>,

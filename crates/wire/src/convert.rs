@@ -12,11 +12,13 @@
 //! 1. A second TLV of one type, and a Connect TLV with TCP options, are malformed or unsupported. A relay
 //!    that opens sockets cannot carry raw TCP options.
 //! 2. A TLV of an unknown type in a request is refused. In a reply it is skipped.
+//! 3. A Meet TLV, of a type for private use, joins two clients instead of a client and a server.
 //!
 //! # Checked by
 //! `tests` below; `tests/convert.rs`; the fuzz target `convert`.
 
 use crate::cookie::Cookie;
+use crate::mobility::Key;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -147,13 +149,32 @@ pub struct Request {
 pub enum Wanted {
     /// Connect to this server.
     Connect(SocketAddr),
-    /// Join with the other connection that presents this token.
-    Meet(Token),
+    /// Join with a connection of the other side that presents this token.
+    Meet(Token, Side),
+    /// Tell whether the relay would serve this client.
+    Info,
+}
+
+/// The two sides of a meeting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Side {
+    /// It connects to a service of the other side.
+    Asks = 1,
+    /// It has a service, and waits for the other side.
+    Offers = 2,
 }
 
 /// Names a meeting of two clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token(pub [u8; 16]);
+
+impl Token {
+    /// The token that two users name with this text.
+    pub fn of(text: &str) -> Self {
+        Self(Key::new([0; 32]).tag(&[b"slowhand meet", text.as_bytes()]))
+    }
+}
 
 /// One TLV: its type and its value. The value's length is a multiple of four, plus two.
 struct Tlv<'b> {
@@ -192,11 +213,13 @@ impl Request {
                     wanted.replace((to, tlv.whole.to_vec())).is_some()
                 }
                 kind::MEET => {
-                    let token = meet(tlv.value).ok_or(Code::Malformed)?;
-                    wanted
-                        .replace((Wanted::Meet(token), tlv.whole.to_vec()))
-                        .is_some()
+                    let meeting = meet(tlv.value).ok_or(Code::Malformed)?;
+                    wanted.replace((meeting, tlv.whole.to_vec())).is_some()
                 }
+                kind::INFO if tlv.value.len() == 2 => {
+                    wanted.replace((Wanted::Info, tlv.whole.to_vec())).is_some()
+                }
+                kind::INFO => return Err(Code::Malformed),
                 kind::COOKIE => {
                     let value = Cookie::parse(&tlv.value[2..]).ok_or(Code::NotAuthorised)?;
                     cookie.replace(value).is_some()
@@ -224,10 +247,11 @@ impl Request {
                 message.extend(server.port().to_be_bytes());
                 message.extend(mapped(server.ip()).octets());
             }
-            Wanted::Meet(Token(token)) => {
-                message.extend([kind::MEET, 5, 0, 0]);
+            Wanted::Meet(Token(token), side) => {
+                message.extend([kind::MEET, 5, side as u8, 0]);
                 message.extend(token);
             }
+            Wanted::Info => message.extend([kind::INFO, 1, 0, 0]),
         }
         let cookie = seal(&message[HEADER..]);
         message.extend([kind::COOKIE, ((WORD + Cookie::LENGTH) / WORD) as u8, 0, 0]);
@@ -248,9 +272,14 @@ fn connect(value: &[u8]) -> Result<SocketAddr, Code> {
     Ok(SocketAddr::new(address, u16::from_be_bytes(*port)))
 }
 
-fn meet(value: &[u8]) -> Option<Token> {
-    let token = value.get(2..)?;
-    Some(Token(token.try_into().ok()?))
+fn meet(value: &[u8]) -> Option<Wanted> {
+    let (side, token) = value.split_first_chunk::<2>()?;
+    let side = match side {
+        [1, 0] => Side::Asks,
+        [2, 0] => Side::Offers,
+        _ => return None,
+    };
+    Some(Wanted::Meet(Token(token.try_into().ok()?), side))
 }
 
 const fn mapped(address: IpAddr) -> Ipv6Addr {
@@ -281,6 +310,8 @@ pub enum Reply {
         /// Whether the server accepted MPTCP.
         mptcp: bool,
     },
+    /// The relay would serve this client: the answer to [`Wanted::Info`].
+    Supported,
     /// The relay refuses. `None`: with a code that we do not know.
     Refused(Option<Code>),
 }
@@ -299,7 +330,7 @@ impl Reply {
                     let mptcp = has_mptcp(&tlv.value[2..]);
                     reply = Self::Connected { mptcp };
                 }
-                kind::INFO | kind::SUPPORTED => {}
+                kind::SUPPORTED => reply = Self::Supported,
                 _ => {}
             }
         }
@@ -316,6 +347,11 @@ impl Reply {
                 message.extend([kind::EXTENDED_HEADER, 4, 0, 0]);
                 message.extend([MPTCP_OPTION, 12, 1, 1]);
                 message.extend([0; 8]);
+            }
+            // The relay knows the MPTCP option. Zeros fill the word.
+            Self::Supported => {
+                message.extend([kind::SUPPORTED, 2, 0, 0]);
+                message.extend([MPTCP_OPTION, 0, 0, 0]);
             }
             Self::Refused(code) => {
                 let code = code.unwrap_or(Code::Network) as u8;
@@ -382,17 +418,21 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_read_as_written() {
-        let wanted = Wanted::Meet(Token([9; 16]));
-        let message = Request::write(wanted, |signed| Cookie::seal(&KEY, 1, 2, signed));
-        assert_eq!(Request::parse(&message[HEADER..]).unwrap().wanted, wanted);
+    fn a_meeting_and_a_question_are_read_as_written() {
+        let token = Token::of("two peers");
+        assert_ne!(token, Token::of("two others"));
+        let meetings = [Side::Asks, Side::Offers].map(|side| Wanted::Meet(token, side));
+        for wanted in meetings.into_iter().chain([Wanted::Info]) {
+            let message = Request::write(wanted, |signed| Cookie::seal(&KEY, 1, 2, signed));
+            assert_eq!(Request::parse(&message[HEADER..]).unwrap().wanted, wanted);
+        }
     }
 
     #[test]
     fn replies_are_read_as_written() {
         let refused = Code::ALL.map(|code| Reply::Refused(Some(code)));
         let connected = [false, true].map(|mptcp| Reply::Connected { mptcp });
-        for reply in refused.into_iter().chain(connected) {
+        for reply in refused.into_iter().chain(connected).chain([Reply::Supported]) {
             let message = reply.write();
             assert_eq!(
                 header(*message.first_chunk().unwrap()),
@@ -417,7 +457,11 @@ mod tests {
         let mut options = connect.to_vec();
         options[1] = 6;
         options.extend([1; 4]);
-        let cases: [(&str, Vec<u8>, Code); 9] = [
+        let no_side = [&[192, 5, 3, 0][..], &[1; 16]].concat();
+        let cases: [(&str, Vec<u8>, Code); 12] = [
+            ("an unknown side", no_side, Code::Malformed),
+            ("a short token", [192, 1, 1, 0].to_vec(), Code::Malformed),
+            ("a long Info", [1, 2, 0, 0, 0, 0, 0, 0].to_vec(), Code::Malformed),
             ("nothing", Vec::new(), Code::Malformed),
             ("a length of zero", [10, 0, 0, 0].to_vec(), Code::Malformed),
             ("a length beyond the end", [10, 9, 0, 0].to_vec(), Code::Malformed),

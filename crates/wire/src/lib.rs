@@ -12,6 +12,7 @@
 //! | [`radiotap`] | reception metadata of a frame |
 //! | [`pcapng`] | writes captures |
 //! | [`convert`], [`cookie`] | requests to a relay, their replies and their authentication |
+//! | [`socks`] | how a program asks for a connection to a server |
 //! | [`mobility`] | signal reports from a mobile to a sender |
 #![cfg_attr(not(test), no_std)]
 
@@ -29,3 +30,4 @@ pub mod mobility;
 pub mod nat;
 pub mod pcapng;
 pub mod radiotap;
+pub mod socks;

@@ -29,8 +29,9 @@ const PACKAGES: [(&str, &str); 23] = [
     ("tshark", "tshark"),
     ("unshare", "util-linux"),
 ];
-/// Benches build a peer if its compiler and library are installed, and say so if they are not.
-const WHERE_IT_IS: [&str; 1] = ["c++"];
+/// Benches build a peer if its compiler and library are installed, and say so if they are not. The test of
+/// SSH over a relay does the same.
+const WHERE_IT_IS: [&str; 3] = ["c++", "ssh", "ssh-keygen"];
 /// Part of every system.
 const EVERYWHERE: [&str; 6] = ["/bin/sh", "bash", "cp", "mkfifo", "sh", "umount"];
 

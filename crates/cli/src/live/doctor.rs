@@ -1,12 +1,13 @@
 //! `slowhand doctor`: which of slowhand's requirements this host meets, and how to get the missing ones.
 
-use host::config::{Asked, Config};
+use ::relay::agent;
+use host::config::{Asked, Config, RelayConfig};
 use host::doctor::{document, text};
 use linux::doctor::{Check, Need, checks};
 use show::exit::{print_document, print_text};
 use show::terminal;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 /// Show which requirements of slowhand this host does not meet, and how to meet them. Changes nothing.
 #[derive(Debug, clap::Args)]
@@ -15,7 +16,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Configuration file from which to read `probe` and `portal_url`.
+    /// Configuration file from which to read `probe`, `portal_url` and `[relay]`.
     #[arg(long, value_name = "FILE", default_value = "/etc/slowhand/slowhand.toml")]
     config: PathBuf,
 }
@@ -23,7 +24,9 @@ pub struct Args {
 /// Runs every check. The exit code is 1 if slowhand cannot work here.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut checks = checks();
-    checks.extend(probing(Path::new("/"), &args.config));
+    let config = Config::read(&args.config, Asked::ByDefault).ok();
+    checks.extend(probing(Path::new("/"), config.as_ref()));
+    checks.extend(config.and_then(|config| config.relay).iter().flat_map(relay));
     let document = document(&checks);
     if args.json {
         print_document(&document)?;
@@ -39,21 +42,49 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// What links are probed with while nothing shows that they are alive. `up` reports an unreadable
 /// configuration; here it counts as none.
-fn probing(root: &Path, config: &Path) -> [Check; 2] {
-    let config = Config::read(config, Asked::ByDefault).ok();
-    let is_on = config.as_ref().is_none_or(|config| config.probe);
+fn probing(root: &Path, config: Option<&Config>) -> [Check; 2] {
+    let is_on = config.is_none_or(|config| config.probe);
     let check = |name, result| Check {
         name,
         need: Need::Should,
         result,
     };
     let (idle, portal) = if is_on {
-        (idle(root), portal(root, config.and_then(|config| config.portal)))
+        (
+            idle(root),
+            portal(root, config.and_then(|config| config.portal.clone())),
+        )
     } else {
         let off = "off (probe = false): captive portals are not detected, nor are links that die while no MPTCP connection is open";
         (Ok(off.to_owned()), Ok(off.to_owned()))
     };
     [check("idle-probe", idle), check("portal-check", portal)]
+}
+
+/// What the agent needs. Asks the relay whether it would serve this host.
+fn relay(config: &RelayConfig) -> Vec<Check> {
+    let check = |name, result| Check {
+        name,
+        need: Need::Should,
+        result,
+    };
+    let mut checks = vec![check("redirection", redirection())];
+    if let Some(server) = &config.server {
+        let asked = agent::check(&server.address, &server.key_file);
+        let asked = asked.map_err(|error| format!("{}: {error}; programs connect directly", server.address));
+        checks.push(check("relay", asked));
+    }
+    checks
+}
+
+fn redirection() -> Result<String, String> {
+    let asked = Command::new("nft").arg("--version").output();
+    match asked {
+        Ok(said) => Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned()),
+        Err(error) => Err(format!(
+            "`nft` cannot be started ({error}): no program is redirected to the agent; install nftables"
+        )),
+    }
 }
 
 fn idle(root: &Path) -> Result<String, String> {
@@ -100,7 +131,8 @@ mod tests {
         };
         let config = root.join("slowhand.toml");
         let told = || {
-            probing(&root, &config).map(|check| match check.result {
+            let config = Config::read(&config, Asked::ByDefault).ok();
+            probing(&root, config.as_ref()).map(|check| match check.result {
                 Ok(found) => format!("ok {found}"),
                 Err(missing) => format!("-- {missing}"),
             })

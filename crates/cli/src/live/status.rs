@@ -83,18 +83,30 @@ fn programs(agent: &Agent, width: usize) -> String {
     }
     let relay = agent.relay.as_deref().unwrap_or("none");
     let trouble = agent.relay_trouble.iter().map(|why| format!("; {why}"));
-    let head = format!("agent: relay {relay}{}\n", trouble.collect::<String>());
+    let totals = agent.totals;
+    let mut head = format!("agent: relay {relay}{}\n", trouble.collect::<String>());
+    head.push_str(&format!(
+        "agent: {} connections over the relay, {} direct, {} plain, {} failed; sent {}, received {}\n",
+        totals.relay,
+        totals.direct,
+        totals.plain,
+        totals.failed,
+        Bytes::new(totals.up_bytes),
+        Bytes::new(totals.down_bytes),
+    ));
+    head.extend(agent.blackhole.iter().map(|why| format!("agent: {why}\n")));
     if agent.connections.is_empty() {
         return head;
     }
     head + &table.fitted(width)
 }
 
-/// Who holds the connection: the program if we may see it, and otherwise its user.
+/// Who holds the connection: the program if we may see it, and otherwise its service; and the user.
 fn program(connection: &Application) -> String {
     let holder = connection.inode.and_then(holder);
+    let holder = holder.or_else(|| connection.unit.clone());
     match (holder, connection.uid) {
-        (Some(program), Some(uid)) => format!("{program} (uid {uid})"),
+        (Some(holder), Some(uid)) => format!("{holder} (uid {uid})"),
         (None, Some(uid)) => format!("uid {uid}"),
         (_, None) => "-".to_owned(),
     }
@@ -279,6 +291,7 @@ fn or_dash(text: &str) -> &str {
 mod tests {
     use super::*;
     use host::document::Marks;
+    use trace::agent::Totals;
 
     #[test]
     fn a_fallback_without_a_window_limit_is_listed_with_its_reason() {
@@ -380,12 +393,20 @@ mod tests {
             why: "the server speaks plain TCP".to_owned(),
             up_bytes: 10,
             down_bytes: 20,
+            socks: None,
             uid: Some(1000),
+            unit: Some("app.scope".to_owned()),
             inode: inode.parse().ok(),
         };
         let agent = Agent {
             relay: Some("relay.example:4433".to_owned()),
             relay_trouble: None,
+            totals: Totals {
+                relay: 3,
+                failed: 1,
+                ..Totals::default()
+            },
+            blackhole: None,
             connections: vec![connection],
         };
         let told = programs(&agent, usize::MAX);
@@ -393,10 +414,20 @@ mod tests {
         let lines = Vec::from_iter(told.lines());
         assert_eq!(lines[0], "agent: relay relay.example:4433");
         assert!(
-            lines[2].starts_with(&format!("{} (uid 1000)", own.trim_end())),
+            lines[3].starts_with(&format!("{} (uid 1000)", own.trim_end())),
             "{told}"
         );
-        assert!(lines[2].ends_with("the server speaks plain TCP"), "{told}");
+        assert!(lines[3].ends_with("the server speaks plain TCP"), "{told}");
+        assert_eq!(
+            lines[1],
+            "agent: 3 connections over the relay, 0 direct, 0 plain, 1 failed; sent 0 B, received 0 B"
+        );
+        // Others than root see the service only.
+        let unseen = Application {
+            inode: None,
+            ..agent.connections[0].clone()
+        };
+        assert_eq!(program(&unseen), "app.scope (uid 1000)");
     }
 
     /// A link on which new connections begin in these families.

@@ -1,13 +1,14 @@
 //! `slowhand why`: explains every link, and some connections.
 //!
 //! It explains connections whose window or unsent data is limited, and those over a slow link. It also
-//! explains those that fell back to plain TCP, and those left alone.
+//! explains those that fell back to plain TCP, those left alone, and the way of those that the agent carries.
 
 use host::control::{Question, ask};
 use host::document::Why;
 use host::place::Place;
 use show::exit::{Refused, print_document, print_text, shown};
 use std::process::ExitCode;
+use trace::agent::Agent;
 
 /// Explain why each link is used or not.
 #[derive(Debug, clap::Args)]
@@ -52,6 +53,7 @@ fn keep(why: &mut Why, wanted: &str) -> anyhow::Result<()> {
     why.fallbacks.clear();
     why.left_alone.clear();
     why.levers.clear();
+    why.agent = None;
     Ok(())
 }
 
@@ -84,7 +86,24 @@ fn text(why: &Why) -> String {
         .chain([fell_back])
         .chain(fallbacks)
         .chain(levers)
+        .chain(why.agent.iter().flat_map(agent))
         .collect()
+}
+
+/// Why the relay is not used, and why each connection of a program takes its way.
+fn agent(agent: &Agent) -> impl Iterator<Item = String> {
+    let relay = agent.relay.as_deref().unwrap_or("none");
+    let trouble = agent.relay_trouble.iter();
+    let trouble = trouble.map(move |why| format!("relay {relay}: not used for some seconds: {why}\n"));
+    let blackhole = agent.blackhole.iter().map(|why| format!("agent: {why}\n"));
+    let connections = agent.connections.iter().map(|connection| {
+        let (client, server) = (connection.client, connection.server);
+        format!(
+            "connection from {client} to {server}: {}: {}\n",
+            connection.way, connection.why
+        )
+    });
+    trouble.chain(blackhole).chain(connections)
 }
 
 #[cfg(test)]
@@ -102,7 +121,31 @@ mod tests {
             fallbacks: Vec::new(),
             left_alone: Vec::new(),
             levers: Vec::new(),
+            agent: None,
         }
+    }
+
+    #[test]
+    fn the_way_of_each_connection_of_the_agent_is_explained() {
+        let agent = serde_json::json!({
+            "relay": "relay.example:4433",
+            "relay_trouble": "the relay did not answer within 3 s",
+            "blackhole": "a path has dropped MPTCP SYNs",
+            "connections": [{
+                "client": "10.0.0.1:40000", "server": "198.51.100.1:443", "way": "direct",
+                "why": "the relay did not answer within 3 s", "up_bytes": 0, "down_bytes": 0,
+            }],
+        });
+        let why = Why {
+            agent: Some(serde_json::from_value(agent).unwrap()),
+            ..nothing()
+        };
+        assert_eq!(
+            text(&why),
+            "relay relay.example:4433: not used for some seconds: the relay did not answer within 3 s\n\
+             agent: a path has dropped MPTCP SYNs\n\
+             connection from 10.0.0.1:40000 to 198.51.100.1:443: direct: the relay did not answer within 3 s\n"
+        );
     }
 
     fn link(name: &str) -> LinkWhy {

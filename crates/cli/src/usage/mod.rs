@@ -64,6 +64,8 @@ pub enum Verb {
     Doctor(live::doctor::Args),
     /// Run a relay on a host with a fixed address, and manage its keys.
     Relay(::relay::command::Args),
+    /// Reach a service of another mobile host over the relay, or offer one.
+    Meet(live::meet::Args),
     /// Load, unload and inspect coupled congestion controllers for MPTCP.
     Cc(cc::Args),
     /// Print a script that lets a shell complete the commands of slowhand.

@@ -53,20 +53,29 @@ pub fn program() -> Command {
 
 /// The daemon, beside the program: a test of one package does not build the programs of another.
 pub fn daemon() -> PathBuf {
-    let daemon = Path::new(env!("CARGO_BIN_EXE_slowhand")).with_file_name("slowhandd");
+    beside("slowhandd")
+}
+
+/// The relay and agent, beside the program.
+pub fn relay() -> PathBuf {
+    beside("slowhand-relay")
+}
+
+fn beside(name: &str) -> PathBuf {
+    let program = Path::new(env!("CARGO_BIN_EXE_slowhand")).with_file_name(name);
     assert!(
-        daemon.is_file(),
+        program.is_file(),
         "{} is missing: run `cargo build --workspace` first",
-        daemon.display()
+        program.display()
     );
-    let newer = newer_source(&daemon);
+    let newer = newer_source(&program);
     assert!(
         newer.is_none(),
         "{} is older than {}: run `cargo build --workspace` first",
-        daemon.display(),
+        program.display(),
         newer.unwrap_or_default()
     );
-    daemon
+    program
 }
 
 /// A source that has changed after this program was built, by the list of sources that `cargo build` puts

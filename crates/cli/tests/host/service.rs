@@ -1,8 +1,8 @@
 //! The unit for a service manager: what it allows is what the daemon needs, and no more than is said there.
 
-use crate::common::root;
+use crate::common::{self, root};
 use crate::connections::connection;
-use crate::rig::{Host, until, words};
+use crate::rig::{Host, furnish, output, until, words, write};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
@@ -80,6 +80,7 @@ struct Sandbox {
     rights: BTreeSet<u32>,
     real_time: u64,
     calls: BTreeSet<u32>,
+    families: BTreeSet<u32>,
 }
 
 impl Sandbox {
@@ -92,8 +93,21 @@ impl Sandbox {
             "CAP_BPF" => 39,
             other => panic!("{other} has no number here"),
         };
+        let families = setting(unit, "RestrictAddressFamilies").join(" ");
+        let family = |name: &str| match name {
+            "AF_UNIX" => libc::AF_UNIX,
+            "AF_INET" => libc::AF_INET,
+            "AF_INET6" => libc::AF_INET6,
+            "AF_NETLINK" => libc::AF_NETLINK,
+            "AF_PACKET" => libc::AF_PACKET,
+            other => panic!("{other} has no number here"),
+        };
         Self {
             rights: rights.split_whitespace().map(number).collect(),
+            families: families
+                .split_whitespace()
+                .map(|name| family(name).cast_unsigned())
+                .collect(),
             real_time: setting(unit, "LimitRTPRIO")[0].parse().unwrap(),
             calls: allowed_calls(&setting(unit, "SystemCallFilter")),
         }
@@ -106,7 +120,7 @@ impl Sandbox {
             rlim_cur: self.real_time,
             rlim_max: self.real_time,
         };
-        let filter = filter(&self.calls);
+        let filter = filter(&self.calls, &self.families);
         let put_on = move || {
             let program = libc::sock_fprog {
                 len: filter.len().try_into().unwrap_or(u16::MAX),
@@ -190,26 +204,34 @@ fn numbers() -> BTreeMap<String, u32> {
         .collect()
 }
 
-/// A seccomp program that lets these pass and refuses all others with EPERM.
-fn filter(calls: &BTreeSet<u32>) -> Vec<libc::sock_filter> {
+/// A seccomp program that lets these pass and refuses all others with EPERM. It also refuses sockets of other
+/// address families.
+fn filter(calls: &BTreeSet<u32>, families: &BTreeSet<u32>) -> Vec<libc::sock_filter> {
     let statement = |code: u32, jf: u8, k: u32| libc::sock_filter {
         code: code.try_into().unwrap(),
         jt: 0,
         jf,
         k,
     };
-    let answer = libc::BPF_RET | libc::BPF_K;
-    // The number is the first field of what the filter sees.
-    let mut program = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0)];
-    for call in calls {
-        program.push(statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, *call));
-        program.push(statement(answer, 0, libc::SECCOMP_RET_ALLOW));
+    let load = |at: u32| statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, at);
+    let equals = |k: u32, jf: u8| statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, jf, k);
+    let answer = |k: u32| statement(libc::BPF_RET | libc::BPF_K, 0, k);
+    let refuse = |error: i32| answer(libc::SECCOMP_RET_ERRNO | error.cast_unsigned());
+    // The number is the first field of what the filter sees. The first argument follows 16 bytes later.
+    let mut program = vec![load(0)];
+    let beyond = u8::try_from(2 * families.len() + 2).unwrap();
+    program.push(equals(u32::try_from(libc::SYS_socket).unwrap(), beyond));
+    program.push(load(16));
+    for family in families {
+        program.push(equals(*family, 1));
+        program.push(answer(libc::SECCOMP_RET_ALLOW));
     }
-    program.push(statement(
-        answer,
-        0,
-        libc::SECCOMP_RET_ERRNO | u32::try_from(libc::EPERM).unwrap(),
-    ));
+    program.push(refuse(libc::EAFNOSUPPORT));
+    for call in calls {
+        program.push(equals(*call, 1));
+        program.push(answer(libc::SECCOMP_RET_ALLOW));
+    }
+    program.push(refuse(libc::EPERM));
     program
 }
 
@@ -285,4 +307,47 @@ fn a_daemon_of_the_unit_does_what_one_started_by_hand_does() {
     assert!(!log.contains("warning: "), "{log}");
     assert_eq!(by_unit, by_hand);
     assert_eq!((by_hand.0, by_hand.1), (libc::SCHED_FIFO, 1));
+}
+
+/// An address of the Internet: connections to private ones are not redirected.
+const PUBLIC: &str = "198.51.100.1";
+
+#[test]
+fn a_daemon_of_the_unit_redirects_programs_to_its_agent() {
+    let Some(host) = Host::new("unit-agent") else {
+        return;
+    };
+    common::relay();
+    host.server
+        .run(|| furnish("lo", &format!("{PUBLIC}/32")))
+        .unwrap();
+    let additions = host.root.join("conf.d");
+    std::fs::create_dir(&additions).unwrap();
+    write(
+        &additions.join("relay.toml"),
+        "[relay]\nway = \"direct\"\n",
+        0o644,
+    );
+    let listener = host.server.run(|| std::net::TcpListener::bind((PUBLIC, 0)));
+    let listener = listener.unwrap().unwrap();
+    let server = listener.local_addr().unwrap();
+    let sandbox = Sandbox::of(&unit());
+    let mut up = host.up_at(host.daemon(), &[], |command| sandbox.put_on(command));
+    let tables = || host.client.run(|| output("nft list ruleset")).unwrap();
+    until("programs are redirected", || tables().contains("redirect to"));
+    let _program = host
+        .client
+        .run(|| std::net::TcpStream::connect(server))
+        .unwrap()
+        .unwrap();
+    until("the agent carries the connection", || {
+        let shown = &host.json("status")["agent"]["connections"][0];
+        shown["server"] == server.to_string() && shown["way"] == "plain" && shown["uid"] == 0
+    });
+    let (code, text) = words(&host.ask("down", &[]));
+    assert_eq!(code, Some(0), "{text}");
+    assert!(up.child.wait().unwrap().success());
+    assert_eq!(tables(), "");
+    let log = up.log();
+    assert!(!log.contains("warning: "), "{log}");
 }

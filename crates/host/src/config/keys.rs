@@ -72,6 +72,13 @@ pub const KEY_FILE: Key = key(
 );
 /// Which ways connections may take.
 pub const WAY: Key = key("way", "\"auto\", \"always\" or \"direct\"");
+/// Which first bytes of connections go with a request to the relay.
+pub const EARLY_DATA: Key = key("early_data", "\"tls\", \"never\" or \"always\"");
+/// Where SOCKS is served.
+pub const SOCKS: Key = key(
+    "socks",
+    "a loopback address with a port in quotes, such as \"127.0.0.1:1080\"",
+);
 /// Connections that are left alone.
 pub const BYPASS: Key = key(
     "bypass",
@@ -113,7 +120,7 @@ pub const OF_FILE: [Key; 13] = [
 ];
 
 /// The keys of a relay.
-pub const OF_RELAY: [Key; 4] = [ADDRESS, KEY_FILE, WAY, BYPASS];
+pub const OF_RELAY: [Key; 6] = [ADDRESS, KEY_FILE, WAY, EARLY_DATA, SOCKS, BYPASS];
 
 /// The keys of a link.
 pub const OF_LINK: [Key; 7] = [INTERFACE, NAME, KIND, ROLE, METERED, GATEWAY, CHANNEL];

@@ -10,7 +10,7 @@ mod problem;
 mod relay;
 mod section;
 
-pub use relay::{Bypass, RelayConfig, RelayServer, WayChoice};
+pub use relay::{Bypass, EarlyData, RelayConfig, RelayServer, WayChoice};
 
 use crate::trusted::{self, Keeping, TrustError};
 use linux::bpf::cc::ControllerName;

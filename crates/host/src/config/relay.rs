@@ -4,7 +4,8 @@ use super::ConfigError;
 use super::keys;
 use super::section::Section;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::str::FromStr;
 use toml::Spanned;
@@ -16,6 +17,8 @@ pub struct RelayConfig {
     pub way: WayChoice,
     /// The relay; `None` if they go directly.
     pub server: Option<RelayServer>,
+    /// Where programs may ask for connections with SOCKS 5.
+    pub socks: Option<SocketAddr>,
     /// Connections that are left alone.
     pub bypass: Vec<Bypass>,
 }
@@ -27,6 +30,8 @@ pub struct RelayServer {
     pub address: String,
     /// File with the key.
     pub key_file: PathBuf,
+    /// Which first bytes of connections go with a request.
+    pub early_data: EarlyData,
 }
 
 /// Which ways the connections of programs may take.
@@ -58,6 +63,41 @@ impl FromStr for WayChoice {
 
     fn from_str(text: &str) -> Result<Self, ()> {
         Self::ALL.into_iter().find(|way| way.as_str() == text).ok_or(())
+    }
+}
+
+/// Which first bytes of a connection go with the request to the relay. A server may get them twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EarlyData {
+    /// A ClientHello of TLS.
+    Tls,
+    /// None.
+    Never,
+    /// Any.
+    Always,
+}
+
+impl EarlyData {
+    const ALL: [Self; 3] = [Self::Tls, Self::Never, Self::Always];
+
+    /// As users write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Tls => "tls",
+            Self::Never => "never",
+            Self::Always => "always",
+        }
+    }
+}
+
+impl FromStr for EarlyData {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::ALL
+            .into_iter()
+            .find(|early| early.as_str() == text)
+            .ok_or(())
     }
 }
 
@@ -104,36 +144,56 @@ impl fmt::Display for Bypass {
 /// Reads the table. Without `address` the only way is `direct`.
 pub(super) fn relay(table: &Section<'_>) -> Result<RelayConfig, ConfigError> {
     let way = table.word::<WayChoice>(&keys::WAY, WayChoice::ALL.map(WayChoice::as_str))?;
-    let address = table.text::<String>(&keys::ADDRESS)?;
-    let key_file = table.text::<PathBuf>(&keys::KEY_FILE)?;
-    let bypass = table.texts::<Bypass>(&keys::BYPASS)?;
     let direct = way
         .as_ref()
         .is_some_and(|way| *way.get_ref() == WayChoice::Direct);
-    let server = match (address, key_file) {
-        (Some(address), _) if !has_port(address.get_ref()) => {
-            let what = format!("`address` is \"{}\", without a port", address.get_ref());
-            return Err(table.wrong(&address, what, format!("give {}", keys::ADDRESS.right)));
-        }
-        (Some(address), _) if direct => {
-            let what = "`way` is \"direct\", so no relay is used";
-            return Err(table.wrong(&address, what, "remove this line, or use \"auto\""));
-        }
-        (Some(address), key_file) => Some(RelayServer {
-            address: address.into_inner(),
-            key_file: table.need(&keys::KEY_FILE, key_file)?.into_inner(),
-        }),
-        (None, _) if direct => None,
-        (None, _) => {
-            table.need::<()>(&keys::ADDRESS, None)?;
-            None
-        }
-    };
     Ok(RelayConfig {
+        server: server(table, direct)?,
         way: way.map_or(WayChoice::Auto, Spanned::into_inner),
-        server,
-        bypass,
+        socks: socks(table)?,
+        bypass: table.texts::<Bypass>(&keys::BYPASS)?,
     })
+}
+
+/// The relay itself: none if connections go `direct`.
+fn server(table: &Section<'_>, direct: bool) -> Result<Option<RelayServer>, ConfigError> {
+    let address = table.text::<String>(&keys::ADDRESS)?;
+    let key_file = table.text::<PathBuf>(&keys::KEY_FILE)?;
+    let early = table.word::<EarlyData>(&keys::EARLY_DATA, EarlyData::ALL.map(EarlyData::as_str))?;
+    if direct {
+        let what = "`way` is \"direct\", so no relay is used";
+        let unused = |at: Range<usize>| {
+            let at = Spanned::new(at, ());
+            table.wrong(&at, what, "remove this line, or use \"auto\"")
+        };
+        let given = address
+            .map(|address| address.span())
+            .or(early.map(|early| early.span()));
+        return given.map_or(Ok(None), |at| Err(unused(at)));
+    }
+    let address = table.need(&keys::ADDRESS, address)?;
+    if !has_port(address.get_ref()) {
+        let what = format!("`address` is \"{}\", without a port", address.get_ref());
+        return Err(table.wrong(&address, what, format!("give {}", keys::ADDRESS.right)));
+    }
+    Ok(Some(RelayServer {
+        address: address.into_inner(),
+        key_file: table.need(&keys::KEY_FILE, key_file)?.into_inner(),
+        early_data: early.map_or(EarlyData::Tls, Spanned::into_inner),
+    }))
+}
+
+/// Anyone who reaches the address uses the key, so it is on loopback.
+fn socks(table: &Section<'_>) -> Result<Option<SocketAddr>, ConfigError> {
+    let Some(socks) = table.text::<SocketAddr>(&keys::SOCKS)? else {
+        return Ok(None);
+    };
+    let address = *socks.get_ref();
+    if address.ip().is_loopback() && address.port() > 0 {
+        return Ok(Some(address));
+    }
+    let what = format!("`socks` is \"{address}\", which is not a port of this host alone");
+    Err(table.wrong(&socks, what, format!("give {}", keys::SOCKS.right)))
 }
 
 /// Whether a port follows the last colon.

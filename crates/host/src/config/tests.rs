@@ -147,6 +147,8 @@ fn the_example_is_a_whole_configuration() {
     let server = relay.server.as_ref().unwrap();
     assert_eq!(server.address, "relay.example:4433");
     assert_eq!((relay.way, relay.bypass.len()), (WayChoice::Auto, 3));
+    assert_eq!(relay.socks, "127.0.0.1:1080".parse().ok());
+    assert_eq!(server.early_data, EarlyData::Tls);
     let [phone, wifi] = &config.links[..] else {
         panic!("{config:?}")
     };
@@ -239,7 +241,7 @@ const WRONG: [(&str, &str, &str); 23] = [
 /// Text after [`LINK`] or by itself, with a value of a wrong type for each key of the example. The last part
 /// is how the message calls that value.
 #[rustfmt::skip]
-const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 27] = [
+const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 29] = [
     ("", "policy = 7\n", &keys::POLICY, "7"),
     ("", "mode = true\n", &keys::MODE, "true"),
     ("", "peer_subflows = \"two\"\n", &keys::PEER_SUBFLOWS, "\"two\""),
@@ -255,8 +257,10 @@ const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 27] = [
     ("", "[relay]\naddress = 4433\n", &keys::ADDRESS, "4433"),
     ("", "[relay]\nkey_file = 1\n", &keys::KEY_FILE, "1"),
     ("", "[relay]\nway = 1\n", &keys::WAY, "1"),
-    ("", "[relay]\nbypass = \"uid:0\"\n", &keys::BYPASS, "\"uid:0\""),
-    ("", "[relay]\nbypass = [\"uid:0\", \"10.0.0.0/33\"]\n", &keys::BYPASS, "\"10.0.0.0/33\""),
+    ("", "[relay]\nearly_data = true\n", &keys::EARLY_DATA, "true"),
+    ("", "[relay]\naddress = \"r:1\"\nkey_file = \"/k\"\nsocks = 1080\n", &keys::SOCKS, "1080"),
+    ("", "[relay]\naddress = \"r:1\"\nkey_file = \"/k\"\nbypass = \"uid:0\"\n", &keys::BYPASS, "\"uid:0\""),
+    ("", "[relay]\naddress = \"r:1\"\nkey_file = \"/k\"\nbypass = [\"uid:0\", \"10.0.0.0/33\"]\n", &keys::BYPASS, "\"10.0.0.0/33\""),
     ("", "link = \"eth0\"\n", &keys::LINK, "\"eth0\""),
     ("", "[link]\ninterface = \"eth0\"\n", &keys::LINK, "a table"),
     ("", "link = [1]\n", &keys::LINK, "1"),
@@ -399,6 +403,14 @@ fn a_relay_has_an_address_with_a_port_and_a_key() {
         (
             format!("[relay]\naddress = \"r:1\"\n{key}way = \"direct\"\n"),
             "2:11: `way` is \"direct\", so no relay is used; remove this line, or use \"auto\"",
+        ),
+        (
+            "[relay]\nway = \"direct\"\nearly_data = \"tls\"\n".to_owned(),
+            "3:14: `way` is \"direct\", so no relay is used; remove this line, or use \"auto\"",
+        ),
+        (
+            "[relay]\nway = \"direct\"\nsocks = \"192.0.2.1:1080\"\n".to_owned(),
+            "3:9: `socks` is \"192.0.2.1:1080\", which is not a port of this host alone; give a loopback address with a port in quotes, such as \"127.0.0.1:1080\"",
         ),
         (
             "[relay]\nway = \"direkt\"\n".to_owned(),

@@ -18,6 +18,7 @@ pub(super) mod attr {
     pub const CONG: u16 = 4;
     pub const SKMEMINFO: u16 = 7;
     pub const ULP_INFO: u16 = 19;
+    pub const CGROUP_ID: u16 = 21;
     pub const ULP_MPTCP: u16 = 3;
 }
 
@@ -229,6 +230,8 @@ pub struct TcpSocket {
     pub uid: u32,
     /// Its inode as in `/proc/PID/fd`, or 0 for a subflow, which no program holds.
     pub inode: u32,
+    /// The cgroup in which it was made: the inode of its folder. `None` if the kernel has no cgroups.
+    pub cgroup: Option<u64>,
     /// Its counters. `None` in TIME_WAIT.
     pub info: Option<TcpInfo>,
     /// Its congestion controller.
@@ -260,6 +263,7 @@ impl TcpSocket {
             send_queue,
             uid,
             inode,
+            cgroup: None,
             info: None,
             congestion: CongestionName::default(),
             subflow: None,
@@ -268,6 +272,7 @@ impl TcpSocket {
             match attr.kind {
                 attr::INFO => socket.info = Some(TcpInfo::parse(attr.value)),
                 attr::CONG => socket.congestion = CongestionName::from_bytes(attr.value),
+                attr::CGROUP_ID => socket.cgroup = attr.value.first_chunk().map(|id| u64::from_ne_bytes(*id)),
                 attr::ULP_INFO => socket.subflow = subflow(&attr),
                 _ => {}
             }

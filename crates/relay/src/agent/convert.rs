@@ -1,5 +1,6 @@
 //! The agent's end of the Convert protocol.
 
+use super::early::Early;
 use crate::keys;
 use crate::socket::{self, Kind};
 use std::io;
@@ -17,7 +18,7 @@ use wire::mobility::Key;
 /// How long a relay may take to accept.
 const ACCEPTS: Duration = Duration::from_secs(3);
 /// How long a relay may take to reach the server. It gives up after 10 s itself.
-const ANSWERS: Duration = Duration::from_secs(12);
+pub const ANSWERS: Duration = Duration::from_secs(12);
 /// How long a relay that does not answer is not tried again.
 const AVOIDED: Duration = Duration::from_secs(10);
 /// How long the addresses of a relay's name are kept.
@@ -29,9 +30,9 @@ pub enum RelayError {
     /// It does not accept connections, or its name has no address.
     #[error("the relay cannot be reached ({0})")]
     Unreachable(String),
-    /// It accepted a connection and did not answer in time.
-    #[error("the relay did not answer within {} s", ANSWERS.as_secs())]
-    Slow,
+    /// It accepted a connection and did not answer in this time.
+    #[error("the relay did not answer within {} s", .0.as_secs())]
+    Slow(Duration),
     /// It closed the connection, or sent something else than a reply.
     #[error("the relay gave no valid reply")]
     NoReply,
@@ -61,8 +62,22 @@ impl From<RelayError> for io::Error {
 pub struct Relay {
     name: String,
     key: Key,
+    early: Early,
+    /// Mark of its connections: the kernel must not redirect them to the agent.
+    mark: Option<u32>,
     addresses: Mutex<Option<(Instant, Vec<SocketAddr>)>>,
     avoided: Mutex<Option<(Instant, RelayError)>>,
+}
+
+/// A connection over the relay.
+#[derive(Debug)]
+pub struct Opened {
+    /// The connection, from the first byte of the server on.
+    pub stream: TcpStream,
+    /// What the relay has replied.
+    pub reply: Reply,
+    /// Bytes of the application that the relay already has.
+    pub early: usize,
 }
 
 impl Relay {
@@ -71,9 +86,17 @@ impl Relay {
         Self {
             name,
             key,
+            early: Early::Never,
+            mark: None,
             addresses: Mutex::default(),
             avoided: Mutex::default(),
         }
+    }
+
+    /// The same for an agent: its connections are marked, and these bytes go with a request.
+    pub fn for_agent(self, early: Early) -> Self {
+        let mark = Some(MARK);
+        Self { early, mark, ..self }
     }
 
     /// Address or name, and port.
@@ -88,54 +111,73 @@ impl Relay {
         recent.map(|(_, error)| error.clone())
     }
 
-    /// Connects to `server` over the relay. The flag is true if the server accepted MPTCP.
-    pub async fn connect(&self, server: SocketAddr) -> Result<(TcpStream, bool), RelayError> {
+    /// Avoids it for a while.
+    pub fn avoid(&self, why: RelayError) {
+        let since = Instant::now();
+        *self.avoided.lock().unwrap_or_else(PoisonError::into_inner) = Some((since, why));
+    }
+
+    /// Connects to `server` over the relay, for this application.
+    pub async fn connect(&self, server: SocketAddr, application: &TcpStream) -> Result<Opened, RelayError> {
         if let Some(trouble) = self.trouble() {
             return Err(trouble);
         }
-        let outcome = self.exchange(server).await;
-        let trouble = match &outcome {
-            Err(error @ (RelayError::Unreachable(_) | RelayError::Slow | RelayError::NoReply)) => {
-                Some((Instant::now(), error.clone()))
+        let early = || self.early.peek(application);
+        let outcome = self.exchange(Wanted::Connect(server), early, ANSWERS).await;
+        match &outcome {
+            Err(error @ (RelayError::Unreachable(_) | RelayError::Slow(_) | RelayError::NoReply)) => {
+                self.avoid(error.clone());
             }
-            _ => None,
-        };
-        *self.avoided.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+            _ => *self.avoided.lock().unwrap_or_else(PoisonError::into_inner) = None,
+        }
         outcome
     }
 
-    async fn exchange(&self, server: SocketAddr) -> Result<(TcpStream, bool), RelayError> {
+    /// Sends a request with the bytes of `early`, and reads the reply.
+    pub async fn exchange(
+        &self,
+        wanted: Wanted,
+        early: impl FnOnce() -> Vec<u8>,
+        patience: Duration,
+    ) -> Result<Opened, RelayError> {
         let unreachable = |error: io::Error| RelayError::Unreachable(error.to_string());
         let accepted = timeout(ACCEPTS, self.open()).await;
         let late = |_| RelayError::Unreachable(format!("no answer within {} s", ACCEPTS.as_secs()));
         let mut stream = accepted.map_err(late)?.map_err(unreachable)?;
-        let request = self.request(server).map_err(unreachable)?;
+        let mut request = self.request(wanted).map_err(unreachable)?;
+        let early = early();
+        request.extend(&early);
         let exchange = async {
             stream.write_all(&request).await?;
             reply(&mut stream).await
         };
-        match timeout(ANSWERS, exchange).await {
-            Err(_) => Err(RelayError::Slow),
-            Ok(Ok(Some(Reply::Connected { mptcp }))) => Ok((stream, mptcp)),
+        match timeout(patience, exchange).await {
+            Err(_) => Err(RelayError::Slow(patience)),
             Ok(Ok(Some(Reply::Refused(code)))) => Err(RelayError::Refused(code)),
+            Ok(Ok(Some(Reply::Supported))) if wanted != Wanted::Info => Err(RelayError::NoReply),
+            Ok(Ok(Some(reply))) => Ok(Opened {
+                stream,
+                reply,
+                early: early.len(),
+            }),
             Ok(Ok(None) | Err(_)) => Err(RelayError::NoReply),
         }
     }
 
-    fn request(&self, server: SocketAddr) -> io::Result<Vec<u8>> {
+    fn request(&self, wanted: Wanted) -> io::Result<Vec<u8>> {
         let mut nonce = [0; 8];
         keys::random(&mut nonce)?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let now_s = since.map_or(0, |since| since.as_secs());
-        let seal = |wanted: &[u8]| Cookie::seal(&self.key, now_s, u64::from_ne_bytes(nonce), wanted);
-        Ok(Request::write(Wanted::Connect(server), seal))
+        let seal = |signed: &[u8]| Cookie::seal(&self.key, now_s, u64::from_ne_bytes(nonce), signed);
+        Ok(Request::write(wanted, seal))
     }
 
     /// Tries the relay's addresses in their order.
     async fn open(&self) -> io::Result<TcpStream> {
         let mut last = io::Error::other("its name has no address");
         for address in self.addresses().await? {
-            match socket::connect(address, Kind::Mptcp, Some(MARK)).await {
+            match socket::connect(address, Kind::Mptcp, self.mark).await {
                 Ok(stream) => {
                     socket::prepare(&stream);
                     return Ok(stream);

@@ -8,19 +8,23 @@
 //! server, the application gets a reset.
 
 mod convert;
+mod early;
+pub mod meet;
 mod report;
+mod socks;
 mod ways;
 
+use crate::egress;
 use crate::keys::{self, KeyError};
 use crate::pipe::Pool;
-use crate::pump::{Patience, Tally, pump};
+use crate::pump::{Ended, Patience, Tally, pump};
 use crate::socket::{self, Kind};
-use convert::Relay;
+use convert::{Opened, Relay, RelayError};
 use nix::sys::socket::{getsockopt, sockopt};
 use report::{Live, Taken};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
@@ -28,12 +32,17 @@ use tokio::runtime::Builder;
 use tokio::sync::Semaphore;
 use trace::agent::{MARK, Ports};
 use ways::{Way, Ways};
+use wire::convert::{Reply, Wanted};
+
+pub use early::Early;
 
 #[cfg(doc)]
 use trace::agent::ASK;
 
 /// Most connections at once. Further ones wait in the kernel.
 const MOST: usize = 16_384;
+/// How long a relay may take before the agent also connects directly.
+const HEAD_START: Duration = Duration::from_secs(3);
 /// Pause after a failed accept: descriptors or memory have run out.
 const EXHAUSTED: Duration = Duration::from_millis(100);
 
@@ -55,6 +64,10 @@ pub struct Setup {
     pub choice: Choice,
     /// Address and port of the relay, with its key file.
     pub relay: Option<(String, PathBuf)>,
+    /// First bytes of applications that go with a request to the relay.
+    pub early: Early,
+    /// Address at which the agent serves SOCKS 5.
+    pub socks: Option<SocketAddr>,
 }
 
 /// Why an agent could not start.
@@ -66,6 +79,14 @@ pub enum StartError {
     /// A way needs a relay, and none is named.
     #[error("way \"always\" needs a relay; name one with --relay and --key-file")]
     NoRelay,
+    /// The address for SOCKS cannot be used.
+    #[error("{address}: cannot listen for SOCKS ({source}); name a free port of a loopback address")]
+    Socks {
+        /// The address.
+        address: SocketAddr,
+        /// The system's error.
+        source: io::Error,
+    },
     /// Sockets or threads have run out.
     #[error("cannot start ({0}); see `ulimit -n`")]
     System(#[from] io::Error),
@@ -85,7 +106,7 @@ pub fn run(setup: Setup) -> Result<(), StartError> {
     linux::limits::raise_descriptors();
     let relay = match (setup.choice, setup.relay) {
         (Choice::Direct, _) => None,
-        (_, Some((name, file))) => Some(Relay::new(name, keys::read(&file, None)?)),
+        (_, Some((name, file))) => Some(Relay::new(name, keys::read(&file, None)?).for_agent(setup.early)),
         (Choice::Always, None) => return Err(StartError::NoRelay),
         (Choice::Auto, None) => None,
     };
@@ -102,6 +123,7 @@ pub fn run(setup: Setup) -> Result<(), StartError> {
         // A host may have no IPv6 at all.
         let v6 = socket::listen((Ipv6Addr::LOCALHOST, 0).into(), Kind::Tcp).ok();
         let port = |listener: &TcpListener| listener.local_addr().map(|address| address.port());
+        let socks = setup.socks.map(listen_for_socks).transpose()?;
         let ports = Ports {
             v4: port(&v4)?,
             v6: v6.as_ref().map(port).transpose()?,
@@ -110,14 +132,28 @@ pub fn run(setup: Setup) -> Result<(), StartError> {
         report::answer_questions(agent.clone())?;
         let places = Arc::new(Semaphore::new(MOST));
         if let Some(v6) = v6 {
-            tokio::spawn(accept(agent.clone(), v6, places.clone()));
+            tokio::spawn(accept(agent.clone(), v6, None, places.clone()));
         }
-        accept(agent, v4, places).await;
+        if let Some((listener, own)) = socks {
+            tokio::spawn(accept(agent.clone(), listener, Some(own), places.clone()));
+        }
+        accept(agent, v4, None, places).await;
         Ok(())
     })
 }
 
-async fn accept(agent: Arc<Agent>, listener: TcpListener, places: Arc<Semaphore>) {
+/// A listener for SOCKS, with its address. Anyone who reaches it uses the key, so it is on loopback.
+fn listen_for_socks(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
+    let listen = || match address.ip().is_loopback() {
+        true => socket::listen(address, Kind::Tcp),
+        false => Err(io::Error::from(io::ErrorKind::AddrNotAvailable)),
+    };
+    let listener = listen().map_err(|source| StartError::Socks { address, source })?;
+    Ok((listener, address))
+}
+
+/// Accepts redirected connections, or those to the SOCKS address `socks`.
+async fn accept(agent: Arc<Agent>, listener: TcpListener, socks: Option<SocketAddr>, places: Arc<Semaphore>) {
     loop {
         // The semaphore is never closed.
         let Ok(place) = places.clone().acquire_owned().await else {
@@ -127,7 +163,10 @@ async fn accept(agent: Arc<Agent>, listener: TcpListener, places: Arc<Semaphore>
             Ok((stream, client)) => {
                 let agent = agent.clone();
                 tokio::spawn(async move {
-                    serve(&agent, stream, client).await;
+                    match socks {
+                        Some(own) => socks::serve(&agent, stream, client, own).await,
+                        None => serve(&agent, stream, client).await,
+                    }
                     drop(place);
                 });
             }
@@ -142,15 +181,22 @@ async fn serve(agent: &Agent, stream: TcpStream, client: SocketAddr) {
         return socket::reset(stream);
     };
     socket::prepare(&stream);
-    let entry = agent.live.enter(client, server);
-    match agent.open(server).await {
+    let entry = agent.live.enter(client, server, None);
+    match agent.open(server, &stream).await {
         Ok((onward, taken)) => {
+            let over_relay = taken.is_relay();
             entry.takes(taken);
             socket::prepare(&onward);
             let (patience, never) = (Patience::default(), std::future::pending());
-            pump(stream, onward, &agent.pool, entry.tally(), patience, never).await;
+            let ended = pump(stream, onward, &agent.pool, entry.tally(), patience, never).await;
+            if over_relay && ended == Ended::Reset && entry.tally().down() == 0 {
+                agent.ways().learn(server, Way::Around, Instant::now());
+            }
         }
-        Err(_) => socket::reset(stream),
+        Err(_) => {
+            entry.fails();
+            socket::reset(stream);
+        }
     }
 }
 
@@ -173,36 +219,83 @@ fn wanted(stream: &TcpStream) -> Option<SocketAddr> {
 }
 
 impl Agent {
-    /// Opens a connection to `server`, over the way that is chosen for it.
-    async fn open(&self, server: SocketAddr) -> io::Result<(TcpStream, Taken)> {
+    /// Opens a connection to `server` for this application, over the way that is chosen for it.
+    async fn open(&self, server: SocketAddr, application: &TcpStream) -> io::Result<(TcpStream, Taken)> {
         let way = self.ways().way(server, Instant::now());
-        match (&self.relay, way) {
-            (None, _) => self.direct(server, "no relay is configured".into()).await,
-            (Some(_), Way::Direct) if self.choice == Choice::Auto => {
-                self.direct(server, "the relay saw that the server speaks MPTCP".into())
-                    .await
+        let why = match (&self.relay, way) {
+            (None, _) => "no relay is configured",
+            (Some(relay), _) if self.choice == Choice::Always => {
+                let opened = relay.connect(server, application).await?;
+                return self.relayed(opened, server, way, application).await;
             }
-            (Some(relay), way) => self.over(relay, server, way).await,
+            _ if egress::is_special(server.ip()) => "the address is local",
+            (Some(_), Way::Direct) => "the relay saw that the server speaks MPTCP",
+            (Some(_), Way::Around) => "the last connection over the relay was reset before a byte came",
+            (Some(relay), Way::Unknown | Way::Legacy) => {
+                return self.over(relay, server, way, application).await;
+            }
+        };
+        self.direct(server, why.into()).await
+    }
+
+    /// Connects over the relay. If it fails, connects directly. If it is slow, does so beside it, and takes
+    /// what succeeds first.
+    async fn over(
+        &self,
+        relay: &Relay,
+        server: SocketAddr,
+        way: Way,
+        application: &TcpStream,
+    ) -> io::Result<(TcpStream, Taken)> {
+        let slow = RelayError::Slow(HEAD_START);
+        let beside = async {
+            tokio::time::sleep(HEAD_START).await;
+            self.direct(server, slow.to_string()).await
+        };
+        let relayed = relay.connect(server, application);
+        tokio::pin!(relayed, beside);
+        let outcome = tokio::select! {
+            biased;
+            outcome = &mut relayed => outcome,
+            direct = &mut beside => match direct {
+                Ok(direct) => {
+                    relay.avoid(slow.clone());
+                    return Ok(direct);
+                }
+                // The server is slow, not the relay.
+                Err(_) => relayed.await,
+            },
+        };
+        match outcome {
+            Ok(opened) => self.relayed(opened, server, way, application).await,
+            Err(error) => self.direct(server, error.to_string()).await,
         }
     }
 
-    async fn over(&self, relay: &Relay, server: SocketAddr, way: Way) -> io::Result<(TcpStream, Taken)> {
-        match relay.connect(server).await {
-            Ok((stream, mptcp)) => {
-                // A path that strips MPTCP does so for every server.
-                if mptcp && way == Way::Unknown {
-                    self.ways().learn(server, Way::Direct, Instant::now());
-                }
-                let why = match (way, mptcp) {
-                    (Way::Legacy, _) => "the direct path strips MPTCP",
-                    (_, true) => "first connection to this server; the next goes directly",
-                    (_, false) => "the server speaks plain TCP",
-                };
-                Ok((stream, Taken::new("relay", why.into())))
-            }
-            Err(error) if self.choice == Choice::Always => Err(error.into()),
-            Err(error) => self.direct(server, error.to_string()).await,
+    /// Notes what the relay has seen of the server.
+    async fn relayed(
+        &self,
+        opened: Opened,
+        server: SocketAddr,
+        way: Way,
+        application: &TcpStream,
+    ) -> io::Result<(TcpStream, Taken)> {
+        early::remove(application, opened.early).await?;
+        let mptcp = opened.reply == Reply::Connected { mptcp: true };
+        // A path that strips MPTCP does so for every server.
+        if mptcp && way == Way::Unknown {
+            self.ways().learn(server, Way::Direct, Instant::now());
         }
+        let why = match (way, mptcp) {
+            (Way::Legacy, _) => "the direct path strips MPTCP",
+            (_, true) => "first connection to this server; the next goes directly",
+            (_, false) => "the server speaks plain TCP",
+        };
+        let stripped = match socket::is_mptcp(&opened.stream) {
+            true => "",
+            false => ", but the path to the relay strips MPTCP: one link only",
+        };
+        Ok((opened.stream, Taken::new("relay", format!("{why}{stripped}"))))
     }
 
     async fn direct(&self, server: SocketAddr, why: String) -> io::Result<(TcpStream, Taken)> {
@@ -227,6 +320,39 @@ impl Agent {
     fn ways(&self) -> std::sync::MutexGuard<'_, Ways> {
         self.ways.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Asks the relay whether it would serve this key, and describes what was found.
+pub fn check(name: &str, key_file: &Path) -> Result<String, CheckError> {
+    let relay = Relay::new(name.to_owned(), keys::read(key_file, None)?);
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let began = Instant::now();
+    let asked = relay.exchange(Wanted::Info, Early::nothing, HEAD_START);
+    let opened = runtime.block_on(asked).map_err(CheckError::Relay)?;
+    let took = began.elapsed().as_millis();
+    if socket::is_mptcp(&opened.stream) {
+        return Ok(format!("{name} accepts this key over MPTCP, {took} ms"));
+    }
+    Err(CheckError::Stripped)
+}
+
+/// Why connections cannot go over a relay, or not over several links.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The key cannot be used.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The relay cannot be used.
+    #[error(transparent)]
+    Relay(RelayError),
+    /// The path strips MPTCP.
+    #[error(
+        "the path to the relay strips MPTCP, or the relay does not speak it: its connections use one link only"
+    )]
+    Stripped,
+    /// Sockets have run out.
+    #[error("cannot be asked ({0}); see `ulimit -n`")]
+    System(#[from] io::Error),
 }
 
 /// Counters that one connection shares with the report.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, Write as _};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use trace::agent::{ASK, Application};
+use trace::agent::{ASK, Application, Totals};
 
 /// The way that a connection takes.
 #[derive(Debug, Clone)]
@@ -20,6 +20,11 @@ impl Taken {
     pub const fn new(way: &'static str, why: String) -> Self {
         Self { way, why }
     }
+
+    /// Whether it is the relay's.
+    pub fn is_relay(&self) -> bool {
+        self.way == "relay"
+    }
 }
 
 /// Connections that are open.
@@ -30,18 +35,20 @@ pub struct Live(Mutex<Table>);
 struct Table {
     next: u64,
     open: BTreeMap<u64, Row>,
+    totals: Totals,
 }
 
 struct Row {
     client: SocketAddr,
     server: SocketAddr,
+    socks: Option<SocketAddr>,
     taken: Taken,
     tally: Shared,
 }
 
 impl Live {
-    /// Lists a connection until the result is dropped.
-    pub fn enter(&self, client: SocketAddr, server: SocketAddr) -> Entry<'_> {
+    /// Lists a connection until the result is dropped. `socks` is our address if the client asked there.
+    pub fn enter(&self, client: SocketAddr, server: SocketAddr, socks: Option<SocketAddr>) -> Entry<'_> {
         let mut table = self.table();
         let id = table.next;
         table.next += 1;
@@ -49,6 +56,7 @@ impl Live {
         let row = Row {
             client,
             server,
+            socks,
             taken: Taken::new("opening", "the way is being opened".into()),
             tally: tally.clone(),
         };
@@ -65,14 +73,27 @@ impl Live {
         let row = |row: &Row| Application {
             client: row.client,
             server: row.server,
+            socks: row.socks,
             way: row.taken.way.to_owned(),
             why: row.taken.why.clone(),
             up_bytes: row.tally.up(),
             down_bytes: row.tally.down(),
             uid: None,
+            unit: None,
             inode: None,
         };
         table.open.values().map(row).collect()
+    }
+
+    /// Counters since the agent started.
+    fn totals(&self) -> Totals {
+        let table = self.table();
+        let mut totals = table.totals;
+        for row in table.open.values() {
+            totals.up_bytes += row.tally.up();
+            totals.down_bytes += row.tally.down();
+        }
+        totals
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -90,9 +111,21 @@ pub struct Entry<'l> {
 impl Entry<'_> {
     /// Sets the way that it takes.
     pub fn takes(&self, taken: Taken) {
-        if let Some(row) = self.live.table().open.get_mut(&self.id) {
+        let mut table = self.live.table();
+        let totals = &mut table.totals;
+        match taken.way {
+            "relay" => totals.relay += 1,
+            "direct" => totals.direct += 1,
+            _ => totals.plain += 1,
+        }
+        if let Some(row) = table.open.get_mut(&self.id) {
             row.taken = taken;
         }
+    }
+
+    /// Counts that no way reaches its server.
+    pub fn fails(&self) {
+        self.live.table().totals.failed += 1;
     }
 
     /// Its counters.
@@ -103,7 +136,10 @@ impl Entry<'_> {
 
 impl Drop for Entry<'_> {
     fn drop(&mut self) {
-        self.live.table().open.remove(&self.id);
+        let mut table = self.live.table();
+        table.open.remove(&self.id);
+        table.totals.up_bytes += self.tally.up();
+        table.totals.down_bytes += self.tally.down();
     }
 }
 
@@ -138,6 +174,8 @@ impl Agent {
             relay_trouble: relay
                 .and_then(|relay| relay.trouble())
                 .map(|error| error.to_string()),
+            totals: self.live.totals(),
+            blackhole: None,
             connections: self.live.connections(),
         }
     }

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 const MOST: usize = 4_096;
 /// How long a path that strips MPTCP is avoided.
 const LEGACY: Duration = Duration::from_secs(24 * 3600);
+/// How long the relay is avoided for a server that it did not really reach.
+const AROUND: Duration = Duration::from_secs(60);
 
 /// What is known of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +20,19 @@ pub enum Way {
     Direct,
     /// It speaks MPTCP, but the direct path strips it.
     Legacy,
+    /// The relay confirmed a connection to it, which was reset before a byte came back.
+    Around,
+}
+
+impl Way {
+    /// How long this knowledge is valid.
+    const fn validity(self) -> Option<Duration> {
+        match self {
+            Self::Unknown | Self::Direct => None,
+            Self::Legacy => Some(LEGACY),
+            Self::Around => Some(AROUND),
+        }
+    }
 }
 
 /// What is known of all servers.
@@ -54,7 +69,8 @@ impl Ways {
             return Way::Unknown;
         };
         known.used = now;
-        let expired = known.way == Way::Legacy && now.duration_since(known.learnt) >= LEGACY;
+        let age = now.duration_since(known.learnt);
+        let expired = known.way.validity().is_some_and(|validity| age >= validity);
         if expired { Way::Unknown } else { known.way }
     }
 
@@ -84,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_strips_mptcp_is_tried_again_after_a_day() {
+    fn what_may_change_is_tried_again() {
         let (mut ways, now) = (Ways::default(), Instant::now());
         assert_eq!(ways.way(server(1), now), Way::Unknown);
         ways.learn(server(1), Way::Direct, now);
@@ -93,6 +109,9 @@ mod tests {
         let almost = LEGACY - Duration::from_secs(1);
         assert_eq!(ways.way(server(1), now + almost), Way::Legacy);
         assert_eq!(ways.way(server(1), now + LEGACY), Way::Unknown);
+        ways.learn(server(1), Way::Around, now);
+        assert_eq!(ways.way(server(1), now + AROUND / 2), Way::Around);
+        assert_eq!(ways.way(server(1), now + AROUND), Way::Unknown);
     }
 
     #[test]

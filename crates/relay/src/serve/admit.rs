@@ -4,7 +4,6 @@ use super::Shared;
 use super::ring::Client;
 use crate::egress;
 use crate::metrics::count;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -32,12 +31,9 @@ impl Courtesy {
     }
 }
 
-/// The client that made this request, and the server that it wants.
-pub fn admit(shared: &Shared, request: &Request) -> Result<(Arc<Client>, SocketAddr), Code> {
+/// The client that may make this request.
+pub fn admit(shared: &Shared, request: &Request) -> Result<Arc<Client>, Code> {
     let cookie = request.cookie.ok_or(Code::NoCookie)?;
-    let Wanted::Connect(server) = request.wanted else {
-        return Err(Code::Unsupported);
-    };
     let ring = shared.ring();
     let client = ring.client(cookie.key).ok_or(Code::NotAuthorised)?;
     let now_s = now_s();
@@ -51,11 +47,13 @@ pub fn admit(shared: &Shared, request: &Request) -> Result<(Arc<Client>, SocketA
             crate::replay::Refused::Replayed => Code::NotAuthorised,
             crate::replay::Refused::Full => Code::Resources,
         })?;
-    if egress::is_refused(server, &shared.own(), &client.rights.allow) {
+    if let Wanted::Connect(server) = request.wanted
+        && egress::is_refused(server, &shared.own(), &client.rights.allow)
+    {
         count(&shared.counters.refused_egress);
         return Err(Code::NotAuthorised);
     }
-    Ok((client.clone(), server))
+    Ok(client.clone())
 }
 
 /// Seconds since 1970.

@@ -2,6 +2,7 @@
 
 mod admit;
 mod control;
+mod meet;
 mod ring;
 mod talk;
 
@@ -12,6 +13,7 @@ use crate::pipe::Pool;
 use crate::replay::Used;
 use crate::socket::{self, Kind};
 use admit::Courtesy;
+use meet::Meetings;
 use ring::Ring;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -64,6 +66,7 @@ struct Shared {
     used: Used,
     counters: Counters,
     courtesy: Courtesy,
+    meetings: Meetings,
     /// Places for connections.
     places: Arc<Semaphore>,
     /// Places for connections that have not sent their request yet.
@@ -105,6 +108,7 @@ pub fn run(config: Config, control: &Path, ready: impl FnOnce(&[SocketAddr])) ->
         used: Used::default(),
         counters: Counters::default(),
         courtesy: Courtesy::default(),
+        meetings: Meetings::default(),
         places: Arc::new(Semaphore::new(config.connections.min(Semaphore::MAX_PERMITS))),
         requests: Arc::new(Semaphore::new(config.requests.min(Semaphore::MAX_PERMITS))),
         config,

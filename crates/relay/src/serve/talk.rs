@@ -1,7 +1,7 @@
 //! One connection of a client, from its request to its end.
 
 use super::ring::Client;
-use super::{Shared, admit};
+use super::{Shared, admit, meet};
 use crate::metrics::count;
 use crate::pipe::Pool;
 use crate::pump::{Tally, pump};
@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
-use wire::convert::{Code, HEADER, HeaderError, MOST, Reply, Request, header};
+use wire::convert::{Code, HEADER, HeaderError, MOST, Reply, Request, Side, Wanted, header};
 
 /// How long a refused client may take to read why. Closing with unread bytes would discard the reply.
 const GOODBYE: Duration = Duration::from_secs(1);
@@ -44,9 +44,15 @@ pub async fn serve(shared: &Shared, mut stream: TcpStream, place: OwnedSemaphore
             return socket::reset(stream);
         }
     };
-    match admit::admit(shared, &request) {
-        Ok((client, server)) => carry(shared, stream, &client, server, pool).await,
-        Err(code) => refuse(shared, stream, code).await,
+    let client = match admit::admit(shared, &request) {
+        Ok(client) => client,
+        Err(code) => return refuse(shared, stream, code).await,
+    };
+    match request.wanted {
+        Wanted::Connect(server) => carry(shared, stream, &client, server, pool).await,
+        Wanted::Meet(token, Side::Asks) => meet::call(shared, stream, &client, token).await,
+        Wanted::Meet(token, Side::Offers) => meet::offer(shared, stream, &client, token, pool).await,
+        Wanted::Info => say(stream, Reply::Supported).await,
     }
 }
 
@@ -69,13 +75,18 @@ async fn request(shared: &Shared, stream: &mut TcpStream) -> Result<Request, NoR
 }
 
 /// Says why, and ends the connection.
-async fn refuse(shared: &Shared, mut stream: TcpStream, code: Code) {
+pub async fn refuse(shared: &Shared, stream: TcpStream, code: Code) {
     shared.counters.error(code);
     if code == Code::NotAuthorised && !shared.courtesy.allows() {
         return socket::reset(stream);
     }
+    say(stream, Reply::Refused(Some(code))).await;
+}
+
+/// Replies, and ends the connection.
+async fn say(mut stream: TcpStream, reply: Reply) {
     let goodbye = async {
-        stream.write_all(&Reply::Refused(Some(code)).write()).await?;
+        stream.write_all(&reply.write()).await?;
         stream.shutdown().await?;
         let mut rest = (&mut stream).take(DROPPED);
         tokio::io::copy(&mut rest, &mut tokio::io::sink()).await

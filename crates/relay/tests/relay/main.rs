@@ -1,9 +1,11 @@
 //! `slowhand-relay` as its users run it, on loopback.
 
+mod meet;
 #[path = "../../../linux/src/testing/patience.rs"]
 mod patience;
 mod refused;
 mod rig;
+mod socks;
 
 use rig::{PATIENCE, Rig, listener, program, until};
 use socket2::{Protocol, SockRef};

@@ -6,9 +6,10 @@
 
 mod owner;
 mod rules;
+mod user;
 
 use host::config::{RelayConfig, WayChoice};
-use linux::diag::{Diag, Ends};
+use linux::doctor;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -111,6 +112,10 @@ fn arguments(config: &RelayConfig) -> Vec<String> {
     if let Some(server) = config.server.as_ref().filter(|_| config.way != WayChoice::Direct) {
         arguments.extend(["--relay".to_owned(), server.address.clone()]);
         arguments.extend(["--key-file".to_owned(), server.key_file.display().to_string()]);
+        arguments.extend(["--early-data", server.early_data.as_str()].map(str::to_owned));
+    }
+    if let Some(socks) = config.socks {
+        arguments.extend(["--socks".to_owned(), socks.to_string()]);
     }
     arguments
 }
@@ -249,24 +254,9 @@ impl Questions {
             let line = running.answers.recv_timeout(ANSWERS).ok()?;
             serde_json::from_str::<Agent>(&line).ok()?
         };
-        name_users(&mut agent);
+        user::name(&mut agent);
+        agent.blackhole = doctor::blackholed();
         Some(agent)
-    }
-}
-
-/// Finds whose sockets are behind the agent's connections.
-fn name_users(agent: &mut Agent) {
-    let Ok(mut diag) = Diag::open() else { return };
-    for connection in &mut agent.connections {
-        let ends = Ends {
-            local: connection.client,
-            remote: connection.server,
-            ifindex: None,
-        };
-        if let Ok(Some(socket)) = diag.tcp(&ends) {
-            connection.uid = Some(socket.uid);
-            connection.inode = Some(socket.inode);
-        }
     }
 }
 

@@ -73,6 +73,7 @@ mod tests {
         let config = RelayConfig {
             way: WayChoice::Direct,
             server: None,
+            socks: None,
             bypass: ["uid:7", "port:22", "192.0.2.0/24", "2001:db8::/32"]
                 .map(|text| text.parse().unwrap())
                 .into(),

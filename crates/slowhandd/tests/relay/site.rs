@@ -5,6 +5,7 @@ use linux::netns::{CreateError, Netns};
 use linux::rtnl::{IfName, Rtnl, VethPeer};
 use serde_json::Value;
 use socket2::{Domain, Protocol, Socket, Type};
+use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -20,13 +21,25 @@ pub const V4: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 1));
 pub const V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0xff, 0, 0, 0, 0, 1));
 const RELAY: &str = "203.0.113.1:4433";
 
-/// Both hosts, and a folder of their own.
+/// A mobile host with two links, its Internet, and a folder of their own.
 pub struct Site {
-    client: Netns,
-    internet: Netns,
-    root: PathBuf,
+    pub(crate) client: Netns,
+    pub(crate) internet: Netns,
+    pub(crate) root: PathBuf,
 }
 
+/// Names and addresses of the links of a mobile host.
+#[derive(Clone, Copy)]
+pub(crate) struct Links {
+    pub(crate) names: [&'static str; 2],
+    /// Number of the first one's networks.
+    pub(crate) first: u8,
+}
+
+const OURS: Links = Links {
+    names: ["w0", "w1"],
+    first: 0,
+};
 /// What a server speaks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Speaks {
@@ -63,15 +76,18 @@ impl Site {
             root: std::env::temp_dir().join(format!("slowhand-agent-{}-{test}", std::process::id())),
         };
         std::fs::create_dir_all(&site.root).unwrap();
-        site.wire();
+        site.attach(&site.client, OURS);
+        site.furnish_internet();
         site.key(&["add", "laptop"]);
         Some(site)
     }
 
-    fn wire(&self) {
-        self.client
+    /// Connects a mobile host to the Internet.
+    pub(crate) fn attach(&self, mobile: &Netns, links: Links) {
+        let numbered = || links.names.into_iter().zip(links.first..);
+        mobile
             .run(|| {
-                for (number, link) in ["w0", "w1"].into_iter().enumerate() {
+                for (link, number) in numbered() {
                     let name: IfName = link.parse().unwrap();
                     let netns = Some(&self.internet);
                     Rtnl::open()
@@ -81,9 +97,8 @@ impl Site {
                     furnish(link, &format!("10.0.{number}.1/24"));
                     furnish(link, &format!("2001:db8:{number}::1/64"));
                     for hop in [format!("10.0.{number}.2"), format!("2001:db8:{number}::2")] {
-                        ip(&format!(
-                            "route add default via {hop} dev {link} metric 10{number}"
-                        ));
+                        let metric = 100 + u32::from(number);
+                        ip(&format!("route add default via {hop} dev {link} metric {metric}"));
                     }
                 }
                 ip("link set lo up");
@@ -91,10 +106,24 @@ impl Site {
             .unwrap();
         self.internet
             .run(|| {
-                for number in 0..2 {
-                    furnish(&format!("w{number}"), &format!("10.0.{number}.2/24"));
-                    furnish(&format!("w{number}"), &format!("2001:db8:{number}::2/64"));
+                for (link, number) in numbered() {
+                    furnish(link, &format!("10.0.{number}.2/24"));
+                    furnish(link, &format!("2001:db8:{number}::2/64"));
                 }
+            })
+            .unwrap();
+        // The kernel notices the far ends in its own time; until then the routes are down, and say so.
+        let links: [IfName; 2] = links.names.map(|link| link.parse().unwrap());
+        let both_run = || {
+            let mut rtnl = Rtnl::open().unwrap();
+            links.map(|link| rtnl.link_named(link).unwrap().unwrap().running()) == [true; 2]
+        };
+        until("both links have carrier", || mobile.run(both_run).unwrap());
+    }
+
+    fn furnish_internet(&self) {
+        self.internet
+            .run(|| {
                 for address in [
                     format!("{V4}/32"),
                     "203.0.113.1/32".to_owned(),
@@ -104,18 +133,15 @@ impl Site {
                 }
             })
             .unwrap();
-        // The kernel notices the far ends in its own time; until then the routes are down, and say so.
-        let links: [IfName; 2] = ["w0", "w1"].map(|link| link.parse().unwrap());
-        let both_run = || {
-            let mut rtnl = Rtnl::open().unwrap();
-            links.map(|link| rtnl.link_named(link).unwrap().unwrap().running()) == [true; 2]
-        };
-        until("both links have carrier", || self.client.run(both_run).unwrap());
     }
 
     /// A configuration with the relay.
     pub fn through_relay(&self) -> String {
-        let key = self.root.join("keys/laptop.key");
+        self.through_relay_as("laptop")
+    }
+
+    pub(crate) fn through_relay_as(&self, key: &str) -> String {
+        let key = self.root.join(format!("keys/{key}.key"));
         format!(
             "[relay]\naddress = \"{RELAY}\"\nkey_file = \"{}\"\n",
             key.display()
@@ -129,25 +155,43 @@ impl Site {
 
     /// Runs the daemon with these lines in its configuration, and waits for the redirection.
     pub fn up(&self, relay: &str) -> Daemon {
-        let config = self.root.join("slowhand.toml");
-        let links = "[[link]]\ninterface = \"w*\"\nkind = \"cable\"\n";
-        std::fs::write(&config, format!("{relay}{links}")).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_slowhandd"));
-        command.arg("--runtime-dir").arg(self.root.join("run"));
-        command.arg("--state-dir").arg(self.root.join("lib"));
-        command.arg("--config").arg(config).stderr(Stdio::inherit());
-        let child = self.client.prepare(&mut command).spawn().unwrap();
-        let daemon = Daemon { child };
+        let daemon = self.start(&self.client, OURS, relay, "");
         until("connections are redirected", || {
             self.tables().contains("redirect to")
         });
-        until("the daemon answers", || self.ask().is_some());
+        until("the daemon answers", || self.ask("status").is_some());
         daemon
     }
 
-    fn ask(&self) -> Option<Value> {
-        let mut stream = UnixStream::connect(self.root.join("run/status.sock")).ok()?;
-        writeln!(stream, "{{\"verb\":\"status\"}}").ok()?;
+    /// Path of the configuration of the daemon with this suffix.
+    fn config(&self, suffix: &str) -> PathBuf {
+        self.root.join(format!("slowhand{suffix}.toml"))
+    }
+
+    pub(crate) fn start(&self, host: &Netns, links: Links, relay: &str, suffix: &str) -> Daemon {
+        let config = self.config(suffix);
+        let letter = &links.names[0][..1];
+        let links = format!("[[link]]\ninterface = \"{letter}*\"\nkind = \"cable\"\n");
+        std::fs::write(&config, format!("{relay}{links}")).unwrap();
+        let mut command = Command::new(program("slowhandd"));
+        command
+            .arg("--runtime-dir")
+            .arg(self.root.join(format!("run{suffix}")));
+        command
+            .arg("--state-dir")
+            .arg(self.root.join(format!("lib{suffix}")));
+        command.arg("--config").arg(config).stderr(Stdio::inherit());
+        let child = host.prepare(&mut command).spawn().unwrap();
+        Daemon { child }
+    }
+
+    fn ask(&self, verb: &str) -> Option<Value> {
+        self.ask_at("run", verb)
+    }
+
+    pub(crate) fn ask_at(&self, folder: &str, verb: &str) -> Option<Value> {
+        let mut stream = UnixStream::connect(self.root.join(folder).join("status.sock")).ok()?;
+        writeln!(stream, "{{\"verb\":\"{verb}\"}}").ok()?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).ok()?;
         let answer: Value = serde_json::from_str(&answer).unwrap();
@@ -156,7 +200,66 @@ impl Site {
 
     /// The daemon's state.
     pub fn status(&self) -> Value {
-        self.ask().expect("the daemon answers")
+        self.ask("status").expect("the daemon answers")
+    }
+
+    /// The daemon's reasons.
+    pub fn why(&self) -> Value {
+        self.ask("why").expect("the daemon answers")
+    }
+
+    /// A command of the mobile host.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        self.client.prepare(&mut command);
+        command
+    }
+
+    /// A command of the Internet's host.
+    pub fn command_of_internet(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        self.internet.prepare(&mut command);
+        command
+    }
+
+    /// Whether a host of the Internet listens there.
+    pub fn reaches(&self, server: SocketAddr) -> bool {
+        self.internet.run(|| TcpStream::connect(server)).unwrap().is_ok()
+    }
+
+    /// A folder for what a test makes.
+    pub fn folder(&self) -> &Path {
+        &self.root
+    }
+
+    /// What `slowhand doctor` finds on this host with the configuration of the last daemon, by name.
+    pub fn finding(&self, name: &str) -> (bool, String) {
+        let mut command = self.command(program("slowhand"));
+        command.args(["doctor", "--json", "--config"]);
+        let printed = command.arg(self.config("")).output().unwrap();
+        let document: Value = serde_json::from_slice(&printed.stdout).unwrap();
+        let checks = document["checks"].as_array().unwrap();
+        let check = checks.iter().find(|check| check["name"] == name).unwrap();
+        let finding = check["finding"].as_str().unwrap().to_owned();
+        (check["ok"].as_bool().unwrap(), finding)
+    }
+
+    /// `slowhand meet` on this host.
+    pub fn meet(&self, words: &[&str]) -> Running {
+        self.run_meet(&self.client, "", words)
+    }
+
+    pub(crate) fn run_meet(&self, host: &Netns, suffix: &str, words: &[&str]) -> Running {
+        let mut command = Command::new(program("slowhand"));
+        command.arg("meet").args(words).stdout(Stdio::piped());
+        command.arg("--config").arg(self.config(suffix));
+        let mut child = host.prepare(&mut command).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        assert!(line.starts_with("the other side "), "{line}");
+        Running(child)
     }
 
     /// The tables of nftables on the mobile host.
@@ -173,14 +276,23 @@ impl Site {
 
     /// Takes a link's packets away without a word to either end.
     pub fn cut(&self, link: &str) {
-        let drop = format!(
-            "add table netdev cut; add chain netdev cut in {{ type filter hook ingress device {link} priority 0; policy drop; }}"
+        cut(&self.client, link);
+        cut(&self.internet, link);
+    }
+
+    /// Drops SYNs to the relay until the result is dropped.
+    pub fn hold_syns(&self) -> HeldSyns<'_> {
+        self.nft(
+            "add table ip hold; add chain ip hold in { type filter hook input priority 0; \
+             tcp dport 4433 tcp flags syn / syn,ack drop; }",
         );
-        for host in [&self.client, &self.internet] {
-            let mut command = Command::new("nft");
-            let done = host.prepare(command.arg(&drop)).output().unwrap();
-            assert!(done.status.success(), "{done:?}");
-        }
+        HeldSyns(self)
+    }
+
+    /// Changes the rules of the Internet's host.
+    pub fn nft(&self, rules: &str) {
+        let done = self.command_of_internet("nft").arg(rules).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
     }
 
     /// A program of the mobile host connects as any program does.
@@ -196,55 +308,53 @@ impl Site {
             Speaks::Tcp => Protocol::TCP,
             Speaks::Mptcp => Protocol::MPTCP,
         };
-        let address = SocketAddr::new(ip, 0);
-        let listener = self
-            .internet
-            .run(|| Socket::new(Domain::for_address(address), Type::STREAM, Some(protocol)))
-            .unwrap()
-            .unwrap();
-        listener.bind(&address.into()).unwrap();
-        listener.listen(16).unwrap();
-        let address = listener.local_addr().unwrap().as_socket().unwrap();
-        let accepts = listener.try_clone().unwrap();
-        let thread = std::thread::spawn(move || {
-            while let Ok((socket, _)) = accepts.accept() {
-                std::thread::spawn(move || echo(socket.into()));
-            }
-        });
-        let thread = Some(thread);
-        (address, Echo { listener, thread })
+        serve(&self.internet, ip, protocol, 0, echo)
+    }
+
+    /// A program at the relay's address that does this with each connection.
+    pub fn false_relay(&self, does: impl Fn(TcpStream) + Clone + Send + 'static) -> Echo {
+        let address: SocketAddr = RELAY.parse().unwrap();
+        serve(
+            &self.internet,
+            address.ip(),
+            Protocol::MPTCP,
+            address.port(),
+            does,
+        )
+        .1
     }
 
     /// A relay that knows the mobile host.
     pub fn relay(&self) -> Relay<'_> {
-        let file = self.relay_config();
+        self.relay_at(&self.internet, RELAY, "relay")
+    }
+
+    /// A relay on this host.
+    pub fn relay_at<'s>(&'s self, host: &'s Netns, address: &str, name: &str) -> Relay<'s> {
+        let file = self.root.join(format!("{name}.toml"));
         let keys = self.root.join("keys");
         // The servers are on the relay's own host, which it would refuse.
         let allow = format!("[key.laptop]\nallow = [\"{V4}\", \"{V6}\"]\n");
-        let text = format!("listen = [\"{RELAY}\"]\nkeys = \"{}\"\n{allow}", keys.display());
+        let text = format!("listen = [\"{address}\"]\nkeys = \"{}\"\n{allow}", keys.display());
         std::fs::write(&file, text).unwrap();
-        let socket = self.root.join("relay.sock");
+        let socket = self.root.join(format!("{name}.sock"));
         let mut command = Command::new(relay());
         command.arg("--config").arg(file);
         command.arg("--socket").arg(&socket).stdout(Stdio::piped());
-        let mut child = self.internet.prepare(&mut command).spawn().unwrap();
+        let mut child = host.prepare(&mut command).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap())
             .read_line(&mut line)
             .unwrap();
-        assert_eq!(line, format!("listening on {RELAY}\n"));
-        Relay {
-            socket,
-            child,
-            site: self,
-        }
+        assert_eq!(line, format!("listening on {address}\n"));
+        Relay { socket, child, host }
     }
 
     fn relay_config(&self) -> PathBuf {
         self.root.join("relay.toml")
     }
 
-    fn key(&self, words: &[&str]) {
+    pub(crate) fn key(&self, words: &[&str]) {
         let file = self.relay_config();
         if !file.exists() {
             let keys = self.root.join("keys");
@@ -273,18 +383,71 @@ impl Drop for Site {
     }
 }
 
-/// The relay's program, beside the daemon: a test of one package does not build the programs of another.
-fn relay() -> PathBuf {
-    let program = Path::new(env!("CARGO_BIN_EXE_slowhandd")).with_file_name("slowhand-relay");
+/// A program of the workspace: a test of one package does not build the programs of another.
+fn program(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let program = test.ancestors().nth(2).unwrap().join(name);
     let shown = program.display();
     assert!(
         program.is_file(),
-        "{shown} is missing: run `cargo build --package relay` first"
+        "{shown} is missing: run `cargo build --workspace` first"
     );
     program
 }
 
-fn echo(mut stream: TcpStream) {
+fn relay() -> PathBuf {
+    program("slowhand-relay")
+}
+
+/// Drops what this host receives over a link.
+pub(crate) fn cut(host: &Netns, link: &str) {
+    let drop = format!(
+        "add table netdev cut-{link}; add chain netdev cut-{link} in {{ type filter hook ingress device {link} priority 0; policy drop; }}"
+    );
+    let mut command = Command::new("nft");
+    let done = host.prepare(command.arg(&drop)).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+}
+
+/// A program that ends with this.
+pub struct Running(pub Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// A server of this host that gives each connection to `answer`.
+pub(crate) fn serve(
+    host: &Netns,
+    ip: IpAddr,
+    protocol: Protocol,
+    port: u16,
+    answer: impl Fn(TcpStream) + Clone + Send + 'static,
+) -> (SocketAddr, Echo) {
+    let address = SocketAddr::new(ip, port);
+    let listener = host
+        .run(|| Socket::new(Domain::for_address(address), Type::STREAM, Some(protocol)))
+        .unwrap()
+        .unwrap();
+    listener.set_reuse_address(true).unwrap();
+    listener.bind(&address.into()).unwrap();
+    listener.listen(16).unwrap();
+    let address = listener.local_addr().unwrap().as_socket().unwrap();
+    let accepts = listener.try_clone().unwrap();
+    let thread = std::thread::spawn(move || {
+        while let Ok((socket, _)) = accepts.accept() {
+            let answer = answer.clone();
+            std::thread::spawn(move || answer(socket.into()));
+        }
+    });
+    let thread = Some(thread);
+    (address, Echo { listener, thread })
+}
+
+pub(crate) fn echo(mut stream: TcpStream) {
     let mut buffer = vec![0; 64 * 1024];
     loop {
         match stream.read(&mut buffer) {
@@ -295,14 +458,23 @@ fn echo(mut stream: TcpStream) {
     }
 }
 
-fn furnish(link: &str, address: &str) {
+pub(crate) fn furnish(link: &str, address: &str) {
     ip(&format!("link set {link} up"));
     ip(&format!("addr add {address} dev {link} nodad"));
 }
 
-fn ip(words: &str) {
+pub(crate) fn ip(words: &str) {
     let done = Command::new("ip").args(words.split(' ')).output().unwrap();
     assert!(done.status.success(), "ip {words}: {done:?}");
+}
+
+/// SYNs to the relay are dropped until this is.
+pub struct HeldSyns<'s>(&'s Site);
+
+impl Drop for HeldSyns<'_> {
+    fn drop(&mut self) {
+        self.0.nft("delete table ip hold");
+    }
 }
 
 /// A server that ends with this.
@@ -320,7 +492,7 @@ impl Drop for Echo {
 
 /// A relay that ends with this.
 pub struct Relay<'s> {
-    site: &'s Site,
+    host: &'s Netns,
     socket: PathBuf,
     child: Child,
 }
@@ -330,7 +502,7 @@ impl Relay<'_> {
     pub fn status(&self) -> Value {
         let mut command = Command::new(relay());
         command.args(["status", "--json", "--socket"]).arg(&self.socket);
-        let asked = self.site.internet.prepare(&mut command).output().unwrap();
+        let asked = self.host.prepare(&mut command).output().unwrap();
         assert!(asked.status.success(), "{asked:?}");
         serde_json::from_slice(&asked.stdout).unwrap()
     }

@@ -400,6 +400,7 @@ mod tests {
             send_queue: units::Bytes::ZERO,
             uid: 0,
             inode: 0,
+            cgroup: None,
             info: None,
             congestion: crate::diag::CongestionName::default(),
             subflow: None,

@@ -354,7 +354,7 @@ impl World {
 
     fn act(&mut self, action: Action) {
         match action {
-            Action::Probe { link, probe, .. } if self.links[&link].up => {
+            Action::Probe { link, probe, .. } if self.links[&link].up && !self.links[&link].silent => {
                 let rtt = self.links[&link].rtt;
                 self.tell(Input::Link(link, LinkEvent::ProbeAnswered { probe, rtt }));
             }

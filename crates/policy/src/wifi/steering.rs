@@ -10,8 +10,8 @@
 //!    a guess at the difference between access points, which selection already uses.
 //! 2. A client cannot see whether a sender has more to send. Connections count as wanting more while anything
 //!    arrives, and the closed loop undoes what gained nothing.
-//! 3. A doubted access point stays in the comparison, since a doubt lasts a round trip and rarely proves death.
-//!    Without it, a poor one would count as the channel's best, and would get data that delays all other data.
+//! 3. A doubted access point stays in the comparison, since a doubt lasts a round trip and rarely proves
+//!    death. Without it, a poor one would be the channel's best, and would get data that delays the rest.
 //! 4. If no survey reports how busy the air is, it is computed from our own packets.
 //!
 //! # Checked by

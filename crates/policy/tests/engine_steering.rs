@@ -186,6 +186,41 @@ fn alike_access_points_are_both_used_by_the_closed_loop() {
 }
 
 #[test]
+fn a_doubt_about_the_good_one_does_not_promote_the_poor_one() {
+    let (added, started) = BOTH.split_at(2);
+    let mut world = World::after(Policy::Slowhand, added);
+    for id in [0, 1] {
+        world.link(id).rtt = Duration::from_millis(200);
+    }
+    let air = |mbps, loss_percent| Step::Air {
+        id: 0,
+        mbps,
+        loss_percent,
+    };
+    let loud = Step::Signal {
+        id: 0,
+        dbm: -50,
+        db_per_s: 0.0,
+    };
+    world.follow(started);
+    world.follow(&[air(54, 5), loud, Step::Run(8 * S)]);
+    assert_eq!(world.in_use(), [0, 1]);
+    world.follow(&[air(6, 10), Step::Run(6 * S)]);
+    assert_eq!(world.in_use(), [1]);
+    let (done, doubts) = (world.done.len(), world.notes(Verb::Suspect).len());
+    world.link(1).silent = true;
+    world.follow(&[Step::Run(Duration::from_millis(150))]);
+    world.link(1).silent = false;
+    world.follow(&[Step::Run(S / 2)]);
+    assert!(
+        world.notes(Verb::Suspect).len() > doubts,
+        "the silence is noticed"
+    );
+    let promoted = |action: &Action| matches!(action, Action::SetBackup { backup: false, .. });
+    assert!(!world.done[done..].iter().any(|(_, action)| promoted(action)));
+}
+
+#[test]
 fn frames_of_unknown_links_change_nothing() {
     let mut world = World::after(Policy::Ecn(Form::DEFAULT), BOTH);
     let mut stranger = world::air::Transmitter::new(9, 54, 0);

@@ -10,7 +10,9 @@
 //!    a guess at the difference between access points, which selection already uses.
 //! 2. A client cannot see whether a sender has more to send. Connections count as wanting more while anything
 //!    arrives, and the closed loop undoes what gained nothing.
-//! 3. If no survey reports how busy the air is, it is computed from our own packets.
+//! 3. A doubted access point stays in the comparison, since a doubt lasts a round trip and rarely proves
+//!    death. Without it, a poor one would be the channel's best, and would get data that delays the rest.
+//! 4. If no survey reports how busy the air is, it is computed from our own packets.
 //!
 //! # Checked by
 //! `tests/engine_steering.rs`; `steer`'s own tests.
@@ -151,6 +153,16 @@ impl Channels {
         }
     }
 
+    /// Whether a link that is not dead is in use on the channel of this one, by order.
+    fn has_efficient(&self, state: &State, other: &Path) -> bool {
+        let usable = |link: &LinkId| {
+            let path = state.paths.get(link);
+            path.is_some_and(|path| path.spec.channel == other.spec.channel && is_steerable(path))
+        };
+        let mut verdicts = self.verdicts.iter();
+        verdicts.any(|(link, verdict)| !verdict.backup && usable(link))
+    }
+
     /// Applies the orders to what was wanted. A link that is about to fade, or has another role, is not
     /// promoted.
     pub(crate) fn apply(&self, state: &State, wants: &mut [Want]) {
@@ -160,6 +172,9 @@ impl Channels {
                 continue;
             };
             let Some(because) = verdict.because else { continue };
+            if want.because == Choice::LastResort && !self.has_efficient(state, path) {
+                continue;
+            }
             let purpose = if verdict.backup {
                 Use::Warm
             } else if path.spec.role == Role::Primary && !is_fading(path) {
@@ -172,9 +187,9 @@ impl Channels {
     }
 }
 
-/// Whether the link itself may be steered.
+/// Whether the link itself may be steered. A doubted link is, until probes prove that it is dead.
 fn is_steerable(path: &Path) -> bool {
-    path.is_wifi() && path.is_candidate() && path.is_alive()
+    path.is_wifi() && path.is_candidate()
 }
 
 /// Channels on which a packet time was measured.

@@ -55,6 +55,8 @@ pub struct Link {
     pub rate: Bitrate,
     pub rtt: Duration,
     pub up: bool,
+    /// Whether nothing arrives over it for now.
+    pub silent: bool,
     pub asked: bool,
     pub transmitter: Option<Transmitter>,
     pub signal: Option<(f64, f64)>,
@@ -172,6 +174,7 @@ impl World {
             rate: Bitrate::from_mbps(mbps),
             rtt: Duration::from_millis(20),
             up: false,
+            silent: false,
             asked: false,
             transmitter,
             signal: None,
@@ -247,7 +250,7 @@ impl World {
     }
 
     fn packets_of(&mut self, link: LinkId) -> u64 {
-        if !self.carries(link) {
+        if !self.carries(link) || self.links[&link].silent {
             return 0;
         }
         let here = &self.links[&link];
@@ -351,7 +354,7 @@ impl World {
 
     fn act(&mut self, action: Action) {
         match action {
-            Action::Probe { link, probe, .. } if self.links[&link].up => {
+            Action::Probe { link, probe, .. } if self.links[&link].up && !self.links[&link].silent => {
                 let rtt = self.links[&link].rtt;
                 self.tell(Input::Link(link, LinkEvent::ProbeAnswered { probe, rtt }));
             }

@@ -68,6 +68,7 @@ fuzz:
 	cd fuzz && $(CARGO) +nightly fuzz run dot11 -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=512
 	cd fuzz && $(CARGO) +nightly fuzz run convert -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=1024
 	cd fuzz && $(CARGO) +nightly fuzz run nl80211 -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=2000
+	cd fuzz && $(CARGO) +nightly fuzz run dhcp -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=1000
 
 .PHONY: ready
 ready:

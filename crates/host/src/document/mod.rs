@@ -1,7 +1,11 @@
 //! The `--json` documents of `status` and `why`, made from the daemon's report.
 
+mod access_point;
+mod marks;
 mod wifi;
 
+pub use access_point::{AccessPoint, AccessPoints};
+pub use marks::Marks;
 pub use wifi::Wifi;
 
 use linux::bpf::WindowKind;
@@ -50,6 +54,9 @@ pub struct Status {
     /// Connections of programs that the agent carries; absent unless `[relay]` is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<trace::agent::Agent>,
+    /// Access points of the networks in `[wifi]`; absent without that table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wifi: Option<AccessPoints>,
 }
 
 /// A link.
@@ -94,23 +101,6 @@ pub struct Link {
     /// Why no sent packets are marked although they should be; absent if nothing prevents it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_marks_blocked: Option<String>,
-}
-
-/// Counts of marks on a link in one direction, since the first mark.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Marks {
-    /// Share of packets to mark now, 0 to 1.
-    pub rate: f64,
-    /// Packets that could be marked (ECT).
-    pub ect: u64,
-    /// Packets that could not be marked.
-    pub not_ect: u64,
-    /// Packets that arrived already marked.
-    pub ce: u64,
-    /// Marks requested.
-    pub asked: u64,
-    /// Marks made.
-    pub made: u64,
 }
 
 /// A connection.
@@ -210,6 +200,9 @@ pub struct Why {
     pub left_alone: Vec<ConnectionWhy>,
     /// Ways in force instead of better ones, and why.
     pub levers: Vec<String>,
+    /// Access points of the networks in `[wifi]`; absent without that table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wifi: Option<AccessPoints>,
 }
 
 /// Why a link is in its state.
@@ -275,6 +268,7 @@ impl Status {
                 .collect(),
             fallbacks: fallbacks(report),
             agent: None,
+            wifi: None,
         }
     }
 }
@@ -322,19 +316,6 @@ impl Link {
 /// Why marking is blocked; `None` if there were never to be any marks.
 fn blocked(marks: Option<MarkReport>, why: Option<&String>) -> Option<String> {
     marks.and_then(|_| why.cloned())
-}
-
-impl From<MarkReport> for Marks {
-    fn from(MarkReport { rate, counters }: MarkReport) -> Self {
-        Self {
-            rate: rate.as_f64(),
-            ect: counters.ect,
-            not_ect: counters.not_ect,
-            ce: counters.ce,
-            asked: counters.asked,
-            made: counters.made,
-        }
-    }
 }
 
 impl Connection {
@@ -451,6 +432,7 @@ impl Why {
                 .filter_map(ConnectionWhy::left_alone)
                 .collect(),
             levers: lever_sentences(report),
+            wifi: None,
         }
     }
 }

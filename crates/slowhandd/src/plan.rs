@@ -1,10 +1,11 @@
 //! What the configuration asks of the daemon. Everything here can be checked before the host is touched.
 
 use crate::agent;
-use host::config::{Asked, Config, ConfigError, DEFAULT, LinkConfig};
+use host::config::{Asked, Config, ConfigError, DEFAULT, LinkConfig, WifiConfig};
 use host::report_key;
 use linux::bpf::cc::Coupled;
 use linux::daemon::{self, DeclaredLink, SignalReports};
+use linux::wifi::Network;
 use policy::{LinkId, LinkSpec, Policy, Tariff};
 use std::path::Path;
 use trace::PolicyName;
@@ -19,6 +20,8 @@ pub struct Planned {
     pub policy: Policy,
     /// Where to send signal reports.
     pub reports: Option<SignalReports>,
+    /// Networks to join, with their keys.
+    pub networks: Vec<Network>,
     /// The congestion controller of new connections, if it is not the kernel's own.
     pub cc: Option<String>,
 }
@@ -29,6 +32,10 @@ pub fn plan(path: Option<&Path>, cc: Option<&str>) -> Result<Planned, String> {
     let links = declared(&config.links);
     let policy = policy(&config.policy, &links)?;
     let reports = reports(&config)?;
+    let networks = config
+        .wifi
+        .as_ref()
+        .map_or(Ok(Vec::new()), WifiConfig::networks)?;
     let cc = cc.map(str::to_owned).or_else(|| config.cc.clone());
     if let Some(name) = &cc {
         check_controller(name).map_err(|error| error.to_string())?;
@@ -38,6 +45,7 @@ pub fn plan(path: Option<&Path>, cc: Option<&str>) -> Result<Planned, String> {
         links,
         policy,
         reports,
+        networks,
         cc,
     };
     if let Some(relay) = &planned.config.relay {
@@ -50,7 +58,8 @@ impl Planned {
     /// The interfaces of the links, as patterns of their names.
     pub fn interfaces(&self) -> Vec<String> {
         let links = self.config.links.iter();
-        links.map(|link| link.interface.clone()).collect()
+        let joined = self.config.wifi.as_ref().map(|_| "slow-w*".to_owned());
+        links.map(|link| link.interface.clone()).chain(joined).collect()
     }
 }
 

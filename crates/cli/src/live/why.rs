@@ -4,7 +4,7 @@
 //! explains those that fell back to plain TCP, and those left alone.
 
 use host::control::{Question, ask};
-use host::document::Why;
+use host::document::{AccessPoints, Why};
 use host::place::Place;
 use show::exit::{Refused, print_document, print_text, shown};
 use std::process::ExitCode;
@@ -52,6 +52,7 @@ fn keep(why: &mut Why, wanted: &str) -> anyhow::Result<()> {
     why.fallbacks.clear();
     why.left_alone.clear();
     why.levers.clear();
+    why.wifi = None;
     Ok(())
 }
 
@@ -84,6 +85,7 @@ fn text(why: &Why) -> String {
         .chain([fell_back])
         .chain(fallbacks)
         .chain(levers)
+        .chain(why.wifi.iter().map(AccessPoints::sentences))
         .collect()
 }
 
@@ -102,6 +104,7 @@ mod tests {
             fallbacks: Vec::new(),
             left_alone: Vec::new(),
             levers: Vec::new(),
+            wifi: None,
         }
     }
 

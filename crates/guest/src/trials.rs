@@ -40,7 +40,7 @@ const GAP: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 2] = [
+pub const TRIALS: [Trial; 4] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -52,6 +52,26 @@ pub const TRIALS: [Trial; 2] = [
         name: "slowhand",
         about: "the same with `slowhand up`",
         script: include_str!("../guest/trials/slowhand.sh"),
+        programs: &["wifi-meter", "slowhand", "slowhandd"],
+        figure: Figure {
+            at_most: Some(150.0),
+            ..GAP
+        },
+    },
+    Trial {
+        name: "joins",
+        about: "`slowhand up` joins the two by itself; afterwards it is stopped and killed",
+        script: include_str!("../guest/trials/joins.sh"),
+        programs: &["wifi-meter", "slowhand", "slowhandd"],
+        figure: Figure {
+            at_most: Some(150.0),
+            ..GAP
+        },
+    },
+    Trial {
+        name: "joins-four",
+        about: "`slowhand up` joins four, one with WPA3, and refuses an impostor and a wrong key",
+        script: include_str!("../guest/trials/joins-four.sh"),
         programs: &["wifi-meter", "slowhand", "slowhandd"],
         figure: Figure {
             at_most: Some(150.0),

@@ -1,4 +1,4 @@
-//! Packets and messages of DHCP are parsed without a panic, and what was parsed can be written and parsed again.
+//! Packets and messages of DHCP are parsed without a panic. What was parsed can be written and parsed again.
 
 #![no_main]
 

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # Functions for trials in which slowhand joins access points by itself. Comes after box.sh.
 
-# PROTECTION[N]: lines of hostapd's configuration of access point N, instead of WPA2 with the usual passphrase.
+# PROTECTION[N]: lines of hostapd's configuration of access point N, instead of WPA2 with the usual
+# passphrase.
 declare -A PROTECTION=()
 
 wpa2() { printf 'wpa=2\nwpa_key_mgmt=WPA-PSK\nrsn_pairwise=CCMP\nwpa_passphrase=%s\n' "$1"; }
@@ -62,7 +63,8 @@ stop() {
     wait "$daemon"
 }
 
-# has_lease N: whether an interface of slowhand has an address of access point N, and the daemon routes over it.
+# has_lease N: whether an interface of slowhand has an address of access point N, and the daemon routes over
+# it.
 has_lease() {
     local address
     address=$(interface_of "$1") && [ -n "$address" ] && ip rule | grep -q "from 10\.0\.$1\."

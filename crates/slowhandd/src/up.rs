@@ -159,7 +159,7 @@ fn access_points(
     let setup = wifi::Setup {
         radio: config.radio.clone(),
         networks: planned.networks.clone(),
-        directory: args.place.runtime_dir.join("wifi"),
+        directory: args.place.wifi(),
     };
     Prepared::new(setup, inlet.clone()).map(Some)
 }

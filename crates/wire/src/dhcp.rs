@@ -5,12 +5,12 @@
 //! - RFC 3396: an option that appears several times is one long option.
 //!
 //! # Where we differ, and why
-//! 1. Options in the fields `file` and `sname` are not read: no server needs that room for what is asked.
+//! 1. Options in the fields `file` and `sname` are not read: no server needs that room for so few options.
 //! 2. The UDP checksum of a received packet is not verified. A virtual interface leaves it incomplete, and
 //!    the link has a checksum of its own.
 //!
 //! # Checked by
-//! `tests`; the fuzz target `dhcp`; `linux::wifi::dhcp::tests` for the conversation.
+//! `tests`; the fuzz target `dhcp`; `linux`, `dhcp::tests` for the conversation.
 
 use crate::checksum;
 use alloc::vec::Vec;
@@ -122,7 +122,7 @@ pub struct Options {
 }
 
 impl Message {
-    /// Writes the message. The server is asked to broadcast its reply: the client may not have the address.
+    /// Writes the message. It requests a broadcast as reply: the client may not have the address.
     pub fn write(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(LEAST_LEN);
         let op = if self.is_reply { 2 } else { 1 };

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# `slowhand up` joins four access points over one radio, one of them with WPA3. It refuses an open one with the
-# name of a known network, and one with another key.
+# `slowhand up` joins four access points over one radio, one of them with WPA3. It refuses an open one with
+# the name of a known network, and one with another key.
 TRIAL=joins-four
 # shellcheck source=crates/guest/guest/box.sh
 . /lib/box.sh

@@ -1,7 +1,7 @@
 //! Gets an address by DHCPv4: the conversation, without sockets.
 //!
 //! # Sources
-//! - RFC 2131 §4.4: states of a client. §4.4.2: a known address is asked for first (INIT-REBOOT).
+//! - RFC 2131 §4.4: states of a client. §4.4.2: a client requests its known address first (INIT-REBOOT).
 //!
 //! # Where we differ, and why
 //! 1. A lease is renewed by broadcast from the beginning, as RFC 2131 allows from T2 on. A unicast would need

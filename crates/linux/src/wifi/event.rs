@@ -1,8 +1,8 @@
 //! What `wpa_supplicant` reports of an interface.
 //!
 //! # Sources
-//! - `src/common/wpa_ctrl.h` (2.10): the names of events. `wpa_supplicant/ctrl_iface_unix.c`: a message on the
-//!   global interface begins with `IFNAME=`.
+//! - `src/common/wpa_ctrl.h` (2.10): the names of events. `wpa_supplicant/ctrl_iface_unix.c`: a message on
+//!   the global interface begins with `IFNAME=`.
 
 /// A change of one interface.
 #[derive(Debug, Clone, PartialEq, Eq)]

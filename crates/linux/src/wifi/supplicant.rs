@@ -89,10 +89,10 @@ impl Supplicant {
         })?;
         drop(config);
         let mut command = Command::new(NAME);
-        command.arg("-g").arg(directory.join("supplicant"));
+        command.arg("-g").arg(control(directory));
         command.stdin(Stdio::null()).stdout(Stdio::null());
         command.stderr(Stdio::null()).process_group(0);
-        // SAFETY: between fork and exec the hook makes one system call and allocates nothing.
+        // SAFETY: between fork and exec the hook makes system calls only, and allocates nothing.
         unsafe { command.pre_exec(end_with_parent) };
         let child = command.spawn().map_err(SupplicantError::Start)?;
         Self::talk_to(directory, Some(child))
@@ -100,7 +100,7 @@ impl Supplicant {
 
     /// Connects to its control interface, once there is one.
     fn talk_to(directory: &Path, mut child: Option<Child>) -> Result<Self, SupplicantError> {
-        let control = directory.join("supplicant");
+        let control = control(directory);
         let connect = |name: &str| {
             let socket = UnixDatagram::bind(directory.join(name))?;
             socket.set_read_timeout(Some(REPLIES))?;
@@ -203,6 +203,11 @@ impl Drop for Supplicant {
     }
 }
 
+/// Its socket. One that ends late removes its own, and not that of its successor.
+fn control(directory: &Path) -> PathBuf {
+    directory.join(format!("supplicant-{}", std::process::id()))
+}
+
 /// Waits for its end, and forces it after a while.
 fn end(child: Option<Child>) {
     let Some(mut child) = child else { return };
@@ -214,11 +219,19 @@ fn end(child: Option<Child>) {
     let _ = child.wait();
 }
 
+/// Gets SIGTERM when the thread dies that started it. The daemon blocks that signal, and its children inherit
+/// that.
 fn end_with_parent() -> io::Result<()> {
+    // SAFETY: a `sigset_t` of zeros is an empty set.
+    let nothing: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the set is valid for the call, and the old one is not asked for.
+    let unblocked = unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const nothing, std::ptr::null_mut()) };
     // SAFETY: takes no pointers.
-    match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
+    let bound = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) };
+    if unblocked == 0 && bound == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
     }
 }
 
@@ -265,7 +278,7 @@ mod tests {
     ) -> Vec<String> {
         let directory = std::env::temp_dir().join(format!("slowhand-wpa-{}-{name}", std::process::id()));
         drop(prepare(&directory).unwrap());
-        let socket = UnixDatagram::bind(directory.join("supplicant")).unwrap();
+        let socket = UnixDatagram::bind(control(&directory)).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let stand_in = std::thread::spawn(move || {
             let mut asked = Vec::new();

@@ -165,7 +165,7 @@ mod tests {
             offers: Offers::default(),
         };
         let mut point = Point::new(bss, 0, now);
-        let mut pause = |point: &mut Point, failure| {
+        let pause = |point: &mut Point, failure| {
             point.failed(now, failure, "no".into());
             let is_over = |seconds| !point.is_paused(now + Duration::from_secs(seconds));
             (0..=4_000).find(|&seconds| is_over(seconds)).unwrap()

@@ -25,7 +25,6 @@ say "joined: $(ip -br -4 address show | grep slow-w | tr -s ' ' | tr '\n' ' ')"
 await "the refusal of the open one" reports 'network net1 .*: refused; it is open'
 await "the refusal of the key" reports 'network locked .*: heard; the key is wrong'
 download_joined 8000000 1000000
-for n in 3 4; do [ "$(sent_to $n)" -gt 100000 ] || fail "access point $n carried nothing"; done
 [ -z "$(interface_of 5)$(interface_of 6)" ] || fail "an access point was joined that must not be"
 stop
 host >/run/after

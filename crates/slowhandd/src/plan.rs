@@ -30,7 +30,11 @@ pub struct Planned {
 pub fn plan(path: Option<&Path>, cc: Option<&str>) -> Result<Planned, String> {
     let config = configuration(path).map_err(|error| error.to_string())?;
     let links = declared(&config.links);
-    let joined = config.wifi.iter().flat_map(|wifi| &wifi.networks).map(spec_of_network);
+    let joined = config
+        .wifi
+        .iter()
+        .flat_map(|wifi| &wifi.networks)
+        .map(spec_of_network);
     let policy = policy(&config.policy, &links, &Vec::from_iter(joined))?;
     let reports = reports(&config)?;
     let networks = config

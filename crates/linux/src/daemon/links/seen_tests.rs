@@ -29,7 +29,7 @@ impl Scene {
 fn an_access_point_appears_before_it_has_an_interface_and_goes_with_all_it_had() {
     let mut scene = Scene::of(Vec::new());
     scene.declare(point());
-    let appeared = LinkEvent::Appeared(spec("slow-w1", LinkKind::Wifi));
+    let appeared = LinkEvent::Appeared(point().spec);
     assert_eq!(scene.acts(), [Step::Tell(POINT, appeared)]);
     scene
         .event(&Event::Link(link("slow-w1", true, 1)))

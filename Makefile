@@ -70,6 +70,7 @@ fuzz:
 	cd fuzz && $(CARGO) +nightly fuzz run convert corpus/convert seeds/convert -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=1024
 	cd fuzz && $(CARGO) +nightly fuzz run socks corpus/socks seeds/socks -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=300
 	cd fuzz && $(CARGO) +nightly fuzz run nl80211 -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=2000
+	cd fuzz && $(CARGO) +nightly fuzz run dhcp -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=1000
 
 .PHONY: ready
 ready:

@@ -30,9 +30,10 @@ use crate::programs::{self, ProgramError};
 use crate::tool;
 
 /// The guest's own files: path in the guest, permissions, content.
-const FILES: [(&str, u32, &str); 3] = [
+const FILES: [(&str, u32, &str); 4] = [
     ("init", 0o755, include_str!("../guest/init.sh")),
     ("lib/box.sh", 0o644, include_str!("../guest/box.sh")),
+    ("lib/joining.sh", 0o644, include_str!("../guest/joining.sh")),
     ("lib/udhcpc.sh", 0o755, include_str!("../guest/udhcpc.sh")),
 ];
 /// MiB of the guest's memory. 256 is too little to unpack the root file system.

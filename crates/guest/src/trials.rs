@@ -48,7 +48,7 @@ const RETRIES: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 6] = [
+pub const TRIALS: [Trial; 8] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -100,6 +100,28 @@ pub const TRIALS: [Trial; 6] = [
         scenario: Some(WALK),
         figure: Figure {
             at_most: Some(300.0),
+            ..GAP
+        },
+    },
+    Trial {
+        name: "joins",
+        about: "`slowhand up` joins the two by itself; afterwards it is stopped and killed",
+        script: include_str!("../guest/trials/joins.sh"),
+        programs: &["wifi-meter", "slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            at_most: Some(150.0),
+            ..GAP
+        },
+    },
+    Trial {
+        name: "joins-four",
+        about: "`slowhand up` joins four, one with WPA3, and refuses an impostor and a wrong key",
+        script: include_str!("../guest/trials/joins-four.sh"),
+        programs: &["wifi-meter", "slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            at_most: Some(150.0),
             ..GAP
         },
     },

@@ -151,6 +151,21 @@ fn a_trial_whose_medium_has_died_fails() {
 }
 
 #[test]
+fn slowhand_joins_access_points_by_itself_and_leaves_the_host_as_it_was() {
+    let Some(image) = image() else { return };
+    assert_survived(&figures(&image, "joins"));
+}
+
+#[test]
+fn slowhand_joins_four_access_points_and_refuses_impostors_and_wrong_keys() {
+    let Some(image) = image() else { return };
+    let figures = figures(&image, "joins-four");
+    let download = &figures["download"];
+    assert_eq!(download["sha256"], figures["sent_sha256"], "{figures:#}");
+    assert_eq!(download["bytes"].as_u64(), Some(DOWNLOAD.0), "{figures:#}");
+}
+
+#[test]
 fn exit_codes_files_and_the_time_limit_leave_the_guest() {
     let Some(image) = image() else { return };
     let share = share("limits");

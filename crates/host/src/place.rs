@@ -88,6 +88,11 @@ impl Place {
         self.runtime_dir.join("status.sock")
     }
 
+    /// The directory for the sockets of `wpa_supplicant`, while access points are joined.
+    pub fn wifi(&self) -> PathBuf {
+        self.runtime_dir.join("wifi")
+    }
+
     /// The journal of the changes to undo on this host.
     pub fn journal(&self) -> PathBuf {
         self.state_dir.join("journal")

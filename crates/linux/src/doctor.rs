@@ -9,7 +9,7 @@
 use crate::bpf::cc::Coupled;
 use crate::bpf::{self, LoadError, UnsentLever, WindowKind, WindowLever};
 use crate::netstat::counted;
-use crate::nl80211::{Nl80211, able, rfkill};
+use crate::nl80211::{Nl80211, Wiphy, able, rfkill};
 use crate::rights;
 use crate::sysctl::{self, PathManager, SysctlError};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -103,11 +103,16 @@ fn radios(root: &Path) -> Vec<Check> {
     let switches = rfkill::switches(root);
     let interfaces = kernel.interfaces().unwrap_or_default();
     match kernel.wiphys() {
-        Ok(radios) => Vec::from_iter(radios.iter().map(|radio| {
-            let own = interfaces.iter().filter(|one| one.wiphy == radio.index);
-            let names = Vec::from_iter(own.map(|one| one.name.as_str()).filter(|name| !name.is_empty()));
-            wifi(able::finding(radio, &names, &switches))
-        })),
+        Ok(radios) => {
+            let found = |radio: &Wiphy| {
+                let own = interfaces.iter().filter(|one| one.wiphy == radio.index);
+                let names = own.map(|one| one.name.as_str()).filter(|name| !name.is_empty());
+                wifi(able::finding(radio, &Vec::from_iter(names), &switches))
+            };
+            let joins = || check("wifi-join", Need::Should, crate::wifi::supplicant_found());
+            let joins = (!radios.is_empty()).then(joins);
+            radios.iter().map(found).chain(joins).collect()
+        }
         Err(error) => vec![wifi(Err(format!(
             "the radios cannot be listed: {}",
             error.source

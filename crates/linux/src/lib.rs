@@ -16,6 +16,7 @@
 //! | [`seccomp`] | makes the TCP sockets of a program MPTCP ones | `seccomp::install`, `seccomp::serve` |
 //! | [`sysctl`] | kernel parameters of a namespace | `sysctl::read`, `sysctl::path_manager` |
 //! | [`nl80211`] | WiFi radios, interfaces and associations | `Nl80211::open`, `Events::open` |
+//! | [`wifi`] | joins access points with `wpa_supplicant` and DHCP | `wifi::Prepared` |
 //! | [`netstat`] | counters of a namespace's kernel | `netstat::counted` |
 //! | [`netns`] | namespaces without names, and work inside them | `Netns::new`, `Netns::run` |
 //! | [`portal`] | whether a link leads to the Internet | `portal::Check::run` |
@@ -58,3 +59,4 @@ pub mod sockopt;
 pub mod sysctl;
 #[cfg(test)]
 mod testing;
+pub mod wifi;

@@ -63,7 +63,7 @@ pub use io::{
 };
 pub use queue::mark;
 pub use strategy::{energy_schedule, omniscient};
-pub use wifi::{slot, steer};
+pub use wifi::{reach, slot, steer};
 
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,12 @@
 //! What the configuration asks of the daemon. Everything here can be checked before the host is touched.
 
 use crate::agent;
-use host::config::{Asked, Config, ConfigError, DEFAULT, LinkConfig};
+use host::config::{Asked, Config, ConfigError, DEFAULT, LinkConfig, WifiConfig, WifiNetwork};
 use host::report_key;
 use linux::bpf::cc::Coupled;
 use linux::daemon::{self, DeclaredLink, SignalReports};
-use policy::{LinkId, LinkSpec, Policy, Tariff};
+use linux::wifi::Network;
+use policy::{LinkId, LinkKind, LinkSpec, Policy, Tariff};
 use std::path::Path;
 use trace::PolicyName;
 
@@ -19,6 +20,8 @@ pub struct Planned {
     pub policy: Policy,
     /// Where to send signal reports.
     pub reports: Option<SignalReports>,
+    /// Networks to join, with their keys.
+    pub networks: Vec<Network>,
     /// The congestion controller of new connections, if it is not the kernel's own.
     pub cc: Option<String>,
 }
@@ -27,8 +30,17 @@ pub struct Planned {
 pub fn plan(path: Option<&Path>, cc: Option<&str>) -> Result<Planned, String> {
     let config = configuration(path).map_err(|error| error.to_string())?;
     let links = declared(&config.links);
-    let policy = policy(&config.policy, &links)?;
+    let joined = config
+        .wifi
+        .iter()
+        .flat_map(|wifi| &wifi.networks)
+        .map(spec_of_network);
+    let policy = policy(&config.policy, &links, &Vec::from_iter(joined))?;
     let reports = reports(&config)?;
+    let networks = config
+        .wifi
+        .as_ref()
+        .map_or(Ok(Vec::new()), WifiConfig::networks)?;
     let cc = cc.map(str::to_owned).or_else(|| config.cc.clone());
     if let Some(name) = &cc {
         check_controller(name).map_err(|error| error.to_string())?;
@@ -38,6 +50,7 @@ pub fn plan(path: Option<&Path>, cc: Option<&str>) -> Result<Planned, String> {
         links,
         policy,
         reports,
+        networks,
         cc,
     };
     if let Some(relay) = &planned.config.relay {
@@ -50,7 +63,8 @@ impl Planned {
     /// The interfaces of the links, as patterns of their names.
     pub fn interfaces(&self) -> Vec<String> {
         let links = self.config.links.iter();
-        links.map(|link| link.interface.clone()).collect()
+        let joined = self.config.wifi.as_ref().map(|_| "slow-w*".to_owned());
+        links.map(|link| link.interface.clone()).chain(joined).collect()
     }
 }
 
@@ -109,13 +123,24 @@ fn spec(link: &LinkConfig) -> LinkSpec {
     }
 }
 
-fn policy(name: &PolicyName, links: &[DeclaredLink]) -> Result<Policy, String> {
+/// An access point of this network, as a link.
+fn spec_of_network(network: &WifiNetwork) -> LinkSpec {
+    LinkSpec {
+        name: network.ssid.clone(),
+        kind: LinkKind::Wifi,
+        role: network.role.into(),
+        channel: None,
+    }
+}
+
+/// `joined` are the links to access points that are still to be joined.
+fn policy(name: &PolicyName, links: &[DeclaredLink], joined: &[LinkSpec]) -> Result<Policy, String> {
     if matches!(name, PolicyName::TcpBest | PolicyName::Ecn) {
         return Err(format!(
             "policy `{name}` cannot run on a live host; use `slowhand`"
         ));
     }
-    if let Some(unmet) = crate::needs::unmet(name, links.iter().map(|link| &link.spec)) {
+    if let Some(unmet) = crate::needs::unmet(name, links.iter().map(|link| &link.spec).chain(joined)) {
         return Err(unmet);
     }
     let links = links.iter().map(|link| (link.id, link.spec.name.as_str()));

@@ -9,9 +9,10 @@
 use crate::agent::Questions;
 use crate::reload::Reload;
 use host::control::{Answer, Question, Stopped, Stopping};
-use host::document::{Status, Why};
+use host::document::{AccessPoints, Status, Why};
 use host::place::Place;
 use linux::daemon::{InletSender, Report, Stopper};
+use linux::wifi::Views;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use std::fs::Permissions;
 use std::io::{self, BufRead as _, BufReader, Read, Write};
@@ -99,6 +100,8 @@ pub struct Answering {
     pub policy: String,
     /// The agent, if one is configured.
     pub agent: Option<Questions>,
+    /// What joins access points, if networks are configured.
+    pub access_points: Option<Views>,
 }
 
 impl Sockets {
@@ -244,6 +247,7 @@ impl Door {
     fn status(&self, exchange: &Exchange<'_>) -> Result<String, String> {
         let policy = self.answering.policy.clone();
         let mut status = Status::new(&*self.report(exchange)?, std::process::id(), policy);
+        status.wifi = self.access_points();
         status.agent = self.answering.agent.as_ref().and_then(Questions::ask);
         serde_json::to_string(&status).map_err(|error| error.to_string())
     }
@@ -251,7 +255,14 @@ impl Door {
     fn why(&self, exchange: &Exchange<'_>) -> Result<String, String> {
         let mut why = Why::new(&*self.report(exchange)?);
         why.agent = self.answering.agent.as_ref().and_then(Questions::ask);
+        why.wifi = self.access_points();
         serde_json::to_string(&why).map_err(|error| error.to_string())
+    }
+
+    /// The access points of named networks.
+    fn access_points(&self) -> Option<AccessPoints> {
+        let views = self.answering.access_points.as_ref()?;
+        Some(AccessPoints::from(&views.latest()))
     }
 
     /// Only one exchange at a time asks the daemon.

@@ -16,6 +16,7 @@ use host::up::{self, Args};
 use linux::bpf::cc::{Controller, Coupled};
 use linux::daemon::{self, AskError, Daemon, Inlet, InletSender, Probing, RunError, Sender, Setup, Stopper};
 use linux::portal::from_network_manager;
+use linux::wifi::{self, Prepared, Starter, Views};
 use nix::sys::signal::{SigSet, Signal};
 use record::Recording;
 use show::exit::{self, Refused};
@@ -78,17 +79,28 @@ fn keep(args: &Args, reload: &Arc<Reload>) -> anyhow::Result<ExitCode> {
     let agent = relay.map(|relay| agent::start(relay, interfaces)).transpose();
     let agent = agent.context("starting the agent; see `ulimit -u`")?;
     let (inlet_sender, inlet) = daemon::inlet().context("no file descriptor left; see `ulimit -n`")?;
+    let access_points = access_points(&planned, args, &inlet_sender).map_err(Refused::because)?;
+    let (access_points, views) = access_points.unzip();
+    let (associates, joining) = access_points.map(Prepared::split).unzip();
     let answering = Answering {
         inlet: inlet_sender,
         stopper: inlet.stopper(),
         reload: Arc::clone(reload),
         policy: planned.config.policy.to_string(),
         agent: agent.as_ref().map(Supervised::questions),
+        access_points: views,
     };
     helpers(&sockets, &answering, signals).context("starting threads; see `ulimit -u`")?;
-    let setup = setup(planned, inlet, record, args);
+    let setup = Setup {
+        associate: associates,
+        ..setup(planned, inlet, record, args)
+    };
     let mut daemon =
         Daemon::start(setup).map_err(|error| Refused::because(exit::sentence(&anyhow::Error::new(error))))?;
+    // The daemon has changed the host by now, so it must run, and restore the host at its end.
+    if let Some(Err(error)) = joining.map(Starter::start) {
+        tracing::warn!("access points are not joined: no thread can be started ({error}); see `ulimit -u`");
+    }
     let outcome = daemon.run();
     if reload.is_wanted() {
         notify::reloading();
@@ -110,6 +122,7 @@ fn setup(planned: Planned, inlet: Inlet, record: Option<Recording>, args: &Args)
         policy,
         reports,
         cc,
+        networks: _,
     } = planned;
     let names = links.iter().map(|link| (link.id, link.spec.name.clone()));
     let mut chronicle = Chronicle::of(names);
@@ -132,6 +145,23 @@ fn setup(planned: Planned, inlet: Inlet, record: Option<Recording>, args: &Args)
         record,
         journal: Some(args.place.journal()),
     }
+}
+
+/// What joins access points, and what it shows. `None`: the configuration names no networks.
+fn access_points(
+    planned: &Planned,
+    args: &Args,
+    inlet: &InletSender,
+) -> Result<Option<(Prepared, Views)>, wifi::StartError> {
+    let Some(config) = &planned.config.wifi else {
+        return Ok(None);
+    };
+    let setup = wifi::Setup {
+        radio: config.radio.clone(),
+        networks: planned.networks.clone(),
+        directory: args.place.wifi(),
+    };
+    Prepared::new(setup, inlet.clone()).map(Some)
 }
 
 /// Reports how it ended, and what could not be restored.

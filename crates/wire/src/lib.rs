@@ -6,6 +6,7 @@
 //! | [`checksum`] | the Internet checksum, full and incremental |
 //! | [`nat`] | address translation at the edge of a private network |
 //! | [`echo`] | ICMP and ICMPv6 echo |
+//! | [`dhcp`] | DHCPv4 messages of a client |
 //! | [`dns`] | a query to a resolver, and the addresses in its reply |
 //! | [`dot11`] | 802.11 frame headers |
 //! | [`beacon`] | what an access point says of itself |
@@ -22,6 +23,7 @@ pub mod beacon;
 pub mod checksum;
 pub mod convert;
 pub mod cookie;
+pub mod dhcp;
 pub mod dns;
 pub mod dot11;
 pub mod echo;

@@ -111,6 +111,8 @@ fn restore(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn put_back(args: &Args, _lock: Lock) -> anyhow::Result<ExitCode> {
     let undone = linux::daemon::recover(&args.place.journal())?;
+    // A daemon that joined no access points has none.
+    let _ = std::fs::remove_dir_all(args.place.wifi());
     let left = Vec::from_iter(undone.left.iter().map(ToString::to_string));
     print_text(&words(&undone, &left))?;
     Ok(code(&left))

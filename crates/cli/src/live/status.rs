@@ -1,7 +1,7 @@
 //! `slowhand status`: links, connections and subflows of a running daemon, and their congestion controllers.
 
 use host::control::{Question, ask};
-use host::document::{Connection, Fallback, Link, Status, Subflow};
+use host::document::{AccessPoints, Connection, Fallback, Link, Status, Subflow};
 use host::place::Place;
 use show::Table;
 use show::exit::{print_document, print_text, shown};
@@ -53,6 +53,7 @@ fn text(status: &Status, width: usize) -> String {
             .filter_map(|link| Some(link.wifi.as_ref()?.sentence(&link.name))),
     );
     text.extend(status.links.iter().flat_map(marks));
+    text.extend(status.wifi.iter().map(AccessPoints::sentences));
     if !status.connections.is_empty() {
         text.push('\n');
         text.push_str(&connections(&status.connections).fitted(width));

@@ -4,7 +4,7 @@
 //! explains those that fell back to plain TCP, those left alone, and the way of those that the agent carries.
 
 use host::control::{Question, ask};
-use host::document::Why;
+use host::document::{AccessPoints, Why};
 use host::place::Place;
 use show::exit::{Refused, print_document, print_text, shown};
 use std::process::ExitCode;
@@ -54,6 +54,7 @@ fn keep(why: &mut Why, wanted: &str) -> anyhow::Result<()> {
     why.left_alone.clear();
     why.levers.clear();
     why.agent = None;
+    why.wifi = None;
     Ok(())
 }
 
@@ -87,6 +88,7 @@ fn text(why: &Why) -> String {
         .chain(fallbacks)
         .chain(levers)
         .chain(why.agent.iter().flat_map(agent))
+        .chain(why.wifi.iter().map(AccessPoints::sentences))
         .collect()
 }
 
@@ -122,6 +124,7 @@ mod tests {
             left_alone: Vec::new(),
             levers: Vec::new(),
             agent: None,
+            wifi: None,
         }
     }
 

@@ -60,6 +60,26 @@ pub const LINK: Key = key(
 );
 /// How connections of programs that do not ask for MPTCP are carried.
 pub const RELAY: Key = key("relay", "a table that begins with [relay]");
+/// Networks whose access points are joined.
+pub const WIFI: Key = key("wifi", "a table that begins with [wifi]");
+/// The radio that joins them.
+pub const RADIO: Key = key(
+    "radio",
+    "the name of a radio in quotes as in `iw phy`, such as \"phy0\"",
+);
+/// The networks.
+pub const NETWORK: Key = key(
+    "network",
+    "a table that begins with [[wifi.network]] in two brackets for each network",
+);
+/// A network's name.
+pub const SSID: Key = key("ssid", "the network's name in quotes, 1 to 32 bytes");
+/// File with a network's key.
+pub const PSK_FILE: Key = key("psk_file", "a path in quotes, such as \"/etc/slowhand/home.psk\"");
+/// The least security of a network with a key.
+pub const SECURITY: Key = key("security", "\"wpa2\" or \"wpa3\"");
+/// Whether a network without encryption may be joined.
+pub const OPEN: Key = key("open", "true or false, without quotes");
 /// A relay's address.
 pub const ADDRESS: Key = key(
     "address",
@@ -103,7 +123,7 @@ pub const GATEWAY: Key = key("gateway", "an IP address in quotes, such as \"192.
 pub const CHANNEL: Key = key("channel", "the number of a WiFi channel, such as 6");
 
 /// The keys of a file.
-pub const OF_FILE: [Key; 13] = [
+pub const OF_FILE: [Key; 14] = [
     POLICY,
     MODE,
     PEER_SUBFLOWS,
@@ -116,11 +136,18 @@ pub const OF_FILE: [Key; 13] = [
     PORTAL_URL,
     PORTAL_RESPONSE,
     RELAY,
+    WIFI,
     LINK,
 ];
 
 /// The keys of a relay.
 pub const OF_RELAY: [Key; 6] = [ADDRESS, KEY_FILE, WAY, EARLY_DATA, SOCKS, BYPASS];
+
+/// The keys of the table of networks.
+pub const OF_WIFI: [Key; 2] = [RADIO, NETWORK];
+
+/// The keys of a network.
+pub const OF_NETWORK: [Key; 6] = [SSID, PSK_FILE, SECURITY, OPEN, ROLE, METERED];
 
 /// The keys of a link.
 pub const OF_LINK: [Key; 7] = [INTERFACE, NAME, KIND, ROLE, METERED, GATEWAY, CHANNEL];

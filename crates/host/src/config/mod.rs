@@ -9,8 +9,10 @@ mod keys;
 mod problem;
 mod relay;
 mod section;
+mod wifi;
 
 pub use relay::{Bypass, EarlyData, RelayConfig, RelayServer, WayChoice};
+pub use wifi::{Protection, WifiConfig, WifiNetwork};
 
 use crate::trusted::{self, Keeping, TrustError};
 use linux::bpf::cc::ControllerName;
@@ -87,6 +89,8 @@ pub struct Config {
     pub portal: Option<Check>,
     /// How connections of programs that do not ask for MPTCP are carried; `None`: they are left alone.
     pub relay: Option<RelayConfig>,
+    /// Networks whose access points are joined; `None`: another program joins them.
+    pub wifi: Option<WifiConfig>,
     /// Links. The first that matches an interface applies.
     pub links: Vec<LinkConfig>,
 }
@@ -168,6 +172,7 @@ struct Draft {
     portal_url: Option<Url>,
     portal_response: Option<String>,
     relay: Option<RelayConfig>,
+    wifi: Option<WifiConfig>,
     links: Vec<LinkConfig>,
 }
 
@@ -230,6 +235,8 @@ impl Draft {
         }
         let table = file.relay(&keys::RELAY)?;
         replace(&mut self.relay, table.as_ref().map(relay::relay).transpose()?);
+        let table = file.wifi(&keys::WIFI)?;
+        replace(&mut self.wifi, table.as_ref().map(wifi::wifi).transpose()?);
         for table in file.links(&keys::LINK)? {
             self.link(link(&table)?);
         }
@@ -270,6 +277,7 @@ impl Draft {
             report_port: self.report_port.unwrap_or(linux::cla::DEFAULT_PORT),
             fallback_window: self.fallback_window,
             relay: self.relay,
+            wifi: self.wifi,
             links: self.links,
         }
     }

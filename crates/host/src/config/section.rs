@@ -1,7 +1,7 @@
 //! A table of a configuration file, and its values as the types that their keys have.
 
 use super::ConfigError;
-use super::keys::{Key, OF_FILE, OF_LINK, OF_RELAY};
+use super::keys::{Key, OF_FILE, OF_LINK, OF_NETWORK, OF_RELAY, OF_WIFI};
 use super::problem::Problem;
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
@@ -179,8 +179,17 @@ impl<'t> Section<'t> {
         Ok(flag.map(Spanned::into_inner))
     }
 
-    /// Reads the tables of a list, each with its place.
+    /// Reads the tables of links, each with its place.
     pub fn links(&self, key: &Key) -> Result<Vec<Self>, ConfigError> {
+        self.tables(key, "link", &OF_LINK)
+    }
+
+    /// Reads the tables of networks, each with its place.
+    pub fn networks(&self, key: &Key) -> Result<Vec<Self>, ConfigError> {
+        self.tables(key, "network", &OF_NETWORK)
+    }
+
+    fn tables(&self, key: &Key, what: &'static str, known: &[Key]) -> Result<Vec<Self>, ConfigError> {
         let Some(value) = self.value(key) else {
             return Ok(Vec::new());
         };
@@ -189,19 +198,28 @@ impl<'t> Section<'t> {
         let section = |item: &'t Spanned<DeValue<'t>>| {
             let table = item.get_ref().as_table();
             let table = table.ok_or_else(|| self.not_right(key, item))?;
-            Self::new(self.source, table, (item.span(), "link"), &OF_LINK)
+            Self::new(self.source, table, (item.span(), what), known)
         };
         items.iter().map(section).collect()
     }
 
     /// Reads the table of a relay.
     pub fn relay(&self, key: &Key) -> Result<Option<Self>, ConfigError> {
+        self.one_table(key, "relay", &OF_RELAY)
+    }
+
+    /// Reads the table of WiFi networks.
+    pub fn wifi(&self, key: &Key) -> Result<Option<Self>, ConfigError> {
+        self.one_table(key, "wifi", &OF_WIFI)
+    }
+
+    fn one_table(&self, key: &Key, what: &'static str, known: &[Key]) -> Result<Option<Self>, ConfigError> {
         let Some(value) = self.value(key) else {
             return Ok(None);
         };
         let table = value.get_ref().as_table();
         let table = table.ok_or_else(|| self.not_right(key, value))?;
-        Self::new(self.source, table, (value.span(), "relay"), &OF_RELAY).map(Some)
+        Self::new(self.source, table, (value.span(), what), known).map(Some)
     }
 
     /// Reads a list of texts, each a valid `T`. An absent list is empty.

@@ -158,6 +158,7 @@ fn the_example_is_a_whole_configuration() {
         ("key", "speed = 1\n".to_owned()),
         ("link-key", format!("{LINK}speed = 1\n")),
         ("relay-key", "[relay]\nspeed = 1\n".to_owned()),
+        ("network-key", "[wifi]\n[[wifi.network]]\nspeed = 1\n".to_owned()),
     ] {
         let refused = said(test, &unknown);
         let (_, keys) = refused.split_once("known here: ").unwrap();
@@ -166,7 +167,7 @@ fn the_example_is_a_whole_configuration() {
         let is_shown = |key: &str| text.lines().any(|line| line.trim_start().starts_with(key));
         assert!(
             keys.clone()
-                .all(|key| ["link", "relay"].contains(&key) || is_shown(key)),
+                .all(|key| ["link", "relay", "wifi"].contains(&key) || is_shown(key)),
             "{refused}"
         );
     }
@@ -218,7 +219,7 @@ const WRONG: [(&str, &str, &str); 23] = [
     ("", "policy = \"energy:damped\"\n", "1:10: policy \"energy:damped\" must know what the links will carry, and only virtual time does; use \"slowhand\""),
     ("", "policy = \"slowhamd\"\n", "1:10: `policy` is \"slowhamd\"; did you mean \"slowhand\"?"),
     ("", "policy = \"tcp-best\"\n", "1:10: policy \"tcp-best\" is computed from other runs; use \"slowhand\""),
-    ("", "\nspeed = 1\n", "2:1: unknown key `speed`; known here: policy, mode, peer_subflows, cc, report_key_file, report_port, fallback_window_bytes, probe, monitor, portal_url, portal_response, relay, link"),
+    ("", "\nspeed = 1\n", "2:1: unknown key `speed`; known here: policy, mode, peer_subflows, cc, report_key_file, report_port, fallback_window_bytes, probe, monitor, portal_url, portal_response, relay, wifi, link"),
     ("", "\npeer_subflow = 1\n", "2:1: unknown key `peer_subflow`; did you mean `peer_subflows`?"),
     (LINK, "chanel = 6\n", "4:1: unknown key `chanel`; did you mean `channel`?"),
     ("", "peer_subflows = 9\n", "1:17: `peer_subflows` is 9; give a whole number from 1 to 8; a stock Linux server takes 2"),
@@ -241,7 +242,7 @@ const WRONG: [(&str, &str, &str); 23] = [
 /// Text after [`LINK`] or by itself, with a value of a wrong type for each key of the example. The last part
 /// is how the message calls that value.
 #[rustfmt::skip]
-const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 29] = [
+const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 36] = [
     ("", "policy = 7\n", &keys::POLICY, "7"),
     ("", "mode = true\n", &keys::MODE, "true"),
     ("", "peer_subflows = \"two\"\n", &keys::PEER_SUBFLOWS, "\"two\""),
@@ -261,6 +262,13 @@ const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 29] = [
     ("", "[relay]\naddress = \"r:1\"\nkey_file = \"/k\"\nsocks = 1080\n", &keys::SOCKS, "1080"),
     ("", "[relay]\naddress = \"r:1\"\nkey_file = \"/k\"\nbypass = \"uid:0\"\n", &keys::BYPASS, "\"uid:0\""),
     ("", "[relay]\naddress = \"r:1\"\nkey_file = \"/k\"\nbypass = [\"uid:0\", \"10.0.0.0/33\"]\n", &keys::BYPASS, "\"10.0.0.0/33\""),
+    ("", "wifi = \"home\"\n", &keys::WIFI, "\"home\""),
+    ("", "[wifi]\nradio = 0\n", &keys::RADIO, "0"),
+    ("", "[wifi]\nnetwork = \"home\"\n", &keys::NETWORK, "\"home\""),
+    ("", "[[wifi.network]]\nssid = 1\n", &keys::SSID, "1"),
+    ("", "[[wifi.network]]\nssid = \"home\"\npsk_file = 1\n", &keys::PSK_FILE, "1"),
+    ("", "[[wifi.network]]\nssid = \"home\"\nsecurity = 3\n", &keys::SECURITY, "3"),
+    ("", "[[wifi.network]]\nssid = \"home\"\nopen = 1\n", &keys::OPEN, "1"),
     ("", "link = \"eth0\"\n", &keys::LINK, "\"eth0\""),
     ("", "[link]\ninterface = \"eth0\"\n", &keys::LINK, "a table"),
     ("", "link = [1]\n", &keys::LINK, "1"),
@@ -281,7 +289,13 @@ fn a_wrong_type_is_reported_with_a_valid_value() {
         assert!(said.ends_with(&right), "{text}: {said}");
     }
     let has = |key: &keys::Key| WRONG_TYPES.iter().any(|(_, _, other, _)| other.name == key.name);
-    for key in keys::OF_FILE.iter().chain(&keys::OF_LINK).chain(&keys::OF_RELAY) {
+    for key in keys::OF_FILE
+        .iter()
+        .chain(&keys::OF_LINK)
+        .chain(&keys::OF_RELAY)
+        .chain(&keys::OF_WIFI)
+        .chain(&keys::OF_NETWORK)
+    {
         assert!(has(key), "{} has no wrong type here", key.name);
     }
 }

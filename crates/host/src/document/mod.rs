@@ -1,8 +1,10 @@
 //! The `--json` documents of `status` and `why`, made from the daemon's report.
 
+mod access_point;
 mod marks;
 mod wifi;
 
+pub use access_point::{AccessPoint, AccessPoints};
 pub use marks::Marks;
 pub use wifi::Wifi;
 
@@ -52,6 +54,9 @@ pub struct Status {
     /// Connections of programs that the agent carries; absent unless `[relay]` is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<trace::agent::Agent>,
+    /// Access points of the networks in `[wifi]`; absent without that table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wifi: Option<AccessPoints>,
 }
 
 /// A link.
@@ -198,6 +203,9 @@ pub struct Why {
     /// Why connections of programs take their way; absent unless `[relay]` is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<trace::agent::Agent>,
+    /// Access points of the networks in `[wifi]`; absent without that table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wifi: Option<AccessPoints>,
 }
 
 /// Why a link is in its state.
@@ -263,6 +271,7 @@ impl Status {
                 .collect(),
             fallbacks: fallbacks(report),
             agent: None,
+            wifi: None,
         }
     }
 }
@@ -427,6 +436,7 @@ impl Why {
                 .collect(),
             levers: lever_sentences(report),
             agent: None,
+            wifi: None,
         }
     }
 }

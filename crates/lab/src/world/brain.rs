@@ -5,8 +5,8 @@ use super::note::Note;
 use super::observe;
 use linux::bpf::WindowKind;
 use linux::daemon::{
-    Association, Daemon, DeclaredLink, Inlet, RunError, Sender as SendWith, Setup, SignalReports, StartError,
-    Stopper,
+    Associates, Association, Daemon, DeclaredLink, Inlet, RunError, Sender as SendWith, Setup, SignalReports,
+    StartError, Stopper,
 };
 use linux::netns::{EnterError, Netns};
 use std::sync::mpsc::{Sender, channel};
@@ -62,15 +62,19 @@ impl Wiring {
             inlet: self.inlet,
             sender: self.sender,
             reports: self.reports,
-            associate: Some(Box::new(move |association| {
-                let in_network = |link: policy::LinkId| policy::LinkId(first + link.0);
-                let association = match association {
-                    Association::Join(link) => Association::Join(in_network(link)),
-                    Association::Leave(link) => Association::Leave(in_network(link)),
-                };
-                // Nobody listens once the run is over.
-                let _ = asked.send(Note::Asked(association));
-            })),
+            associate: Some(Associates {
+                interfaces: Vec::new(),
+                carry_out: Box::new(move |association| {
+                    let in_network = |link: policy::LinkId| policy::LinkId(first + link.0);
+                    let association = match association {
+                        Association::Join(link) => Association::Join(in_network(link)),
+                        Association::Leave(link) => Association::Leave(in_network(link)),
+                    };
+                    // Nobody listens once the run is over.
+                    let _ = asked.send(Note::Asked(association));
+                    true
+                }),
+            }),
             observe: Box::new(move |now, observation| {
                 let observer = observer.as_mut();
                 if let Some(event) = observer.and_then(|observer| observe::event(observer, now, &observation))

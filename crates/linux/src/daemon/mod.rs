@@ -50,7 +50,9 @@ pub use api::report::{
     SubflowReport, WifiReport, WifiSource,
 };
 pub use api::sender::{Sender, SenderError, check_controller};
-pub use api::setup::{AssociateFn, Association, DeclaredLink, ObserveFn, Probing, Setup, SignalReports};
+pub use api::setup::{
+    AssociateFn, Associates, Association, DeclaredLink, ObserveFn, Probing, Setup, SignalReports,
+};
 pub use drive::driver::Daemon;
 pub use host::settings::{RecoverError, recover};
 pub use os::clock::monotonic_ns;

@@ -42,6 +42,8 @@ pub enum Change {
     FallbackWindow(Bytes),
     /// A monitor interface of this name, created or about to be created.
     Monitor(IfName),
+    /// A station interface of this name, created or about to be created.
+    Station(IfName),
     /// Clamps, unsent limits or pacing caps of any size on subflows of MPTCP connections, set or about to be
     /// set.
     SocketLimits,
@@ -78,6 +80,7 @@ impl fmt::Display for Change {
             Self::Limits { old, new } => write!(f, "limits\t{}\t{}\t{}\t{}", old.0, old.1, new.0, new.1),
             Self::FallbackWindow(window) => write!(f, "fallback-window\t{}", window.get()),
             Self::Monitor(name) => write!(f, "monitor\t{name}"),
+            Self::Station(name) => write!(f, "station\t{name}"),
             Self::SocketLimits => f.write_str("socket-limits"),
         }
     }
@@ -98,6 +101,7 @@ impl FromStr for Change {
             }),
             ["routing"] => Ok(Self::Routing),
             ["monitor", name] => name.parse().map(Self::Monitor).map_err(|_| bad()),
+            ["station", name] => name.parse().map(Self::Station).map_err(|_| bad()),
             ["socket-limits"] => Ok(Self::SocketLimits),
             ["endpoint", id, address] => parse_endpoint(id, address).ok_or_else(bad),
             ["limits", a, b, c, d] => parse_limits([a, b, c, d]).ok_or_else(bad),
@@ -107,7 +111,7 @@ impl FromStr for Change {
                 .map_err(|_| bad()),
             [
                 "sysctl" | "endpoint" | "limits" | "routing" | "fallback-window" | "socket-limits"
-                | "monitor",
+                | "monitor" | "station",
                 ..,
             ] => Err(bad()),
             _ => Err(ParseChangeError::Word(line.to_owned())),

@@ -408,6 +408,7 @@ fn change() -> impl Strategy<Value = Change> {
         any::<u64>().prop_map(|bytes| Change::FallbackWindow(Bytes::new(bytes))),
         Just(Change::SocketLimits),
         "[a-z0-9]{1,15}".prop_map(|name| Change::Monitor(name.parse().unwrap())),
+        "[a-z0-9]{1,15}".prop_map(|name| Change::Station(name.parse().unwrap())),
     ]
 }
 

@@ -67,7 +67,8 @@ pub(super) fn undo(change: &Change, earlier: &[Change], later: &[Change]) -> Res
         Change::Endpoint { id, address } => undo_endpoint(*id, *address),
         Change::Limits { old, new } => undo_limits(*old, *new),
         Change::FallbackWindow(window) => restore_fallbacks(*window).map(drop).map_err(words),
-        Change::Monitor(name) => undo_monitor(*name),
+        Change::Monitor(name) => undo_interface(*name, IfType::Monitor),
+        Change::Station(name) => undo_interface(*name, IfType::Station),
         Change::SocketLimits => restore_subflows().map(drop).map_err(words),
     }
 }
@@ -161,8 +162,8 @@ fn undo_endpoint(id: AddressId, address: IpAddr) -> Result<(), String> {
     }
 }
 
-/// Removes a monitor interface. Without the kernel's WiFi stack it is gone already.
-fn undo_monitor(name: IfName) -> Result<(), String> {
+/// Removes a WiFi interface of this type. Without the kernel's WiFi stack it is gone already.
+fn undo_interface(name: IfName, kind: IfType) -> Result<(), String> {
     let mut kernel = match Nl80211::open() {
         Ok(kernel) => kernel,
         Err(nl80211::OpenError::Family(_)) => return Ok(()),
@@ -171,7 +172,7 @@ fn undo_monitor(name: IfName) -> Result<(), String> {
     let interfaces = kernel.interfaces().map_err(words)?;
     let ours = interfaces
         .iter()
-        .find(|one| one.name == name.as_str() && one.kind == Some(IfType::Monitor));
+        .find(|one| one.name == name.as_str() && one.kind == Some(kind));
     match ours.and_then(|one| one.ifindex) {
         Some(ifindex) => kernel.del_interface(ifindex).map_err(words),
         None => Ok(()),

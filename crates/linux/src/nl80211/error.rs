@@ -48,3 +48,13 @@ pub struct MonitorError {
     /// The kernel's answer.
     pub source: RequestError,
 }
+
+/// Why a station interface could not be created.
+#[derive(Debug, Error)]
+#[error("the driver refuses the station interface {name}; `iw phy` lists which interfaces it allows at once")]
+pub struct StationError {
+    /// Its name.
+    pub name: IfName,
+    /// The kernel's answer.
+    pub source: RequestError,
+}

@@ -33,7 +33,7 @@ mod station;
 mod tests;
 mod wiphy;
 
-pub use error::{MonitorError, OpenError, ReadError, SubscribeError};
+pub use error::{MonitorError, OpenError, ReadError, StationError, SubscribeError};
 pub use event::{Event, Events, Quality};
 pub use interface::{IfType, Interface, Types};
 pub use station::{LinkRate, Station, Survey};
@@ -41,6 +41,7 @@ pub use wiphy::{Combination, Frequency, Limit, Wiphy, channel_number, wiphys_of}
 
 use crate::netlink::{Builder, Family, Message, Protocol, RequestError, Socket};
 use crate::rtnl::IfName;
+use units::MacAddr;
 
 const FAMILY: &str = "nl80211";
 const GENL_HEADER_LEN: usize = 4;
@@ -183,6 +184,20 @@ impl Nl80211 {
                 flags.attr(OTHER_BSS, &[]);
             });
         let refused = |source| MonitorError { name, source };
+        self.socket.ask(&mut self.request, |_| Ok(())).map_err(refused)
+    }
+
+    /// Creates a station interface beside the others of a radio, with an address of its own.
+    ///
+    /// # Errors
+    /// If the driver refuses, or the name is taken.
+    pub fn add_station(&mut self, wiphy: u32, name: IfName, mac: MacAddr) -> Result<(), StationError> {
+        self.start(Command::NewInterface)
+            .u32(attr::WIPHY, wiphy)
+            .str0(attr::IFNAME, name.as_str())
+            .u32(attr::IFTYPE, IfType::Station as u32)
+            .attr(attr::MAC, &mac.octets());
+        let refused = |source| StationError { name, source };
         self.socket.ask(&mut self.request, |_| Ok(())).map_err(refused)
     }
 

@@ -2,8 +2,9 @@
 //! request to stop.
 
 use crate::daemon::api::report::Report;
+use crate::daemon::api::setup::DeclaredLink;
 use crate::daemon::os::eventfd::EventFd;
-use policy::Input;
+use policy::{Input, LinkId};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
@@ -38,6 +39,10 @@ pub fn inlet() -> io::Result<(InletSender, Inlet)> {
 pub(crate) enum Word {
     /// A fact for the engine.
     Input(Input),
+    /// A link that can be seen from now on.
+    Declare(Box<DeclaredLink>),
+    /// A link that is gone for good.
+    Retire(LinkId),
     /// A request for a report.
     Report(mpsc::SyncSender<Report>),
 }
@@ -88,6 +93,23 @@ impl InletSender {
             self.wake.signal();
         }
         Ok(())
+    }
+
+    /// Declares a link that can be seen from now on, such as an access point in range. Its number must not
+    /// have been used before. It becomes usable once an interface of its name is.
+    ///
+    /// # Errors
+    /// If the daemon has ended.
+    pub fn declare(&self, link: DeclaredLink) -> Result<(), Ended> {
+        self.say(Word::Declare(Box::new(link)))
+    }
+
+    /// Removes a link that [`declare`](Self::declare) has declared.
+    ///
+    /// # Errors
+    /// If the daemon has ended.
+    pub fn retire(&self, link: LinkId) -> Result<(), Ended> {
+        self.say(Word::Retire(link))
     }
 
     /// Requests a report of everything the daemon knows, and waits for it for at most `patience`.
@@ -185,7 +207,7 @@ impl Stopper {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use policy::{LinkEvent, LinkId};
+    use policy::LinkEvent;
 
     #[test]
     fn messages_arrive_in_order_and_wake_the_loop() {

@@ -4,6 +4,7 @@ use crate::bpf::WindowKind;
 use crate::daemon::api::inlet::Inlet;
 use crate::daemon::api::observe::Observation;
 use crate::daemon::api::sender::Sender;
+use crate::rtnl::IfName;
 use policy::{LinkId, LinkSpec, Tariff};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -24,9 +25,9 @@ pub struct Setup {
     pub sender: Option<Sender>,
     /// Reports of signal trends to servers. `None`: none are sent.
     pub reports: Option<SignalReports>,
-    /// Joins and leaves access points. Runs on the loop's thread and must not block. `None`: another program
-    /// does, such as NetworkManager, and requests of the engine are refused.
-    pub associate: Option<AssociateFn>,
+    /// Joins and leaves access points. `None`: another program does, such as NetworkManager, and requests of
+    /// the engine are refused.
+    pub associate: Option<Associates>,
     /// Called for everything worth recording. Runs on the loop's thread and must not block.
     pub observe: ObserveFn,
     /// How windows are limited. `None`: the best way that the kernel offers.
@@ -62,8 +63,17 @@ pub struct SignalReports {
     pub port: u16,
 }
 
-/// See [`Setup::associate`].
-pub type AssociateFn = Box<dyn FnMut(Association) + Send>;
+/// What joins and leaves access points.
+pub struct Associates {
+    /// Carries out a request. `false`: it does not know the link, and the request is refused. Runs on the
+    /// loop's thread and must not block. It is dropped before the daemon undoes what is on record.
+    pub carry_out: AssociateFn,
+    /// Interfaces that it may create, put on record at the start.
+    pub interfaces: Vec<IfName>,
+}
+
+/// See [`Associates::carry_out`].
+pub type AssociateFn = Box<dyn FnMut(Association) -> bool + Send>;
 /// See [`Setup::observe`].
 pub type ObserveFn = Box<dyn FnMut(Instant, Observation<'_>) + Send>;
 

@@ -99,12 +99,11 @@ impl World {
             Association::Leave(link) => (link, false),
         };
         let carrier = self.links.get(link).is_some_and(|managed| managed.carrier);
-        match &mut self.associate {
-            Some(associate) => associate(wanted),
-            None if carrier == connected => {}
-            None => return Err(ActError::NotOurs),
+        let program = self.associate.as_mut();
+        if program.is_some_and(|program| (program.carry_out)(wanted)) || carrier == connected {
+            return Ok(());
         }
-        Ok(())
+        Err(ActError::NotOurs)
     }
 
     /// Sets the share of a link's packets to mark, received or sent. A link without an interface carries

@@ -231,6 +231,16 @@ impl Daemon {
                     }
                     self.world.host.outlet.tell(input);
                 }
+                Word::Declare(link) => {
+                    let now = self.now();
+                    self.world
+                        .change_links(now, |links, steps| links.declare(*link, steps));
+                }
+                Word::Retire(link) => {
+                    let now = self.now();
+                    self.world
+                        .change_links(now, |links, steps| links.retire(link, steps));
+                }
                 Word::Report(answer) => {
                     // The asker may have timed out.
                     let _ = answer.try_send(self.report());

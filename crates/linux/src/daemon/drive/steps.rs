@@ -3,7 +3,7 @@
 
 use crate::daemon::api::observe::Observation;
 use crate::daemon::drive::world::World;
-use crate::daemon::links::book::Step;
+use crate::daemon::links::book::{Links, Step};
 use crate::daemon::links::restore::Kind;
 use crate::routing::Applied;
 use crate::rtnl::Event;
@@ -87,10 +87,15 @@ impl World {
         }
     }
 
+    /// Changes the links, and executes the steps that result.
+    pub(crate) fn change_links(&mut self, now: Instant, change: impl FnOnce(&mut Links, &mut Vec<Step>)) {
+        let mut steps = std::mem::take(&mut self.steps);
+        change(&mut self.links, &mut steps);
+        self.take_steps(now, steps);
+    }
+
     /// Makes new connections begin on this link, or, if `None`, where the user's routes lead.
     pub(crate) fn begin_connections_on(&mut self, now: Instant, family: Family, link: Option<LinkId>) {
-        let mut steps = std::mem::take(&mut self.steps);
-        self.links.prefer(family, link, &mut steps);
-        self.take_steps(now, steps);
+        self.change_links(now, |links, steps| links.prefer(family, link, steps));
     }
 }

@@ -5,7 +5,7 @@ use crate::daemon::act::conns::Conns;
 use crate::daemon::api::error::{RunError, StartError};
 use crate::daemon::api::inlet::Inlet;
 use crate::daemon::api::observe::Observation;
-use crate::daemon::api::setup::{AssociateFn, Setup};
+use crate::daemon::api::setup::{Associates, Setup};
 use crate::daemon::ask::checks::Checks;
 use crate::daemon::ask::idle::{Idle, Owners};
 use crate::daemon::ask::probes::{Answered, Probes};
@@ -18,6 +18,7 @@ use crate::daemon::host::upkeep::Upkeep;
 use crate::daemon::links::book::{Links, Step};
 use crate::daemon::queues::bounds::Bounds;
 use crate::daemon::radio::Radio;
+use crate::journal::{Change, JournalError};
 use crate::mptcp_pm::Event;
 use crate::sysctl::PathManager;
 use policy::{Engine, Input, LinkEvent, LinkId, Policy};
@@ -33,7 +34,7 @@ pub(crate) struct World {
     pub(crate) sampler: Sampler,
     pub(crate) endpoints: Endpoints,
     pub(crate) upkeep: Upkeep,
-    pub(crate) associate: Option<AssociateFn>,
+    pub(crate) associate: Option<Associates>,
     pub(crate) radio: Radio,
     pub(crate) host: Host,
     /// Steps that links request. Empty between events.
@@ -80,12 +81,19 @@ impl World {
         };
         let taken = world.host.settings.take_over(&mut world.host.commands, manager);
         let taken = taken.and_then(|()| world.host.settings.send_with(setup.sender));
+        let taken = taken.and_then(|()| Ok(world.record_interfaces()?));
         if let Err(error) = taken {
             // Report the first error. What cannot be restored either is on record for the next start.
             let _ = world.leave();
             return Err(error);
         }
         Ok((world, setup.inlet))
+    }
+
+    /// Puts the interfaces on record that the program which joins access points may create.
+    fn record_interfaces(&mut self) -> Result<(), JournalError> {
+        let mut names = self.associate.iter().flat_map(|program| &program.interfaces);
+        names.try_for_each(|&name| self.host.settings.journal.will(Change::Station(name)))
     }
 
     fn tell_leftovers(&mut self) {
@@ -102,6 +110,8 @@ impl World {
         if let Err(error) = self.conns.bounds.levers.release_all() {
             self.host.outlet.trouble("removing limits from sockets", &error);
         }
+        // Its interfaces are on record, and must not come back after the undo.
+        drop(self.associate.take());
         let undone = self.host.settings.journal.undo()?;
         if undone.left.is_empty() {
             return Ok(());

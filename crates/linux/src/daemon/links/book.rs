@@ -166,6 +166,28 @@ impl Links {
             || ways.any(|way| way.gateway == Some(address))
     }
 
+    /// Adds a link that can be seen from now on. If there is an interface for it already, it gets that.
+    pub(crate) fn declare(&mut self, declared: DeclaredLink, steps: &mut Vec<Step>) {
+        let mut link = Managed::new(declared);
+        link.show(steps);
+        self.managed.push(link);
+        self.bind_free(steps);
+        self.replan(steps);
+    }
+
+    /// Removes a link for good, with whatever interface it has.
+    pub(crate) fn retire(&mut self, id: LinkId, steps: &mut Vec<Step>) {
+        let Some(at) = self.managed.iter().position(|link| link.id == id) else {
+            return;
+        };
+        let mut link = self.managed.remove(at);
+        let ifindex = link.ifindex;
+        link.lose_everything(steps);
+        steps.extend(ifindex.map(Step::Detach));
+        steps.push(Step::Tell(id, LinkEvent::Gone));
+        self.replan(steps);
+    }
+
     /// Another source has reported that the link can be seen.
     pub(crate) fn appeared(&mut self, id: LinkId) {
         if let Some(link) = self.find(id) {
@@ -336,6 +358,11 @@ impl Links {
                 None => self.link_gone(event.ifindex, steps),
             }
         }
+        self.bind_free(steps);
+    }
+
+    /// Binds the interfaces that belong to no link yet.
+    fn bind_free(&mut self, steps: &mut Vec<Step>) {
         let bound = |ifindex| self.managed.iter().any(|link| link.ifindex == Some(ifindex));
         let free = self.interfaces.iter().map(|interface| interface.link.clone());
         for event in Vec::from_iter(free.filter(|link| !bound(link.ifindex))) {

@@ -142,13 +142,18 @@ impl Managed {
         // An access point can be seen before it has a carrier. Only the program that hears its beacons knows
         // that.
         if !self.appeared && (event.running() || self.spec.kind != LinkKind::Wifi) {
-            self.appeared = true;
-            steps.push(Step::Tell(self.id, LinkEvent::Appeared(self.spec.clone())));
-            if self.tariff != Tariff::default() {
-                steps.push(Step::Tell(self.id, LinkEvent::Tariff(self.tariff)));
-            }
+            self.show(steps);
         }
         self.set_carrier(event.running(), steps);
+    }
+
+    /// It can be seen from now on.
+    pub(crate) fn show(&mut self, steps: &mut Vec<Step>) {
+        self.appeared = true;
+        steps.push(Step::Tell(self.id, LinkEvent::Appeared(self.spec.clone())));
+        if self.tariff != Tariff::default() {
+            steps.push(Step::Tell(self.id, LinkEvent::Tariff(self.tariff)));
+        }
     }
 
     /// Its radio reports this channel, whatever its declaration says.

@@ -588,3 +588,5 @@ fn of_two_links_with_one_address_the_one_where_connections_begin_owns_it() {
 
 #[path = "names_tests.rs"]
 mod names;
+#[path = "seen_tests.rs"]
+mod seen;

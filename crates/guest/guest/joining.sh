@@ -1,0 +1,107 @@
+# shellcheck shell=bash
+# Functions for trials in which slowhand joins access points by itself. Comes after box.sh.
+
+# PROTECTION[N]: lines of hostapd's configuration of access point N, instead of WPA2 with the usual
+# passphrase.
+declare -A PROTECTION=()
+
+wpa2() { printf 'wpa=2\nwpa_key_mgmt=WPA-PSK\nrsn_pairwise=CCMP\nwpa_passphrase=%s\n' "$1"; }
+wpa3() { printf 'wpa=2\nwpa_key_mgmt=SAE\nrsn_pairwise=CCMP\nieee80211w=2\nsae_password=%s\n' "$PASSPHRASE"; }
+unprotected() { echo 'wpa=0'; }
+
+# radio_on N SSID CHANNEL: as in box.sh, with PROTECTION.
+radio_on() {
+    local ns=ap$1
+    {
+        printf 'interface=wlan\ndriver=nl80211\nctrl_interface=/run/hostapd-%s\n' "$ns"
+        printf 'ssid=%s\nhw_mode=g\nchannel=%s\nieee80211n=0\n' "$2" "$3"
+        echo "${PROTECTION[$1]:-$(wpa2 "$PASSPHRASE")}"
+    } >"/run/$ns.conf"
+    ip netns exec "$ns" hostapd -B -P "/run/$ns.hostapd" -f "$LOGS/$ns.hostapd" "/run/$ns.conf"
+    await "the start of $ns" has_text "$LOGS/$ns.hostapd" AP-ENABLED
+}
+
+# networks SSID...: the configuration with these networks, all with the passphrase of the access points.
+networks() {
+    local ssid
+    mkdir -p /etc/slowhand
+    (umask 077 && echo "$PASSPHRASE" >/etc/slowhand/networks.psk)
+    {
+        echo 'peer_subflows = 8'
+        echo '[wifi]'
+        echo 'radio = "phy0"'
+        for ssid in "$@"; do
+            printf '[[wifi.network]]\nssid = "%s"\npsk_file = "/etc/slowhand/networks.psk"\n' "$ssid"
+        done
+    } >/etc/slowhand/slowhand.toml
+}
+
+# host: what slowhand changes on a host, and restores.
+host() {
+    iw dev | grep -E '^phy|Interface|addr|type'
+    ip -br address | tr -s ' '
+    ip rule
+    ip -4 route show table all | sed 's/ linkdown//'
+    ip mptcp limits
+    ip mptcp endpoint
+    sysctl net.mptcp
+    find /run -path '/run/slowhand/wifi*'
+}
+
+# start: `slowhand up`. Its process is in $daemon.
+start() {
+    slowhand up >>"$LOGS/slowhand" 2>&1 &
+    daemon=$!
+}
+
+# stop: `slowhand down`.
+stop() {
+    slowhand why >"$LOGS/why"
+    slowhand status >"$LOGS/status"
+    kill -0 "$daemon" || fail "slowhand has ended by itself"
+    slowhand down
+    wait "$daemon"
+}
+
+# has_lease N: whether an interface of slowhand has an address of access point N, and the daemon routes over
+# it.
+has_lease() {
+    local address
+    address=$(interface_of "$1") && [ -n "$address" ] && ip rule | grep -q "from 10\.0\.$1\."
+}
+
+# interface_of N: the interface with an address of access point N.
+interface_of() { ip -o -4 address show | grep -F " 10.0.$1." | tr -s ' ' | cut -d ' ' -f 2; }
+
+# lost_first: whether no interface is joined to the first access point.
+lost_first() { ! slowhand status | grep "$(bssid_of 1)" | grep -q ': joined'; }
+
+# bssid_of N: address of access point N.
+bssid_of() { ip netns exec "ap$1" cat /sys/class/net/wlan/address; }
+
+# is_gone PROGRAM: whether no process has this name.
+is_gone() { ! pidof "$1"; }
+
+# reports TEXT: whether `slowhand status` has it.
+reports() { slowhand status | grep -q "$1"; }
+
+# sent_to N: bytes that the server has sent to access point N.
+sent_to() { ip netns exec server cat "/sys/class/net/ap$1/statistics/tx_bytes"; }
+
+# download_joined BYTES AFTER: a download of this many bytes from the server over MPTCP. After AFTER bytes,
+# hostapd of the first access point is killed. Writes /share/figures.json.
+download_joined() {
+    local before1 before2 hash figures
+    head -c "$1" /dev/urandom >/run/content
+    hash=$(sha256sum /run/content | cut -d ' ' -f 1)
+    ip netns exec server wifi-meter serve "$SERVER:5000" /run/content &
+    await "the server" has_listener
+    before1=$(sent_to 1)
+    before2=$(sent_to 2)
+    say "downloading"
+    figures=$(wifi-meter fetch "$SERVER:5000" --after "$2" --terminate "$(cat /run/ap1.hostapd)")
+    await "the loss of the first access point" lost_first
+    printf '{"trial":"%s","sent_sha256":"%s","first_bytes":%s,"second_bytes":%s,"download":%s}\n' \
+        "$TRIAL" "$hash" $(($(sent_to 1) - before1)) $(($(sent_to 2) - before2)) "$figures" \
+        | tee /share/figures.json
+}

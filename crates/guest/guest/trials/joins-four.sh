@@ -1,0 +1,31 @@
+# shellcheck shell=bash
+# `slowhand up` joins four access points over one radio, one of them with WPA3. It refuses an open one with
+# the name of a known network, and one with another key.
+TRIAL=joins-four
+# shellcheck source=crates/guest/guest/box.sh
+. /lib/box.sh
+# shellcheck source=crates/guest/guest/joining.sh
+. /lib/joining.sh
+
+PROTECTION[4]=$(wpa3)
+PROTECTION[5]=$(unprotected)
+PROTECTION[6]=$(wpa2 'another passphrase')
+
+say "radios and access points"
+radios 6
+server
+for n in 1 2 3 4; do access_point $n net$n 6 6mbit 5ms; done
+access_point 5 net1 6 6mbit 5ms
+access_point 6 locked 6 6mbit 5ms
+networks net1 net2 net3 net4 locked
+host >/run/before
+start
+for n in 1 2 3 4; do await "joining network $n" has_lease $n; done
+say "joined: $(ip -br -4 address show | grep slow-w | tr -s ' ' | tr '\n' ' ')"
+await "the refusal of the open one" reports 'network net1 .*: refused; it is open'
+await "the refusal of the key" reports 'network locked .*: heard; the key is wrong'
+download_joined 8000000 1000000
+[ -z "$(interface_of 5)$(interface_of 6)" ] || fail "an access point was joined that must not be"
+stop
+host >/run/after
+diff /run/before /run/after || fail "slowhand left the host changed"

@@ -1,0 +1,256 @@
+//! The table `[wifi]`: networks whose access points slowhand joins by itself.
+
+use super::section::Section;
+use super::{ConfigError, keys, role};
+use crate::trusted::{self, Keeping};
+use linux::wifi::{Network, Secret, Security};
+use policy::Tariff;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use toml::Spanned;
+use trace::Role;
+
+/// The longest name of a network, in bytes.
+const LONGEST_SSID: usize = 32;
+
+/// Networks whose access points are joined.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WifiConfig {
+    /// The radio; `None`: the only one.
+    pub radio: Option<String>,
+    /// The networks.
+    pub networks: Vec<WifiNetwork>,
+}
+
+/// A network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WifiNetwork {
+    /// Its name.
+    pub ssid: String,
+    /// How it is protected.
+    pub protection: Protection,
+    /// Role of the links to it.
+    pub role: Role,
+    /// Whether the user pays by the byte.
+    pub metered: bool,
+}
+
+/// How a network is protected, and where its key is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Protection {
+    /// Not at all, and the user accepts that.
+    Open,
+    /// With the key in this file.
+    Key {
+        /// The file.
+        file: PathBuf,
+        /// WPA3 only.
+        wpa3: bool,
+    },
+}
+
+/// The least security of a network with a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Least {
+    Wpa2,
+    Wpa3,
+}
+
+impl FromStr for Least {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "wpa2" => Ok(Self::Wpa2),
+            "wpa3" => Ok(Self::Wpa3),
+            _ => Err(()),
+        }
+    }
+}
+
+/// Reads the table.
+pub(super) fn wifi(table: &Section<'_>) -> Result<WifiConfig, ConfigError> {
+    let radio = table.text::<String>(&keys::RADIO)?.map(Spanned::into_inner);
+    let tables = table.networks(&keys::NETWORK)?;
+    if tables.is_empty() {
+        table.need::<()>(&keys::NETWORK, None)?;
+    }
+    let mut networks: Vec<WifiNetwork> = Vec::new();
+    for table in &tables {
+        let (at, network) = network(table)?;
+        if networks.iter().any(|other| other.ssid == network.ssid) {
+            let what = format!("`ssid` is \"{}\" for the second time", network.ssid);
+            return Err(table.wrong(&at, what, "remove one of the two networks"));
+        }
+        networks.push(network);
+    }
+    Ok(WifiConfig { radio, networks })
+}
+
+fn network(table: &Section<'_>) -> Result<(Spanned<()>, WifiNetwork), ConfigError> {
+    let ssid = table.text::<String>(&keys::SSID)?;
+    let ssid = table.need(&keys::SSID, ssid)?;
+    let at = Spanned::new(ssid.span(), ());
+    if !(1..=LONGEST_SSID).contains(&ssid.get_ref().len()) {
+        let what = format!("`ssid` has {} bytes", ssid.get_ref().len());
+        return Err(table.wrong(&ssid, what, format!("give {}", keys::SSID.right)));
+    }
+    let metered = table.flag(&keys::METERED)?.unwrap_or(false);
+    let role = role(table, metered)?;
+    let network = WifiNetwork {
+        ssid: ssid.into_inner(),
+        protection: protection(table, &at)?,
+        role,
+        metered,
+    };
+    Ok((at, network))
+}
+
+fn protection(table: &Section<'_>, at: &Spanned<()>) -> Result<Protection, ConfigError> {
+    let file = table.text::<PathBuf>(&keys::PSK_FILE)?;
+    let least = table.word::<Least>(&keys::SECURITY, ["wpa2", "wpa3"])?;
+    let open = table.flag(&keys::OPEN)?.unwrap_or(false);
+    match (file, least) {
+        (Some(file), _) if open => {
+            let what = "a network with `open = true` has no key";
+            Err(table.wrong(&file, what, "remove `psk_file`, or `open`"))
+        }
+        (None, Some(least)) if open => {
+            let what = "a network with `open = true` has no security";
+            Err(table.wrong(&least, what, "remove `security`, or `open`"))
+        }
+        (None, _) if open => Ok(Protection::Open),
+        (Some(file), least) => Ok(Protection::Key {
+            file: file.into_inner(),
+            wpa3: least.is_some_and(|least| *least.get_ref() == Least::Wpa3),
+        }),
+        (None, _) => {
+            let what = "this network has no `psk_file`";
+            let instead = format!(
+                "add `psk_file`: {}, or `open = true` to send without encryption",
+                keys::PSK_FILE.right
+            );
+            Err(table.wrong(at, what, instead))
+        }
+    }
+}
+
+impl WifiConfig {
+    /// The networks with their keys.
+    ///
+    /// # Errors
+    /// If a key cannot be read, or others can read it.
+    pub fn networks(&self) -> Result<Vec<Network>, String> {
+        self.networks.iter().map(WifiNetwork::with_key).collect()
+    }
+}
+
+impl WifiNetwork {
+    fn with_key(&self) -> Result<Network, String> {
+        let security = match &self.protection {
+            Protection::Open => Security::Open,
+            Protection::Key { file, wpa3: false } => Security::Wpa2(secret(file)?),
+            Protection::Key { file, wpa3: true } => Security::Wpa3(secret(file)?),
+        };
+        Ok(Network {
+            ssid: self.ssid.clone(),
+            security,
+            role: self.role.into(),
+            tariff: if self.metered {
+                Tariff::Metered { cap: None }
+            } else {
+                Tariff::Flat
+            },
+        })
+    }
+}
+
+fn secret(file: &Path) -> Result<Secret, String> {
+    let text = trusted::read(file, Keeping::Secret).map_err(|error| format!("[[wifi.network]] {error}"))?;
+    let secret = text.parse::<Secret>();
+    secret.map_err(|error| format!("[[wifi.network]] {}: {error}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Asked, Config};
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    /// What a file with this text is read as, with its directory.
+    fn read<T>(name: &str, text: &str, work: impl FnOnce(&Path, Result<Config, String>) -> T) -> T {
+        let directory = std::env::temp_dir().join(format!("slowhand-wifi-{}-{name}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let path = directory.join("slowhand.toml");
+        fs::write(&path, text.replace("DIR", directory.to_str().unwrap())).unwrap();
+        let read = Config::read(&path, Asked::ByName).map_err(|error| error.to_string());
+        let done = work(&directory, read);
+        fs::remove_dir_all(&directory).unwrap();
+        done
+    }
+
+    #[test]
+    fn networks_are_read_with_their_keys() {
+        let text = r#"
+[wifi]
+radio = "phy0"
+[[wifi.network]]
+ssid = "first"
+psk_file = "DIR/first.psk"
+[[wifi.network]]
+ssid = "second"
+psk_file = "DIR/first.psk"
+security = "wpa3"
+metered = true
+[[wifi.network]]
+ssid = "cafe"
+open = true
+role = "backup"
+"#;
+        read("keys", text, |directory, config| {
+            let wifi = config.unwrap().wifi.unwrap();
+            assert_eq!(wifi.radio.as_deref(), Some("phy0"));
+            let key = directory.join("first.psk");
+            assert!(wifi.networks().unwrap_err().contains("there is no such file"));
+            fs::write(&key, "correct horse\n").unwrap();
+            fs::set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
+            let error = wifi.networks().unwrap_err();
+            assert!(
+                error.contains("mode 0644, readable by others; run chmod 600"),
+                "{error}"
+            );
+            fs::set_permissions(&key, Permissions::from_mode(0o600)).unwrap();
+            let networks = wifi.networks().unwrap();
+            assert!(matches!(networks[0].security, Security::Wpa2(_)));
+            assert!(matches!(networks[1].security, Security::Wpa3(_)));
+            assert_eq!(networks[1].role, policy::Role::Backup);
+            assert_eq!(networks[2].security, Security::Open);
+            fs::write(&key, "short\n").unwrap();
+            let error = wifi.networks().unwrap_err();
+            assert!(error.ends_with("first.psk: a passphrase has 8 to 63 printable ASCII characters, and a key has 64 hexadecimal digits"), "{error}");
+        });
+    }
+
+    #[test]
+    fn what_is_wrong_is_refused_with_the_remedy() {
+        let network = |lines: &str| format!("[wifi]\n[[wifi.network]]\n{lines}\n");
+        let long = "x".repeat(33);
+        #[rustfmt::skip]
+        let table = [
+            ("[wifi]\n".to_owned(), "this wifi has no `network`"),
+            (network("open = true"), "this network has no `ssid`"),
+            (network("ssid = \"a\""), "this network has no `psk_file`"),
+            (network("ssid = \"a\"\nopen = true\npsk_file = \"/k\""), "a network with `open = true` has no key"),
+            (network("ssid = \"a\"\nopen = true\nsecurity = \"wpa3\""), "a network with `open = true` has no security"),
+            (network("ssid = \"a\"\npsk_file = \"/k\"\nsecurity = \"wpa\""), "`security` is \"wpa\""),
+            (network(&format!("ssid = \"{long}\"\nopen = true")), "`ssid` has 33 bytes"),
+            (network("ssid = \"a\"\npsk = \"correct horse\""), "unknown key `psk`"),
+            (network("ssid = \"a\"\nopen = true\n[[wifi.network]]\nssid = \"a\"\nopen = true"), "`ssid` is \"a\" for the second time"),
+        ];
+        for (text, expected) in table {
+            let error = read("wrong", &text, |_, config| config.unwrap_err());
+            assert!(error.contains(expected), "{text}\n{error}");
+        }
+    }
+}

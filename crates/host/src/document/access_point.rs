@@ -1,0 +1,124 @@
+//! Access points of the networks that the user named, in the documents of `status` and `why`.
+
+use linux::nl80211::channel_number;
+use linux::wifi::{PointReport, View};
+use serde::{Deserialize, Serialize};
+
+/// The access points of all named networks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AccessPoints {
+    /// Each of them. A network of which none is heard has an entry, too.
+    pub access_points: Vec<AccessPoint>,
+    /// Why none can be joined; absent if nothing prevents it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
+}
+
+/// An access point of a network that the user named.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AccessPoint {
+    /// Name of its network.
+    pub ssid: String,
+    /// Its address; absent if none is heard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bssid: Option<String>,
+    /// Number of its channel; in 6 GHz, the centre frequency in MHz.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<u16>,
+    /// Its signal when it was heard last, dBm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal_dbm: Option<f64>,
+    /// The interface that is joined to it, or is to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
+    /// `absent`, `heard`, `refused`, `joining`, `addressing`, `joined` or `lost`.
+    pub state: String,
+    /// Why it is not joined further.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+impl From<&View> for AccessPoints {
+    fn from(view: &View) -> Self {
+        Self {
+            access_points: view.points.iter().map(AccessPoint::from).collect(),
+            trouble: view.trouble.clone(),
+        }
+    }
+}
+
+impl AccessPoints {
+    /// A sentence for each, and one for what prevents all of them.
+    pub fn sentences(&self) -> String {
+        let trouble = self.trouble.iter();
+        let trouble = trouble.map(|why| format!("access points cannot be joined: {why}\n"));
+        let points = self.access_points.iter().map(AccessPoint::sentence);
+        trouble.chain(points).collect()
+    }
+}
+
+impl From<&PointReport> for AccessPoint {
+    fn from(report: &PointReport) -> Self {
+        Self {
+            ssid: report.ssid.clone(),
+            bssid: report.bssid.map(|bssid| bssid.to_string()),
+            channel: report.mhz.and_then(channel_number),
+            signal_dbm: report.signal.map(|signal| f64::from(signal.as_mbm()) / 100.0),
+            interface: report.interface.clone(),
+            state: report.stage.id().to_owned(),
+            why: report.why.clone(),
+        }
+    }
+}
+
+impl AccessPoint {
+    fn sentence(&self) -> String {
+        let mut words = vec![match &self.bssid {
+            Some(bssid) => format!("network {} ({bssid})", self.ssid),
+            None => format!("network {}", self.ssid),
+        }];
+        words.extend(self.channel.map(|channel| format!("channel {channel}")));
+        words.extend(self.signal_dbm.map(|signal| format!("{signal:.0} dBm")));
+        let mut text = format!("{}: {}", words.join(", "), self.state);
+        text.extend(self.interface.iter().map(|name| format!(" as {name}")));
+        text.extend(self.why.iter().map(|why| format!("; {why}")));
+        text + "\n"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linux::wifi::Stage;
+    use units::{Dbm, MacAddr};
+
+    #[test]
+    fn a_sentence_says_what_is_joined_and_why_not() {
+        let joined = PointReport {
+            ssid: "first".into(),
+            bssid: Some(MacAddr::new([2, 0, 0, 0, 1, 0])),
+            mhz: Some(2_437),
+            signal: Some(Dbm::from_dbm(-58)),
+            interface: Some("slow-w1".into()),
+            stage: Stage::Joined,
+            why: None,
+        };
+        let absent = PointReport {
+            ssid: "second".into(),
+            bssid: None,
+            mhz: None,
+            signal: None,
+            interface: None,
+            stage: Stage::Absent,
+            why: Some("no access point of this name is heard".into()),
+        };
+        let said = [joined, absent].map(|report| AccessPoint::from(&report).sentence());
+        assert_eq!(
+            said,
+            [
+                "network first (02:00:00:00:01:00), channel 6, -58 dBm: joined as slow-w1\n",
+                "network second: absent; no access point of this name is heard\n",
+            ]
+        );
+    }
+}

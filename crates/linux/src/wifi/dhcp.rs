@@ -1,0 +1,368 @@
+//! Gets an address by DHCPv4: the conversation, without sockets.
+//!
+//! # Sources
+//! - RFC 2131 §4.4: states of a client. §4.4.2: a client requests its known address first (INIT-REBOOT).
+//!
+//! # Where we differ, and why
+//! 1. A lease is renewed by broadcast from the beginning, as RFC 2131 allows from T2 on. A unicast would need
+//!    a socket on the address, and would leave by the route of the moment.
+//! 2. The first retry comes after half a second instead of four: the way to an access point is short, and a
+//!    walking host has little time.
+//! 3. An address is not checked by ARP before its use.
+//!
+//! # Checked by
+//! `tests`; the trials of `guest`, with dnsmasq.
+
+use std::net::Ipv4Addr;
+use std::time::{Duration, Instant};
+use units::MacAddr;
+use wire::dhcp::{Kind, Message, Options};
+
+const FIRST_RETRY: Duration = Duration::from_millis(500);
+const LONGEST_RETRY: Duration = Duration::from_secs(8);
+/// Requests for a known address before another one is taken.
+const REBOOT_TRIES: u32 = 2;
+/// Requests for an offered address before another offer is sought.
+const REQUEST_TRIES: u32 = 4;
+/// Validity of an address whose server gives none.
+const USUAL_LEASE: u32 = 3_600;
+/// Least validity, in seconds. A server that gives less would only cause traffic.
+const LEAST_LEASE: u32 = 60;
+
+/// An address, and what belongs to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Lease {
+    pub(super) address: Ipv4Addr,
+    pub(super) prefix_len: u8,
+    /// `None`: nothing lies behind this network.
+    pub(super) router: Option<Ipv4Addr>,
+    renew: Instant,
+    until: Instant,
+}
+
+impl Lease {
+    /// Whether address and router are the same.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let of = |lease: &Self| (lease.address, lease.prefix_len, lease.router);
+        of(self) == of(other)
+    }
+}
+
+/// What the client wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Want {
+    /// Send this message.
+    Send(Message),
+    /// The address is valid from now on.
+    Use(Lease),
+    /// The address is not valid any more.
+    Drop,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Reboot(Ipv4Addr),
+    Select,
+    Request { address: Ipv4Addr, server: Ipv4Addr },
+    Bound(Lease),
+    Renew(Lease),
+}
+
+/// A client on one interface.
+#[derive(Debug)]
+pub(super) struct Client {
+    mac: MacAddr,
+    transaction: u32,
+    state: State,
+    tries: u32,
+    due: Instant,
+}
+
+impl Client {
+    /// Begins. `known` is the address of the last visit.
+    pub(super) const fn new(now: Instant, mac: MacAddr, transaction: u32, known: Option<Ipv4Addr>) -> Self {
+        Self {
+            mac,
+            transaction,
+            state: match known {
+                Some(address) => State::Reboot(address),
+                None => State::Select,
+            },
+            tries: 0,
+            due: now,
+        }
+    }
+
+    /// When [`Client::tick`] next has work.
+    pub(super) const fn wake_at(&self) -> Instant {
+        self.due
+    }
+
+    /// Whether it waits for messages.
+    pub(super) const fn listens(&self) -> bool {
+        !matches!(self.state, State::Bound(_))
+    }
+
+    /// Does what is due.
+    pub(super) fn tick(&mut self, now: Instant) -> Option<Want> {
+        if now < self.due {
+            return None;
+        }
+        match self.state {
+            State::Reboot(_) if self.tries >= REBOOT_TRIES => self.enter(now, State::Select),
+            State::Request { .. } if self.tries >= REQUEST_TRIES => self.enter(now, State::Select),
+            State::Bound(lease) => self.enter(now, State::Renew(lease)),
+            State::Renew(lease) if now >= lease.until => {
+                self.enter(now, State::Select);
+                return Some(Want::Drop);
+            }
+            _ => {}
+        }
+        let pause = (FIRST_RETRY * (1 << self.tries.min(8))).min(LONGEST_RETRY);
+        self.tries += 1;
+        self.due = now + pause;
+        if let State::Renew(lease) = self.state {
+            // Half of what is left, as RFC 2131 §4.4.5 demands, but not more often than at the beginning.
+            let half = lease.until.saturating_duration_since(now) / 2;
+            self.due = (now + half.max(LONGEST_RETRY)).min(lease.until.max(now + FIRST_RETRY));
+        }
+        Some(Want::Send(self.message()))
+    }
+
+    fn enter(&mut self, now: Instant, state: State) {
+        (self.state, self.tries, self.due) = (state, 0, now);
+        self.transaction = self.transaction.wrapping_add(1);
+    }
+
+    fn message(&self) -> Message {
+        let (kind, has, requested, server) = match self.state {
+            State::Select => (Kind::Discover, Ipv4Addr::UNSPECIFIED, None, None),
+            State::Reboot(address) => (Kind::Request, Ipv4Addr::UNSPECIFIED, Some(address), None),
+            State::Request { address, server } => {
+                (Kind::Request, Ipv4Addr::UNSPECIFIED, Some(address), Some(server))
+            }
+            State::Bound(lease) | State::Renew(lease) => (Kind::Request, lease.address, None, None),
+        };
+        Message {
+            is_reply: false,
+            kind,
+            transaction: self.transaction,
+            client: self.mac,
+            has,
+            yours: Ipv4Addr::UNSPECIFIED,
+            options: Options {
+                requested,
+                server,
+                ..Options::default()
+            },
+        }
+    }
+
+    /// Takes in a message. Those of others, and late ones, change nothing.
+    pub(super) fn hear(&mut self, now: Instant, message: &Message) -> Option<Want> {
+        let is_ours =
+            message.is_reply && message.client == self.mac && message.transaction == self.transaction;
+        if !is_ours {
+            return None;
+        }
+        match (message.kind, self.state) {
+            (Kind::Offer, State::Select) => {
+                let server = message.options.server?;
+                // An offer that cannot be used is not answered. Another server may have a better one.
+                let address = lease(now, message)?.address;
+                let transaction = self.transaction;
+                self.enter(now, State::Request { address, server });
+                self.transaction = transaction;
+                None
+            }
+            (Kind::Ack, State::Reboot(_) | State::Request { .. } | State::Renew(_)) => {
+                let lease = lease(now, message)?;
+                self.enter(now, State::Bound(lease));
+                self.due = lease.renew;
+                Some(Want::Use(lease))
+            }
+            (Kind::Nak, State::Reboot(_) | State::Request { .. }) => {
+                self.enter(now, State::Select);
+                None
+            }
+            (Kind::Nak, State::Renew(_)) => {
+                self.enter(now, State::Select);
+                Some(Want::Drop)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What a server gives. `None`: no host can use it.
+fn lease(now: Instant, message: &Message) -> Option<Lease> {
+    let options = &message.options;
+    let mask = u32::from(options.mask.unwrap_or(Ipv4Addr::new(255, 255, 255, 0)));
+    let prefix_len = mask.leading_ones();
+    let is_mask = mask.checked_shl(prefix_len).unwrap_or(0) == 0 && prefix_len > 0;
+    let address = message.yours;
+    if !is_mask || !is_host(address) {
+        return None;
+    }
+    let router = options
+        .router
+        .filter(|router| is_host(*router) && *router != address);
+    let valid = options.lease_s.unwrap_or(USUAL_LEASE).max(LEAST_LEASE);
+    let renew = options
+        .renew_s
+        .filter(|renew| *renew < valid)
+        .unwrap_or(valid / 2);
+    let after = |seconds: u32| now + Duration::from_secs(seconds.into());
+    Some(Lease {
+        address,
+        prefix_len: prefix_len as u8,
+        router,
+        renew: after(renew.max(LEAST_LEASE / 2)),
+        until: after(valid),
+    })
+}
+
+/// Whether a host on a network can have this address.
+fn is_host(address: Ipv4Addr) -> bool {
+    !(address.is_unspecified()
+        || address.is_loopback()
+        || address.is_multicast()
+        || address.octets()[0] == 0
+        || address.octets()[0] >= 240)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAC: MacAddr = MacAddr::local(7);
+    const OURS: Ipv4Addr = Ipv4Addr::new(10, 0, 1, 42);
+    const ROUTER: Ipv4Addr = Ipv4Addr::new(10, 0, 1, 1);
+
+    fn sent(client: &mut Client, now: Instant) -> Message {
+        match client.tick(now) {
+            Some(Want::Send(message)) => message,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn reply(to: &Message, kind: Kind) -> Message {
+        Message {
+            is_reply: true,
+            kind,
+            yours: OURS,
+            options: Options {
+                server: Some(ROUTER),
+                router: Some(ROUTER),
+                mask: Some(Ipv4Addr::new(255, 255, 254, 0)),
+                lease_s: Some(1_000),
+                ..Options::default()
+            },
+            ..to.clone()
+        }
+    }
+
+    /// A client that has just got its lease.
+    fn bound(now: Instant) -> (Client, Lease) {
+        let mut client = Client::new(now, MAC, 5, None);
+        let discover = sent(&mut client, now);
+        assert_eq!(discover.kind, Kind::Discover);
+        assert_eq!(client.hear(now, &reply(&discover, Kind::Offer)), None);
+        let request = sent(&mut client, now);
+        assert_eq!(request.kind, Kind::Request);
+        assert_eq!(request.options.requested, Some(OURS));
+        assert_eq!(request.options.server, Some(ROUTER));
+        match client.hear(now, &reply(&request, Kind::Ack)) {
+            Some(Want::Use(lease)) => (client, lease),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_offer_is_requested_and_the_lease_used() {
+        let now = Instant::now();
+        let (client, lease) = bound(now);
+        assert_eq!(
+            (lease.address, lease.prefix_len, lease.router),
+            (OURS, 23, Some(ROUTER))
+        );
+        assert_eq!(client.wake_at(), now + Duration::from_secs(500));
+        assert!(!client.listens());
+    }
+
+    #[test]
+    fn a_lease_is_renewed_at_half_its_time_and_dropped_at_its_end() {
+        let now = Instant::now();
+        let (mut client, _) = bound(now);
+        let half = now + Duration::from_secs(500);
+        let request = sent(&mut client, half);
+        assert_eq!((request.kind, request.has), (Kind::Request, OURS));
+        let again = client.hear(half, &reply(&request, Kind::Ack));
+        assert!(matches!(again, Some(Want::Use(_))), "{again:?}");
+        let mut at = client.wake_at();
+        let mut tries = 0;
+        let end = loop {
+            match client.tick(at) {
+                Some(Want::Send(_)) => tries += 1,
+                want => break want,
+            }
+            assert!(tries < 100);
+            at = client.wake_at();
+        };
+        assert_eq!(end, Some(Want::Drop));
+        assert_eq!(at, half + Duration::from_secs(1_000));
+        assert_eq!(sent(&mut client, at).kind, Kind::Discover);
+    }
+
+    #[test]
+    fn a_known_address_is_asked_for_first_and_given_up_when_refused() {
+        let now = Instant::now();
+        let mut client = Client::new(now, MAC, 5, Some(OURS));
+        let request = sent(&mut client, now);
+        assert_eq!(
+            (request.kind, request.options.requested),
+            (Kind::Request, Some(OURS))
+        );
+        assert_eq!(request.options.server, None);
+        assert_eq!(client.hear(now, &reply(&request, Kind::Nak)), None);
+        assert_eq!(sent(&mut client, now).kind, Kind::Discover);
+        // Nobody answers.
+        let mut silent = Client::new(now, MAC, 5, Some(OURS));
+        let kinds = [0; 3].map(|_| {
+            let at = silent.wake_at();
+            sent(&mut silent, at).kind
+        });
+        assert_eq!(kinds, [Kind::Request, Kind::Request, Kind::Discover]);
+    }
+
+    #[test]
+    fn replies_to_others_late_replies_and_nonsense_change_nothing() {
+        let now = Instant::now();
+        let mut client = Client::new(now, MAC, 5, None);
+        let discover = sent(&mut client, now);
+        let offer = reply(&discover, Kind::Offer);
+        let wrong = |change: fn(&mut Message)| {
+            let mut message = offer.clone();
+            change(&mut message);
+            message
+        };
+        let others = [
+            wrong(|message| message.transaction += 1),
+            wrong(|message| message.client = MacAddr::local(8)),
+            wrong(|message| message.is_reply = false),
+            wrong(|message| message.kind = Kind::Ack),
+            wrong(|message| message.options.server = None),
+            wrong(|message| message.yours = Ipv4Addr::BROADCAST),
+            wrong(|message| message.yours = Ipv4Addr::LOCALHOST),
+            wrong(|message| message.yours = Ipv4Addr::UNSPECIFIED),
+            wrong(|message| message.options.mask = Some(Ipv4Addr::new(255, 0, 255, 0))),
+            wrong(|message| message.options.mask = Some(Ipv4Addr::UNSPECIFIED)),
+        ];
+        for message in others {
+            assert_eq!(client.hear(now, &message), None, "{message:?}");
+            assert_eq!(client.tick(now), None, "{message:?}");
+        }
+        assert_eq!(client.hear(now, &offer), None);
+        assert_eq!(sent(&mut client, now).kind, Kind::Request);
+    }
+}

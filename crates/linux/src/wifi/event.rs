@@ -1,0 +1,97 @@
+//! What `wpa_supplicant` reports of an interface.
+//!
+//! # Sources
+//! - `src/common/wpa_ctrl.h` (2.10): the names of events. `wpa_supplicant/ctrl_iface_unix.c`: a message on
+//!   the global interface begins with `IFNAME=`.
+
+/// A change of one interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Event {
+    /// Name of the interface.
+    pub(super) interface: String,
+    /// What happened.
+    pub(super) what: What,
+}
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    /// It is associated, and keys are set.
+    Connected,
+    /// The association ended, with this reason code.
+    Disconnected { reason: u16 },
+    /// The access point refuses the key.
+    WrongKey,
+    /// The access point refuses the association, with this status code.
+    Refused { status: u16 },
+    /// A scan has ended.
+    Scanned,
+}
+
+impl Event {
+    /// Parses a message. `None`: it is another one.
+    pub(super) fn parse(message: &str) -> Option<Self> {
+        let (interface, rest) = message.strip_prefix("IFNAME=")?.split_once(' ')?;
+        let (_level, text) = rest.strip_prefix('<')?.split_once('>')?;
+        let mut words = text.split(' ');
+        let number = |name: &str| {
+            let mut words = text.split(' ');
+            let value = words.find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+            value.and_then(|value| value.parse().ok()).unwrap_or_default()
+        };
+        let what = match words.next()? {
+            "CTRL-EVENT-CONNECTED" => What::Connected,
+            "CTRL-EVENT-DISCONNECTED" => What::Disconnected {
+                reason: number("reason"),
+            },
+            "CTRL-EVENT-SSID-TEMP-DISABLED" if text.contains("reason=WRONG_KEY") => What::WrongKey,
+            "CTRL-EVENT-ASSOC-REJECT" => What::Refused {
+                status: number("status_code"),
+            },
+            "CTRL-EVENT-SCAN-RESULTS" | "CTRL-EVENT-SCAN-FAILED" => What::Scanned,
+            _ => return None,
+        };
+        Some(Self {
+            interface: interface.to_owned(),
+            what,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_of_each_kind_are_read() {
+        #[rustfmt::skip]
+        let table = [
+            ("CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 completed [id=0 id_str=]", Some(What::Connected)),
+            ("CTRL-EVENT-DISCONNECTED bssid=02:00:00:00:01:00 reason=4 locally_generated=1", Some(What::Disconnected { reason: 4 })),
+            ("CTRL-EVENT-SSID-TEMP-DISABLED id=0 ssid=\"first\" auth_failures=1 duration=10 reason=WRONG_KEY", Some(What::WrongKey)),
+            ("CTRL-EVENT-SSID-TEMP-DISABLED id=0 ssid=\"first\" auth_failures=1 duration=10 reason=CONN_FAILED", None),
+            ("CTRL-EVENT-ASSOC-REJECT bssid=02:00:00:00:01:00 status_code=17", Some(What::Refused { status: 17 })),
+            ("CTRL-EVENT-SCAN-RESULTS ", Some(What::Scanned)),
+            ("WPS-AP-AVAILABLE ", None),
+        ];
+        for (text, what) in table {
+            let found = Event::parse(&format!("IFNAME=slow-w1 <3>{text}"));
+            assert_eq!(found.as_ref().map(|event| event.what), what, "{text}");
+            assert!(found.is_none_or(|event| event.interface == "slow-w1"));
+        }
+    }
+
+    #[test]
+    fn what_is_no_event_of_an_interface_is_none() {
+        for text in [
+            "",
+            "OK",
+            "<3>CTRL-EVENT-CONNECTED",
+            "IFNAME=x",
+            "IFNAME=x <3",
+            "IFNAME=x 3>CTRL",
+        ] {
+            assert_eq!(Event::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Networks that the user named, and whether an access point is good enough for one.
+//!
+//! # Where we differ, and why
+//! 1. WPA with TKIP is refused as weaker than any key deserves, and WEP, too.
+//! 2. A network with a key takes WPA2 and WPA3. Only `security = "wpa3"` refuses WPA2: an impostor without
+//!    the key cannot complete either handshake.
+
+use super::bss::Bss;
+use policy::{Role, Tariff};
+use std::fmt;
+use std::str::FromStr;
+use thiserror::Error;
+
+/// A network that may be joined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Network {
+    /// Its name.
+    pub ssid: String,
+    /// The least security that its access points must have.
+    pub security: Security,
+    /// Role of the links to it.
+    pub role: Role,
+    /// What its use costs.
+    pub tariff: Tariff,
+}
+
+/// How a network is protected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Security {
+    /// Not at all.
+    Open,
+    /// With a key: WPA2 or WPA3.
+    Wpa2(Secret),
+    /// With a key: WPA3 only.
+    Wpa3(Secret),
+}
+
+/// A passphrase, or a key of 256 bits in hexadecimal.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// Why a text is no secret of a network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("a passphrase has 8 to 63 printable ASCII characters, and a key has 64 hexadecimal digits")]
+pub struct SecretError;
+
+impl FromStr for Secret {
+    type Err = SecretError;
+
+    /// Takes the first line.
+    fn from_str(text: &str) -> Result<Self, SecretError> {
+        let line = text.lines().next().unwrap_or_default();
+        let is_passphrase =
+            (8..=63).contains(&line.len()) && line.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+        let is_key = line.len() == 64 && line.bytes().all(|byte| byte.is_ascii_hexdigit());
+        (is_passphrase || is_key)
+            .then(|| Self(line.to_owned()))
+            .ok_or(SecretError)
+    }
+}
+
+impl Secret {
+    /// As `wpa_supplicant` wants it: a passphrase in quotes, a key without.
+    pub(super) fn quoted(&self) -> String {
+        if self.0.len() == 64 {
+            self.0.clone()
+        } else {
+            format!("\"{}\"", self.0)
+        }
+    }
+
+    const fn is_key(&self) -> bool {
+        self.0.len() == 64
+    }
+}
+
+/// Why an access point of a named network is not joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub(super) enum Weaker {
+    #[error("it is open, and the configuration has a key for this network; it may be an impostor")]
+    Open,
+    #[error("it offers only WEP or WPA with TKIP, which are broken; configure WPA2 at the access point")]
+    Broken,
+    #[error("it does not offer WPA3, which the configuration demands; it may be an impostor")]
+    NoWpa3,
+    #[error("it offers only WPA3, which needs the passphrase instead of the 64-digit key")]
+    KeyForWpa3,
+    #[error("it asks for a login (802.1X), which slowhand cannot give yet")]
+    Login,
+    #[error("it asks for a key, and the configuration has none; add `psk_file`")]
+    Protected,
+}
+
+impl Network {
+    /// Whether this access point may be joined.
+    pub(super) fn judge(&self, bss: &Bss) -> Result<(), Weaker> {
+        let offers = bss.offers;
+        match &self.security {
+            Security::Open if offers.is_open() => Ok(()),
+            Security::Open => Err(Weaker::Protected),
+            _ if offers.is_open() => Err(Weaker::Open),
+            Security::Wpa3(_) if !offers.sae => Err(Weaker::NoWpa3),
+            Security::Wpa2(secret) if secret.is_key() && offers.sae && !offers.psk => Err(Weaker::KeyForWpa3),
+            Security::Wpa2(_) | Security::Wpa3(_) if offers.strong && (offers.psk || offers.sae) => Ok(()),
+            Security::Wpa2(_) | Security::Wpa3(_) if offers.login => Err(Weaker::Login),
+            Security::Wpa2(_) | Security::Wpa3(_) => Err(Weaker::Broken),
+        }
+    }
+
+    /// What `wpa_supplicant` must know of the network, beside its name: variables and their values.
+    pub(super) fn settings(&self) -> Vec<(&'static str, String)> {
+        let with_key = |management: &str, frames: &str, secret: &Secret| {
+            vec![
+                ("key_mgmt", management.to_owned()),
+                ("proto", "RSN".to_owned()),
+                ("pairwise", "CCMP GCMP GCMP-256 CCMP-256".to_owned()),
+                ("ieee80211w", frames.to_owned()),
+                ("psk", secret.quoted()),
+            ]
+        };
+        match &self.security {
+            Security::Open => vec![("key_mgmt", "NONE".to_owned())],
+            Security::Wpa2(secret) if secret.is_key() => with_key("WPA-PSK WPA-PSK-SHA256", "1", secret),
+            Security::Wpa2(secret) => with_key("WPA-PSK WPA-PSK-SHA256 SAE", "1", secret),
+            Security::Wpa3(secret) => with_key("SAE", "2", secret),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wifi::bss::parse;
+
+    fn network(security: Security) -> Network {
+        Network {
+            ssid: "first".into(),
+            security,
+            role: Role::Primary,
+            tariff: Tariff::Flat,
+        }
+    }
+
+    fn judged(security: &Security, flags: &str) -> Result<(), Weaker> {
+        let text = format!(
+            "id=1\nbssid=02:00:00:00:01:00\nfreq=2437\nlevel=-20\nage=0\nflags={flags}\nssid=first\n====\n"
+        );
+        let (all, _) = parse(&text);
+        network(security.clone()).judge(&all[0])
+    }
+
+    #[test]
+    fn weaker_security_than_configured_is_refused() {
+        let secret: Secret = "correct horse".parse().unwrap();
+        let (wpa2, wpa3) = (Security::Wpa2(secret.clone()), Security::Wpa3(secret));
+        let key = Security::Wpa2("0".repeat(64).parse().unwrap());
+        #[rustfmt::skip]
+        let table = [
+            (&wpa2, "[WPA2-PSK-CCMP][ESS]", Ok(())),
+            (&wpa2, "[WPA2-PSK+SAE-CCMP][SAE-H2E][ESS]", Ok(())),
+            (&wpa2, "[WPA-PSK-TKIP][WPA2-PSK-CCMP+TKIP][ESS]", Ok(())),
+            (&wpa2, "[RSN-SAE-CCMP][ESS]", Ok(())),
+            (&wpa2, "[ESS]", Err(Weaker::Open)),
+            (&wpa2, "[WPA-PSK-TKIP][ESS]", Err(Weaker::Broken)),
+            (&wpa2, "[WPA2-PSK-TKIP][ESS]", Err(Weaker::Broken)),
+            (&wpa2, "[WEP][ESS]", Err(Weaker::Broken)),
+            (&wpa2, "[WPA2-EAP-CCMP][ESS]", Err(Weaker::Login)),
+            (&wpa3, "[WPA2-PSK-CCMP][ESS]", Err(Weaker::NoWpa3)),
+            (&wpa3, "[WPA2-PSK+SAE-CCMP][ESS]", Ok(())),
+            (&wpa3, "[ESS]", Err(Weaker::Open)),
+            (&key, "[WPA2-SAE-CCMP][ESS]", Err(Weaker::KeyForWpa3)),
+            (&Security::Open, "[ESS]", Ok(())),
+            (&Security::Open, "[WPA2-PSK-CCMP][ESS]", Err(Weaker::Protected)),
+        ];
+        for (security, flags, expected) in table {
+            assert_eq!(judged(security, flags), expected, "{security:?} {flags}");
+        }
+    }
+
+    #[test]
+    fn only_what_can_be_a_key_is_one() {
+        for good in [
+            "8 chars!",
+            "ends with a line\n",
+            &"a1".repeat(32),
+            "with \" a quote",
+        ] {
+            assert!(good.parse::<Secret>().is_ok(), "{good}");
+        }
+        for bad in ["short", "", "\nsecond line", "täglich neu", &"x".repeat(64)] {
+            assert_eq!(bad.parse::<Secret>(), Err(SecretError), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_never_printed() {
+        let secret: Secret = "correct horse".parse().unwrap();
+        let printed = format!("{:?}", network(Security::Wpa2(secret)));
+        assert!(!printed.contains("horse"), "{printed}");
+    }
+}

@@ -1,0 +1,181 @@
+//! One access point: how far it is joined, and how long it is left alone after a failure.
+//!
+//! # Where we differ, and why
+//! 1. A wrong key is tried again after a minute, then after twice as long, up to an hour: an access point may
+//!    lock out a host that insists.
+
+use super::bss::Bss;
+use super::dhcp::Client;
+use super::dhcp::Lease;
+use super::lease::Port;
+use super::view::{PointReport, Stage};
+use crate::rtnl::IfName;
+use policy::LinkId;
+use std::net::Ipv4Addr;
+use std::time::{Duration, Instant};
+use units::MacAddr;
+
+/// First pause after a failure, and the longest one.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(300));
+/// The same after a wrong key.
+const KEY_PAUSES: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(3_600));
+/// How long an association may take.
+const JOINS: Duration = Duration::from_secs(15);
+/// How long an access point may take to give an address.
+const ADDRESSES: Duration = Duration::from_secs(20);
+/// How long `wpa_supplicant` tries to get back to a lost access point.
+const RETURNS: Duration = Duration::from_secs(5);
+
+/// An access point of a network that the user named.
+#[derive(Debug)]
+pub(super) struct Point {
+    pub(super) bss: Bss,
+    /// Position of its network in the configuration.
+    pub(super) network: usize,
+    /// When it was heard last.
+    pub(super) heard: Instant,
+    /// Its link, and the name that its interface has.
+    pub(super) link: Option<(LinkId, IfName)>,
+    pub(super) station: Option<Station>,
+    /// Its address on the last visit.
+    pub(super) known: Option<Ipv4Addr>,
+    failures: u32,
+    pause: Option<Instant>,
+    /// Why it is not joined.
+    pub(super) why: Option<String>,
+}
+
+/// The interface that is, or is to be, joined to an access point.
+#[derive(Debug)]
+pub(super) struct Station {
+    pub(super) name: IfName,
+    pub(super) ifindex: u32,
+    pub(super) mac: MacAddr,
+    pub(super) stage: Stage,
+    /// When the stage began.
+    pub(super) since: Instant,
+    pub(super) client: Option<(Client, Port)>,
+    pub(super) lease: Option<Lease>,
+}
+
+/// Why an attempt ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Failure {
+    WrongKey,
+    Other,
+}
+
+impl Point {
+    pub(super) const fn new(bss: Bss, network: usize, heard: Instant) -> Self {
+        Self {
+            bss,
+            network,
+            heard,
+            link: None,
+            station: None,
+            known: None,
+            failures: 0,
+            pause: None,
+            why: None,
+        }
+    }
+
+    /// Whether it is left alone for now.
+    pub(super) fn is_paused(&self, now: Instant) -> bool {
+        self.pause.is_some_and(|until| now < until)
+    }
+
+    /// An attempt has failed: leaves it alone for a while, longer each time.
+    pub(super) fn failed(&mut self, now: Instant, failure: Failure, why: String) {
+        let (first, longest) = match failure {
+            Failure::WrongKey => KEY_PAUSES,
+            Failure::Other => PAUSES,
+        };
+        let pause = (first * (1 << self.failures.min(10))).min(longest);
+        self.failures += 1;
+        self.pause = Some(now + pause);
+        self.why = Some(format!("{why}; it is tried again after {} s", pause.as_secs()));
+    }
+
+    /// It was joined.
+    pub(super) fn succeeded(&mut self) {
+        (self.failures, self.pause, self.why) = (0, None, None);
+    }
+
+    /// When its stage has taken too long.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let station = self.station.as_ref()?;
+        let limit = match station.stage {
+            Stage::Joining => JOINS,
+            Stage::Addressing => ADDRESSES,
+            Stage::Lost => RETURNS,
+            Stage::Absent | Stage::Heard | Stage::Refused | Stage::Joined => return None,
+        };
+        Some(station.since + limit)
+    }
+
+    /// Why its stage has taken too long.
+    pub(super) fn overdue(&self) -> String {
+        let stage = self.station.as_ref().map(|station| station.stage);
+        match stage {
+            Some(Stage::Addressing) => "it gives no address (DHCP)".to_owned(),
+            Some(Stage::Lost) => "it has fallen silent".to_owned(),
+            _ => self
+                .why
+                .clone()
+                .unwrap_or_else(|| "it does not answer".to_owned()),
+        }
+    }
+
+    pub(super) fn report(&self, ssid: &str) -> PointReport {
+        let station = self.station.as_ref();
+        PointReport {
+            ssid: ssid.to_owned(),
+            bssid: Some(self.bss.bssid),
+            mhz: Some(self.bss.mhz),
+            signal: Some(self.bss.signal),
+            interface: station.map(|station| station.name.to_string()),
+            stage: station.map_or(Stage::Heard, |station| station.stage),
+            why: self.why.clone(),
+        }
+    }
+}
+
+impl Station {
+    pub(super) fn enter(&mut self, now: Instant, stage: Stage) {
+        (self.stage, self.since) = (stage, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wifi::bss::Offers;
+    use units::Dbm;
+
+    #[test]
+    fn pauses_grow_up_to_a_limit_and_end_with_success() {
+        let now = Instant::now();
+        let bss = Bss {
+            bssid: MacAddr::local(1),
+            ssid: b"first".to_vec(),
+            mhz: 2_437,
+            signal: Dbm::from_dbm(-50),
+            age: Duration::ZERO,
+            offers: Offers::default(),
+        };
+        let mut point = Point::new(bss, 0, now);
+        let pause = |point: &mut Point, failure| {
+            point.failed(now, failure, "no".into());
+            let is_over = |seconds| !point.is_paused(now + Duration::from_secs(seconds));
+            (0..=4_000).find(|&seconds| is_over(seconds)).unwrap()
+        };
+        let other = [0; 8].map(|_| pause(&mut point, Failure::Other));
+        assert_eq!(other, [5, 10, 20, 40, 80, 160, 300, 300]);
+        assert_eq!(point.why.as_deref(), Some("no; it is tried again after 300 s"));
+        point.succeeded();
+        assert!(!point.is_paused(now));
+        let key = [0; 7].map(|_| pause(&mut point, Failure::WrongKey));
+        assert_eq!(key, [60, 120, 240, 480, 960, 1_920, 3_600]);
+    }
+}

@@ -1,0 +1,135 @@
+//! The radio that joins access points, and what it can do beside what others do with it.
+
+use super::station;
+use crate::nl80211::able::Able;
+use crate::nl80211::{IfType, Interface, Nl80211, ReadError, Wiphy, channel_number};
+use crate::rtnl::IfName;
+use policy::reach::Capacity;
+use std::fs;
+use thiserror::Error;
+use units::MacAddr;
+
+/// The radio in use.
+#[derive(Debug)]
+pub(super) struct Radio {
+    pub(super) index: u32,
+    /// The address that it was built with.
+    pub(super) mac: MacAddr,
+    able: Able,
+}
+
+/// Why there is no radio to use.
+#[derive(Debug, Error)]
+pub(super) enum RadioError {
+    #[error("{}: {}", .0, .0.source)]
+    Read(#[from] ReadError),
+    #[error("there is no radio; plug one in, or check `slowhand doctor`")]
+    None,
+    #[error("there is no radio `{0}`; `iw phy` lists them")]
+    NotNamed(String),
+    #[error("there are several radios ({0}); name one with `radio` in [wifi]")]
+    Several(String),
+    #[error("radio {0} has no station interfaces; use another card")]
+    NoStations(String),
+}
+
+impl Radio {
+    /// The radio of this name, or the only one.
+    pub(super) fn find(kernel: &mut Nl80211, name: Option<&str>) -> Result<Self, RadioError> {
+        let all = kernel.wiphys()?;
+        let wiphy = pick(&all, name)?;
+        let able = Able::of(wiphy);
+        if able.stations == 0 {
+            return Err(RadioError::NoStations(wiphy.name.clone()));
+        }
+        let path = format!("/sys/class/ieee80211/{}/macaddress", wiphy.name);
+        let mac = fs::read_to_string(path).ok();
+        let mac = mac.and_then(|text| super::bss::mac(text.trim()));
+        Ok(Self {
+            index: wiphy.index,
+            mac: mac.unwrap_or(MacAddr::local(wiphy.index)),
+            able,
+        })
+    }
+
+    /// What is left of it beside the interfaces of others, and the channels that these hold.
+    pub(super) fn left(
+        &self,
+        kernel: &mut Nl80211,
+        ours: &[IfName],
+    ) -> Result<(Capacity, Vec<u16>), ReadError> {
+        let all = kernel.interfaces()?;
+        let is_ours = |one: &Interface| ours.iter().any(|name| name.as_str() == one.name);
+        let others = all.iter().filter(|one| one.wiphy == self.index && !is_ours(one));
+        // An interface without a channel is down or idle, and counts for nothing.
+        let busy =
+            Vec::from_iter(others.filter(|one| one.kind != Some(IfType::Monitor) && one.mhz.is_some()));
+        let stations = busy
+            .iter()
+            .filter(|one| one.kind == Some(IfType::Station))
+            .count();
+        let capacity = Capacity {
+            stations: (self.able.stations as usize)
+                .saturating_sub(stations)
+                .min(ours.len()),
+            channels: self.able.channels as usize,
+        };
+        let held = busy.iter().filter_map(|one| channel_number(one.mhz?)).collect();
+        Ok((capacity, held))
+    }
+}
+
+fn pick<'w>(all: &'w [Wiphy], name: Option<&str>) -> Result<&'w Wiphy, RadioError> {
+    match (all, name) {
+        ([], _) => Err(RadioError::None),
+        (_, Some(name)) => {
+            let found = all.iter().find(|wiphy| wiphy.name == name);
+            found.ok_or_else(|| RadioError::NotNamed(name.to_owned()))
+        }
+        ([only], None) => Ok(only),
+        (_, None) => {
+            let names = Vec::from_iter(all.iter().map(|wiphy| wiphy.name.as_str()));
+            Err(RadioError::Several(names.join(", ")))
+        }
+    }
+}
+
+/// Creates a station interface.
+pub(super) fn create(
+    kernel: &mut Nl80211,
+    radio: &Radio,
+    name: IfName,
+    (ssid, bssid): (&[u8], MacAddr),
+) -> Result<MacAddr, crate::nl80211::StationError> {
+    let mac = station::address(radio.mac, ssid, bssid);
+    kernel.add_station(radio.index, name, mac)?;
+    Ok(mac)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wiphy(name: &str) -> Wiphy {
+        Wiphy {
+            name: name.into(),
+            ..Wiphy::default()
+        }
+    }
+
+    #[test]
+    fn the_only_radio_needs_no_name_and_several_need_one() {
+        let (one, two) = ([wiphy("phy0")], [wiphy("phy0"), wiphy("phy1")]);
+        let said = |all: &[Wiphy], name| {
+            let picked = pick(all, name).map(|wiphy| wiphy.name.clone());
+            picked.map_err(|error| error.to_string())
+        };
+        assert_eq!(said(&one, None), Ok("phy0".into()));
+        assert_eq!(said(&two, Some("phy1")), Ok("phy1".into()));
+        let several = "there are several radios (phy0, phy1); name one with `radio` in [wifi]";
+        assert_eq!(said(&two, None), Err(several.into()));
+        let not_named = "there is no radio `phy9`; `iw phy` lists them";
+        assert_eq!(said(&two, Some("phy9")), Err(not_named.into()));
+        assert!(said(&[], None).is_err());
+    }
+}

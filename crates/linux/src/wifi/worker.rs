@@ -1,0 +1,232 @@
+//! The thread that joins access points: sleeps, reads what happened, and does what is due.
+
+mod associate;
+mod scan;
+mod tend;
+
+use super::network::Network;
+use super::point::Point;
+use super::radio::Radio;
+use super::supplicant::Supplicant;
+use super::view::{PointReport, Stage, View, Views};
+use super::{FIRST_LINK, Order, Setup};
+use crate::daemon::InletSender;
+use crate::nl80211::Nl80211;
+use crate::rtnl::{IfName, Rtnl};
+use policy::LinkId;
+use scan::Scan;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::io::Read as _;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+use units::MacAddr;
+
+/// Pause before something that cannot be had is tried again.
+const AGAIN: Duration = Duration::from_secs(5);
+/// Longest sleep.
+const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+
+/// What the thread works with.
+pub(super) struct Plan {
+    pub(super) setup: Setup,
+    pub(super) names: Vec<IfName>,
+    pub(super) inlet: InletSender,
+    pub(super) orders: Receiver<Order>,
+    pub(super) woken: UnixStream,
+    pub(super) views: Views,
+}
+
+/// Runs until it is told to stop, then leaves all access points.
+pub(super) fn run(plan: Plan) {
+    let mut worker = Worker {
+        plan,
+        means: None,
+        points: BTreeMap::new(),
+        refused: BTreeMap::new(),
+        scan: Scan::default(),
+        next_link: FIRST_LINK,
+        trouble: None,
+        again: None,
+    };
+    while worker.obey() {
+        let now = Instant::now();
+        worker.turn(now);
+        worker.plan.views.show(worker.view());
+        let sleep = worker.sleep(Instant::now());
+        wait(&worker.descriptors(), sleep);
+    }
+    worker.end();
+}
+
+/// The kernel's WiFi stack, its radio and `wpa_supplicant`, while all of them can be had.
+struct Means {
+    kernel: Nl80211,
+    rtnl: Rtnl,
+    radio: Radio,
+    supplicant: Supplicant,
+}
+
+struct Worker {
+    plan: Plan,
+    means: Option<Means>,
+    points: BTreeMap<MacAddr, Point>,
+    /// Access points of named networks that must not be joined.
+    refused: BTreeMap<MacAddr, PointReport>,
+    scan: Scan,
+    next_link: u16,
+    /// Why nothing can be joined.
+    trouble: Option<String>,
+    /// When to try that again.
+    again: Option<Instant>,
+}
+
+impl Worker {
+    /// Carries out the pending orders. Returns whether to continue.
+    fn obey(&mut self) -> bool {
+        let mut bytes = [0; 64];
+        while matches!(self.plan.woken.read(&mut bytes), Ok(count) if count == bytes.len()) {}
+        let now = Instant::now();
+        loop {
+            match self.plan.orders.try_recv() {
+                Ok(Order::Join(link)) => self.join(now, link),
+                Ok(Order::Leave(link)) => self.leave(now, link),
+                Ok(Order::Stop) | Err(std::sync::mpsc::TryRecvError::Disconnected) => return false,
+                Err(std::sync::mpsc::TryRecvError::Empty) => return true,
+            }
+        }
+    }
+
+    fn turn(&mut self, now: Instant) {
+        self.keep_means(now);
+        self.read_events(now);
+        self.tend(now);
+        self.look(now);
+    }
+
+    /// Gets what is missing, and gives up what is broken.
+    fn keep_means(&mut self, now: Instant) {
+        if let Some(means) = &mut self.means {
+            if means.supplicant.lives() {
+                return;
+            }
+            self.break_off(now, "`wpa_supplicant` has ended; it is started again".to_owned());
+        }
+        if self.again.is_some_and(|again| now < again) {
+            return;
+        }
+        match means(&self.plan.setup) {
+            Ok(means) => {
+                self.means = Some(means);
+                (self.trouble, self.again) = (None, None);
+                self.scan = Scan::default();
+            }
+            Err(error) => self.break_off(now, error.to_string()),
+        }
+    }
+
+    /// Gives up the means and every association. Says why once.
+    fn break_off(&mut self, now: Instant, why: String) {
+        self.again = Some(now + AGAIN);
+        for bssid in Vec::from_iter(self.points.keys().copied()) {
+            self.close(bssid);
+        }
+        if let Some(mut means) = self.means.take() {
+            scan::remove_scanner(&mut means);
+        }
+        if self.trouble.as_ref() != Some(&why) {
+            tracing::warn!("access points cannot be joined: {why}");
+            self.trouble = Some(why);
+        }
+    }
+
+    fn network(&self, point: &Point) -> &Network {
+        &self.plan.setup.networks[point.network]
+    }
+
+    fn bssid_of(&self, link: LinkId) -> Option<MacAddr> {
+        let is_it = |point: &&Point| point.link.is_some_and(|(of, _)| of == link);
+        self.points.values().find(is_it).map(|point| point.bss.bssid)
+    }
+
+    /// What others may see. A named network without an access point has an entry, too.
+    fn view(&self) -> View {
+        let joined = self.points.values();
+        let mut points = Vec::from_iter(joined.map(|point| point.report(&self.network(point).ssid)));
+        points.extend(self.refused.values().cloned());
+        for network in &self.plan.setup.networks {
+            if points.iter().all(|point| point.ssid != network.ssid) {
+                points.push(PointReport {
+                    ssid: network.ssid.clone(),
+                    bssid: None,
+                    mhz: None,
+                    signal: None,
+                    interface: None,
+                    stage: Stage::Absent,
+                    why: Some("no access point of this name is heard".to_owned()),
+                });
+            }
+        }
+        View {
+            points,
+            trouble: self.trouble.clone(),
+        }
+    }
+
+    fn descriptors(&self) -> Vec<RawFd> {
+        let mut all = vec![self.plan.woken.as_raw_fd()];
+        all.extend(self.means.as_ref().map(|means| means.supplicant.as_raw_fd()));
+        for point in self.points.values() {
+            let client = point.station.as_ref().and_then(|station| station.client.as_ref());
+            let listening = client.filter(|(client, _)| client.listens());
+            all.extend(listening.map(|(_, port)| port.as_raw_fd()));
+        }
+        all
+    }
+
+    fn sleep(&self, now: Instant) -> Duration {
+        let stations = self.points.values().filter_map(|point| point.station.as_ref());
+        let clients = stations.filter_map(|station| station.client.as_ref());
+        let clients = clients.map(|(client, _)| client.wake_at());
+        let deadlines = self.points.values().filter_map(Point::deadline);
+        let own = [self.again, self.means.as_ref().and(self.scan.due())];
+        let next = own.into_iter().flatten().chain(clients).chain(deadlines).min();
+        let sleep = next.map_or(LONGEST_SLEEP, |next| next.saturating_duration_since(now));
+        sleep.clamp(Duration::from_millis(1), LONGEST_SLEEP)
+    }
+
+    /// Leaves all access points, and removes all interfaces.
+    fn end(&mut self) {
+        for bssid in Vec::from_iter(self.points.keys().copied()) {
+            self.close(bssid);
+        }
+        if let Some(mut means) = self.means.take() {
+            scan::remove_scanner(&mut means);
+        }
+    }
+}
+
+fn means(setup: &Setup) -> Result<Means, Box<dyn Error>> {
+    let mut kernel = Nl80211::open()?;
+    let radio = Radio::find(&mut kernel, setup.radio.as_deref())?;
+    Ok(Means {
+        kernel,
+        rtnl: Rtnl::open()?,
+        radio,
+        supplicant: Supplicant::start(&setup.directory)?,
+    })
+}
+
+/// Waits until one of the descriptors is readable, for at most `patience`.
+fn wait(descriptors: &[RawFd], patience: Duration) {
+    let mut all = Vec::from_iter(descriptors.iter().map(|&fd| libc::pollfd {
+        fd,
+        events: libc::POLLIN,
+        revents: 0,
+    }));
+    let milliseconds = patience.as_millis().clamp(1, 60_000) as libc::c_int;
+    // SAFETY: the list is valid for the call, and its length is passed with it. An error only ends the wait.
+    unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, milliseconds) };
+}

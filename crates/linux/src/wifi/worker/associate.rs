@@ -1,0 +1,145 @@
+//! Begins and ends associations.
+
+use super::{Means, Worker};
+use crate::rtnl::IfName;
+use crate::wifi::bss::Bss;
+use crate::wifi::lease;
+use crate::wifi::network::Network;
+use crate::wifi::point::{Failure, Station};
+use crate::wifi::view::Stage;
+use crate::wifi::{radio, station};
+use policy::LinkId;
+use std::error::Error;
+use std::fmt::Write as _;
+use std::time::Instant;
+use units::MacAddr;
+
+impl Worker {
+    /// Joins the access point of a link, unless that is in progress, or has just failed.
+    pub(super) fn join(&mut self, now: Instant, link: LinkId) {
+        let Some(bssid) = self.bssid_of(link) else { return };
+        let (points, networks) = (&mut self.points, &self.plan.setup.networks);
+        let (Some(means), Some(point)) = (&mut self.means, points.get_mut(&bssid)) else {
+            return;
+        };
+        let Some((_, name)) = point
+            .link
+            .filter(|_| point.station.is_none() && !point.is_paused(now))
+        else {
+            return;
+        };
+        super::scan::remove_scanner(means);
+        let begun = begin(now, means, name, (&point.bss, &networks[point.network]));
+        point.station = match begun {
+            Ok(station) => Some(station),
+            Err(error) => {
+                remove(means, name);
+                let why = in_words(error.as_ref());
+                tracing::warn!(ssid = networks[point.network].ssid, %bssid, "not joined: {why}");
+                point.failed(now, Failure::Other, why);
+                None
+            }
+        };
+    }
+
+    /// Leaves the access point of a link.
+    pub(super) fn leave(&mut self, _now: Instant, link: LinkId) {
+        if let Some(bssid) = self.bssid_of(link) {
+            self.close(bssid);
+        }
+    }
+
+    /// Ends an association, and removes its interface.
+    pub(super) fn close(&mut self, bssid: MacAddr) {
+        let point = self.points.get_mut(&bssid);
+        let Some(station) = point.and_then(|point| point.station.take()) else {
+            return;
+        };
+        let Some(means) = &mut self.means else { return };
+        if let Some(lease) = &station.lease {
+            lease::remove(&mut means.rtnl, station.ifindex, lease);
+        }
+        remove(means, station.name);
+    }
+
+    /// Ends an attempt that has failed, and says so.
+    pub(super) fn fail(&mut self, now: Instant, bssid: MacAddr, failure: Failure, why: String) {
+        self.close(bssid);
+        if let Some(point) = self.points.get_mut(&bssid) {
+            point.failed(now, failure, why);
+            let ssid = &self.plan.setup.networks[point.network].ssid;
+            let why = point.why.as_deref().unwrap_or_default();
+            tracing::warn!(ssid, %bssid, "not joined: {why}");
+        }
+    }
+}
+
+fn begin(
+    now: Instant,
+    means: &mut Means,
+    name: IfName,
+    (bss, network): (&Bss, &Network),
+) -> Result<Station, Box<dyn Error>> {
+    let mac = radio::create(&mut means.kernel, &means.radio, name, (&bss.ssid, bss.bssid))?;
+    let link = means.rtnl.link_named(name)?.ok_or("the new interface is gone")?;
+    means.supplicant.add_interface(name.as_str())?;
+    let mut settings = vec![
+        ("ssid", hex(&bss.ssid)),
+        ("bssid", bss.bssid.to_string()),
+        ("scan_freq", bss.mhz.to_string()),
+        ("freq_list", bss.mhz.to_string()),
+    ];
+    settings.extend(network.settings());
+    means.supplicant.join(name.as_str(), &settings)?;
+    Ok(Station {
+        name,
+        ifindex: link.ifindex,
+        mac,
+        stage: Stage::Joining,
+        since: now,
+        client: None,
+        lease: None,
+    })
+}
+
+/// Creates the interface that scans while nothing is joined.
+pub(super) fn create_scanner(means: &mut Means, name: IfName) -> Result<(), Box<dyn Error>> {
+    let nowhere = (&b""[..], means.radio.mac);
+    radio::create(&mut means.kernel, &means.radio, name, nowhere)?;
+    means.supplicant.add_interface(name.as_str())?;
+    Ok(())
+}
+
+/// Removes an interface, if there is one of this name.
+pub(super) fn remove(means: &mut Means, name: IfName) {
+    // Both may be gone already, with the radio or with `wpa_supplicant`.
+    let _ = means.supplicant.remove_interface(name.as_str());
+    if let Ok(Some(link)) = means.rtnl.link_named(name) {
+        let _ = means.kernel.del_interface(link.ifindex);
+    }
+}
+
+/// Whether a name is the scanner's.
+pub(super) fn is_scanner(name: &IfName) -> bool {
+    station::scanner().as_ref() == Some(name)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// An error with its causes.
+pub(super) fn in_words(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        // Writing to a string cannot fail.
+        let _ = write!(text, ": {cause}");
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,279 @@
+//! Scans, and decides which access points become links.
+
+use super::associate::{create_scanner, in_words, is_scanner, remove};
+use super::{AGAIN, Means, Worker};
+use crate::daemon::DeclaredLink;
+use crate::nl80211::channel_number;
+use crate::rtnl::IfName;
+use crate::wifi::bss::{self, Bss};
+use crate::wifi::point::Point;
+use crate::wifi::station;
+use crate::wifi::supplicant::{Supplicant, SupplicantError};
+use crate::wifi::view::{PointReport, Stage};
+use policy::reach::{self, Audible};
+use policy::{Input, LinkEvent, LinkId, LinkKind, LinkSpec};
+use std::error::Error;
+use std::time::{Duration, Instant};
+use units::MacAddr;
+
+/// Beacons that are reported for an access point in a scan.
+const SIGHTINGS: usize = 3;
+/// Pause between two scans while nothing is joined.
+const SEARCHES: Duration = Duration::from_secs(2);
+/// The same on the channel in use.
+const REFRESHES: Duration = Duration::from_secs(5);
+/// Longest duration of a scan.
+const LASTS: Duration = Duration::from_secs(20);
+/// An access point in a list is as good as heard now if it is not older than this.
+const FRESH: Duration = Duration::from_secs(5);
+/// How long an access point that is not joined is remembered.
+const REMEMBERED: Duration = Duration::from_secs(30);
+/// Most lists read after one scan.
+const MOST_LISTS: usize = 64;
+
+/// Where scanning is.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// When the next one begins. `None`: at once.
+    next: Option<Instant>,
+    /// The interface that scans, and when it should have ended.
+    running: Option<(IfName, Instant)>,
+}
+
+impl Scan {
+    /// When it has work.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.running.map(|(_, until)| until).or(self.next)
+    }
+}
+
+impl Worker {
+    /// Begins a scan if it is time, and takes in what the last one found.
+    pub(super) fn look(&mut self, now: Instant) {
+        if self.means.is_none() || self.scan.running.is_some_and(|(_, until)| now < until) {
+            return;
+        }
+        if self.scan.running.take().is_some() {
+            self.scan.next = Some(now + REFRESHES);
+        }
+        if self.scan.next.is_some_and(|next| now < next) {
+            return;
+        }
+        match self.begin_scan(now) {
+            Ok(()) => {}
+            Err(error) => {
+                tracing::debug!("no scan: {}", in_words(error.as_ref()));
+                self.scan.next = Some(now + AGAIN);
+            }
+        }
+    }
+
+    fn begin_scan(&mut self, now: Instant) -> Result<(), Box<dyn Error>> {
+        let joined = self.points.values().find_map(|point| {
+            let station = point.station.as_ref()?;
+            (station.stage == Stage::Joined).then_some((station.name, point.bss.mhz))
+        });
+        let (name, only) = match joined {
+            Some((name, mhz)) => (name, Some(mhz)),
+            // A scan would disturb an association in progress.
+            None if self.points.values().any(|point| point.station.is_some()) => {
+                self.scan.next = Some(now + SEARCHES);
+                return Ok(());
+            }
+            None => (self.scanner()?, None),
+        };
+        let Some(means) = &self.means else { return Ok(()) };
+        let frequency = only.map_or_else(String::new, |mhz| format!(" freq={mhz}"));
+        means
+            .supplicant
+            .demand(&format!("IFNAME={name} SCAN TYPE=ONLY{frequency}"))?;
+        self.scan.running = Some((name, now + LASTS));
+        Ok(())
+    }
+
+    /// The interface that scans while nothing is joined, made if necessary.
+    fn scanner(&mut self) -> Result<IfName, Box<dyn Error>> {
+        let name = station::scanner().filter(|name| self.plan.names.contains(name));
+        let name = name.ok_or("another program has an interface slow-w0; rename it")?;
+        if let Some(means) = &mut self.means
+            && means.rtnl.link_named(name)?.is_none()
+        {
+            create_scanner(means, name)?;
+        }
+        Ok(name)
+    }
+
+    /// A scan of this interface has ended.
+    pub(super) fn scanned(&mut self, now: Instant, interface: &str) {
+        let Some((name, _)) = self.scan.running.take_if(|(name, _)| name.as_str() == interface) else {
+            return;
+        };
+        let pause = if is_scanner(&name) { SEARCHES } else { REFRESHES };
+        self.scan.next = Some(now + pause);
+        let Some(means) = &mut self.means else { return };
+        match list(&means.supplicant, &name) {
+            Ok(found) => self.take(now, found),
+            Err(error) => tracing::debug!("no list of access points: {error}"),
+        }
+        self.choose(now);
+    }
+
+    /// Takes in the access points that were heard.
+    fn take(&mut self, now: Instant, found: Vec<Bss>) {
+        self.refused.clear();
+        for bss in found.into_iter().filter(|bss| bss.age <= FRESH) {
+            let networks = &self.plan.setup.networks;
+            let of = networks
+                .iter()
+                .position(|network| network.ssid.as_bytes() == bss.ssid);
+            let Some(at) = of else { continue };
+            let bssid = bss.bssid;
+            if let Err(weaker) = networks[at].judge(&bss) {
+                let report = PointReport {
+                    ssid: networks[at].ssid.clone(),
+                    bssid: Some(bssid),
+                    mhz: Some(bss.mhz),
+                    signal: Some(bss.signal),
+                    interface: None,
+                    stage: Stage::Refused,
+                    why: Some(weaker.to_string()),
+                };
+                self.refused.insert(bssid, report);
+                continue;
+            }
+            let point = self.points.entry(bssid);
+            let point = point.or_insert_with(|| Point::new(bss.clone(), at, now));
+            (point.bss, point.network, point.heard) = (bss, at, now);
+        }
+    }
+
+    /// Makes links of the access points that should be joined, and reports their beacons.
+    fn choose(&mut self, now: Instant) {
+        let Some(means) = &mut self.means else { return };
+        let ours = &self.plan.names;
+        let (capacity, held) = match means.radio.left(&mut means.kernel, ours) {
+            Ok(left) => left,
+            Err(error) => return self.break_off(now, in_words(&error)),
+        };
+        let candidates = self
+            .points
+            .values()
+            .filter(|point| point.station.is_some() || !point.is_paused(now));
+        let (bssids, audible): (Vec<MacAddr>, Vec<Audible>) = candidates
+            .filter_map(|point| Some((point.bss.bssid, audible(point)?)))
+            .unzip();
+        let chosen = reach::choose(&audible, &held, capacity);
+        for (&bssid, chosen) in bssids.iter().zip(chosen) {
+            if chosen {
+                self.show(now, bssid);
+            } else {
+                self.pass_over(bssid);
+            }
+        }
+        self.forget(now);
+    }
+
+    /// The access point is to be joined: declares its link, and reports the beacons of this scan.
+    fn show(&mut self, now: Instant, bssid: MacAddr) {
+        let free = self.free_name();
+        let next = self.next_link;
+        let Some(point) = self.points.get_mut(&bssid) else {
+            return;
+        };
+        if point.link.is_none() {
+            let Some(name) = free.filter(|_| next < u16::MAX) else {
+                point.why = Some("all names slow-w1 to slow-w8 are in use".to_owned());
+                return;
+            };
+            self.next_link += 1;
+            point.link = Some((LinkId(next), name));
+            let network = &self.plan.setup.networks[point.network];
+            let link = DeclaredLink {
+                id: LinkId(next),
+                interface: name.to_string(),
+                spec: LinkSpec {
+                    name: name.to_string(),
+                    kind: LinkKind::Wifi,
+                    role: network.role,
+                    channel: channel_number(point.bss.mhz),
+                },
+                gateway: None,
+                tariff: network.tariff,
+            };
+            // A daemon that has ended stops this thread, too.
+            let _ = self.plan.inlet.declare(link);
+        }
+        let is_new = point.heard == now && point.station.is_none();
+        if let Some((link, _)) = point.link.filter(|_| is_new) {
+            point.why = None;
+            let beacon = Input::Link(link, LinkEvent::Beacon(point.bss.signal));
+            let _ = self.plan.inlet.send_all(std::iter::repeat_n(beacon, SIGHTINGS));
+        }
+    }
+
+    /// The radio has no place for it.
+    fn pass_over(&mut self, bssid: MacAddr) {
+        if let Some(point) = self.points.get_mut(&bssid)
+            && point.station.is_none()
+        {
+            point.why = Some(
+                "the radio is on another channel, has no interface left, or the signal is too weak"
+                    .to_owned(),
+            );
+            if let Some((link, _)) = point.link.take() {
+                let _ = self.plan.inlet.retire(link);
+            }
+        }
+    }
+
+    /// Forgets access points that have not been heard for long.
+    fn forget(&mut self, now: Instant) {
+        let inlet = &self.plan.inlet;
+        self.points.retain(|_, point| {
+            let stays = point.station.is_some() || now < point.heard + REMEMBERED || point.is_paused(now);
+            if let Some((link, _)) = point.link.filter(|_| !stays) {
+                let _ = inlet.retire(link);
+            }
+            stays
+        });
+    }
+
+    fn free_name(&self) -> Option<IfName> {
+        let used = |name: &IfName| {
+            let mut links = self.points.values().filter_map(|point| point.link);
+            links.any(|(_, of)| of == *name)
+        };
+        let mut names = self.plan.names.iter().copied();
+        names.find(|name| !is_scanner(name) && !used(name))
+    }
+}
+
+fn audible(point: &Point) -> Option<Audible> {
+    Some(Audible {
+        channel: channel_number(point.bss.mhz)?,
+        signal: point.bss.signal,
+        joined: point.station.is_some(),
+    })
+}
+
+/// All access points that an interface has heard.
+fn list(supplicant: &Supplicant, name: &IfName) -> Result<Vec<Bss>, SupplicantError> {
+    let (mut all, mut from) = (Vec::new(), 0);
+    for _ in 0..MOST_LISTS {
+        let reply = supplicant.ask(&format!("IFNAME={name} {}", bss::request(from)))?;
+        let (some, last) = bss::parse(&reply);
+        all.extend(some);
+        match last.and_then(|last: u32| last.checked_add(1)) {
+            Some(next) if next > from => from = next,
+            _ => break,
+        }
+    }
+    Ok(all)
+}
+
+/// Removes the interface that only scans.
+pub(super) fn remove_scanner(means: &mut Means) {
+    if let Some(name) = station::scanner() {
+        remove(means, name);
+    }
+}

@@ -1,6 +1,10 @@
 //! Queues and their active management (AQM).
 
-use units::{Bytes, Duration};
+use crate::queue::FULL_PACKET;
+use units::{Bitrate, Bytes, Duration};
+
+/// The smallest default of a queue, in packets.
+const LEAST_PRODUCT: u64 = 30;
 
 /// A queue: its limit and its AQM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,6 +47,14 @@ pub enum QueueLimit {
     Bytes(Bytes),
     /// As many bytes as the (mean) rate carries in this time, but at least one packet of 1,500 bytes.
     Time(Duration),
+}
+
+impl QueueLimit {
+    /// One bandwidth-delay product, in packets of 1,500 bytes, but at least 30.
+    pub fn product(rate: Bitrate, rtt: Duration) -> Self {
+        let packets = (rate * rtt).get().div_ceil(FULL_PACKET).max(LEAST_PRODUCT);
+        Self::Packets(u32::try_from(packets).unwrap_or(u32::MAX))
+    }
 }
 
 /// Parameters of CoDel (RFC 8289).

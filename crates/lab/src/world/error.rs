@@ -1,6 +1,6 @@
 //! Why a run could not be played to its end.
 
-use super::{BrainError, PlanError};
+use super::{BrainError, PlanError, RelayError};
 use crate::emulator::StartError;
 use crate::hosts::{BuildError, OpenError, PlugError};
 use crate::shell::ProgramError;
@@ -71,6 +71,9 @@ pub enum PlayError {
     /// The daemon's inlet.
     #[error("cannot open a descriptor for the daemon; check the limit `ulimit -n`")]
     Inlet(#[source] io::Error),
+    /// The relay or the agent did not start.
+    #[error(transparent)]
+    Relay(#[from] RelayError),
     /// The emulator.
     #[error(transparent)]
     Emulator(#[from] StartError),

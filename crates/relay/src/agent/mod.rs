@@ -145,7 +145,7 @@ async fn serve(agent: &Agent, stream: TcpStream, client: SocketAddr) {
     let entry = agent.live.enter(client, server);
     match agent.open(server).await {
         Ok((onward, taken)) => {
-            entry.takes(taken);
+            entry.takes(taken, onward.local_addr().ok());
             socket::prepare(&onward);
             let (patience, never) = (Patience::default(), std::future::pending());
             pump(stream, onward, &agent.pool, entry.tally(), patience, never).await;

@@ -36,6 +36,7 @@ struct Row {
     client: SocketAddr,
     server: SocketAddr,
     taken: Taken,
+    carried_from: Option<SocketAddr>,
     tally: Shared,
 }
 
@@ -50,6 +51,7 @@ impl Live {
             client,
             server,
             taken: Taken::new("opening", "the way is being opened".into()),
+            carried_from: None,
             tally: tally.clone(),
         };
         table.open.insert(id, row);
@@ -67,6 +69,7 @@ impl Live {
             server: row.server,
             way: row.taken.way.to_owned(),
             why: row.taken.why.clone(),
+            carried_from: row.carried_from,
             up_bytes: row.tally.up(),
             down_bytes: row.tally.down(),
             uid: None,
@@ -88,10 +91,11 @@ pub struct Entry<'l> {
 }
 
 impl Entry<'_> {
-    /// Sets the way that it takes.
-    pub fn takes(&self, taken: Taken) {
+    /// Sets the way that it takes, and our address on the connection there.
+    pub fn takes(&self, taken: Taken, carried_from: Option<SocketAddr>) {
         if let Some(row) = self.live.table().open.get_mut(&self.id) {
             row.taken = taken;
+            row.carried_from = carried_from;
         }
     }
 

@@ -18,13 +18,21 @@ pub(super) fn read(root: &Section<'_>, links: &[Link]) -> Option<Relay> {
             "`relay = { rtt_ms = 10 }`: the part of every link's RTT that lies between the relay and the server",
         );
     }
-    let rtt = section.amount("rtt_ms", &Quantity::MS).map_or(Duration::ZERO, nanos);
+    let rtt = section
+        .amount("rtt_ms", &Quantity::MS)
+        .map_or(Duration::ZERO, nanos);
     let rate = section.amount("rate_mbps", &Quantity::MBPS).map_or(RATE, bps);
-    if let Some(nearest) = links.iter().min_by_key(|link| link.rtt()).filter(|link| link.rtt() < rtt) {
+    if let Some(nearest) = links
+        .iter()
+        .min_by_key(|link| link.rtt())
+        .filter(|link| link.rtt() < rtt)
+    {
         let (name, reach) = (&nearest.name, nearest.rtt().as_millis());
         section.note(
             "rtt_ms",
-            format!("the relay is on the way to the server, but `{name}` reaches the server in {reach} ms already"),
+            format!(
+                "the relay is on the way to the server, but `{name}` reaches the server in {reach} ms already"
+            ),
             "give at most the `rtt_ms` of the nearest link",
         );
     }

@@ -187,9 +187,7 @@ impl Shared {
             return AgentError::NoPorts;
         };
         let mut lines = BufReader::new(out).lines().map_while(Result::ok);
-        let ports = lines
-            .next()
-            .and_then(|line| serde_json::from_str::<Ports>(&line).ok());
+        let ports = lines.next().and_then(|line| Ports::parse(&line));
         let Some(ports) = ports else {
             return AgentError::NoPorts;
         };
@@ -246,7 +244,7 @@ impl Questions {
             while running.answers.try_recv().is_ok() {}
             writeln!(running.questions, "{ASK}").ok()?;
             let line = running.answers.recv_timeout(ANSWERS).ok()?;
-            serde_json::from_str::<Agent>(&line).ok()?
+            Agent::parse(&line)?
         };
         name_users(&mut agent);
         Some(agent)

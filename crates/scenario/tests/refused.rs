@@ -65,7 +65,7 @@ fn general_keys() {
             "duration_s = 30",
             "duration_s = 30\ncolour = \"red\"",
             "bad.toml:3:1: unknown key `colour` in the scenario; known here: duration_s, place, medium, air, bottlenecks, server_families, aps, cells, cables, noises, walkers, \
-             flows, name, sentence, warmup_s, seed, cc, server, server_subflows, faults, report, expect, losses",
+             flows, name, sentence, warmup_s, seed, cc, server, relay, server_subflows, faults, report, expect, losses",
         ),
         (
             "duration_s = 30",
@@ -76,7 +76,17 @@ fn general_keys() {
         (
             "duration_s = 30",
             "duration_s = 30\nserver = \"stok\"",
-            "bad.toml:3:10: `server` is \"stok\"; give \"stock\" or \"slowhand\"",
+            "bad.toml:3:10: `server` is \"stok\"; give \"stock\", \"slowhand\" or \"legacy\"",
+        ),
+        (
+            "duration_s = 30",
+            "duration_s = 30\nrelay = { rate_mbps = 100 }",
+            "bad.toml:3:1: [relay] has no `rtt_ms`; add `relay = { rtt_ms = 10 }`: the part of every link's RTT that lies between the relay and the server",
+        ),
+        (
+            "duration_s = 30",
+            "duration_s = 30\nrelay = { rtt_ms = 5000 }",
+            "bad.toml:3:20: the relay is on the way to the server, but `ap1` reaches the server in 20 ms already; give at most the `rtt_ms` of the nearest link",
         ),
         (
             "duration_s = 30",

@@ -1,8 +1,9 @@
 //! Why a run could not be played to its end.
 
-use super::{BrainError, PlanError, RelayError};
+use super::{BrainError, PlanError};
 use crate::emulator::StartError;
 use crate::hosts::{BuildError, OpenError, PlugError};
+use crate::relay;
 use crate::shell::ProgramError;
 use crate::traffic::{ServeError, TransferError};
 use linux::bpf::cc::CcError;
@@ -73,7 +74,7 @@ pub enum PlayError {
     Inlet(#[source] io::Error),
     /// The relay or the agent did not start.
     #[error(transparent)]
-    Relay(#[from] RelayError),
+    Relay(#[from] relay::StartError),
     /// The emulator.
     #[error(transparent)]
     Emulator(#[from] StartError),

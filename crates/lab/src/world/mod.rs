@@ -40,7 +40,6 @@ pub use brain::BrainError;
 pub use controllers::{NoController, ReadBack, StockSender};
 pub use error::PlayError;
 pub use network::{PlanError, network_config};
-pub use relay::StartError as RelayError;
 
 use crate::emulator::{Report, Tuning};
 use crate::shell::{Programs, ProgramsEnded};

@@ -13,12 +13,11 @@ mod sockets;
 mod start;
 
 pub(super) use sockets::Sockets;
-pub use start::StartError;
 
 use crate::hosts::Hosts;
+use crate::relay::{Relay, StartError};
 use linux::redirect::Table;
 use scenario::Plan;
-use start::Folder;
 use std::io::Write as _;
 use std::process::{Child, ChildStdin};
 use std::sync::mpsc::Receiver;
@@ -40,8 +39,7 @@ pub(super) struct Detour {
     questions: ChildStdin,
     answers: Receiver<String>,
     agent: Child,
-    relay: Child,
-    _folder: Folder,
+    _relay: Relay,
 }
 
 impl Detour {
@@ -65,10 +63,8 @@ impl Detour {
 
 impl Drop for Detour {
     fn drop(&mut self) {
-        for program in [&mut self.agent, &mut self.relay] {
-            // It may have ended already. In either case nothing of it is left after this.
-            let _ = program.kill();
-            let _ = program.wait();
-        }
+        // It may have ended already. In either case nothing of it is left after this.
+        let _ = self.agent.kill();
+        let _ = self.agent.wait();
     }
 }

@@ -1,5 +1,6 @@
 //! `slowhand-relay` as its users run it, on loopback.
 
+mod guide;
 #[path = "../../../linux/src/testing/patience.rs"]
 mod patience;
 mod refused;

@@ -5,6 +5,7 @@ use linux::netns::Netns;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use super::rig::{self, PATIENCE};
@@ -12,6 +13,9 @@ use super::rig::{self, PATIENCE};
 /// Name of the control in results.
 pub const NAME: &str = "HAProxy";
 const LISTENS: ([u8; 4], u16) = ([127, 0, 0, 1], 4_434);
+/// Connections that it may have at most, and pipes. It refuses to start with more than it has descriptors for.
+const MOST: usize = 100_000;
+const PIPES: usize = 256;
 const LOOK: Duration = Duration::from_millis(10);
 
 /// A running HAProxy.
@@ -29,12 +33,16 @@ impl Haproxy {
         if !["haproxy", "mptcpize"].into_iter().all(is_installed) {
             return Ok(None);
         }
-        let config = std::env::temp_dir().join(format!("slowhand-haproxy-{}.cfg", std::process::id()));
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("slowhand-haproxy-{}-{number}.cfg", std::process::id());
+        let config = std::env::temp_dir().join(name);
         let address = SocketAddr::from(LISTENS);
         let text = format!(
-            "global\n  maxconn 100000\n  nbthread {threads}\n\ndefaults\n  mode tcp\n  option splice-auto\n  \
-             timeout connect 10s\n  timeout client 300s\n  timeout server 300s\n  maxconn 100000\n\n\
+            "global\n  maxconn {most}\n  maxpipes {PIPES}\n  nbthread {threads}\n\ndefaults\n  mode tcp\n  option splice-auto\n  \
+             timeout connect 10s\n  timeout client 300s\n  timeout server 300s\n  maxconn {most}\n\n\
              listen relay\n  bind {address} backlog 4096\n  server only {server}\n",
+            most = rig::most_connections().min(MOST),
             threads = std::thread::available_parallelism().map_or(1, usize::from)
         );
         std::fs::write(&config, text).with_context(|| format!("cannot write {}", config.display()))?;

@@ -14,15 +14,12 @@ use crate::declaration::Setup;
 
 const CONNECTIONS: usize = 10_000;
 const THREADS: usize = 8;
-/// Descriptors that are needed for other things.
-const OTHERS: usize = 400;
 /// Connections before the first look: what a process takes once does not count.
 const WARM: usize = 64;
 
 /// Runs the benchmark: the relay, then HAProxy.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
-    // Each connection has two ends here and two in the relay.
-    let count = CONNECTIONS.min((descriptors() - OTHERS) / 2);
+    let count = CONNECTIONS.min(rig::most_connections());
     let (ours, theirs) = measure(count)?;
     let row = setup
         .only_row()
@@ -33,20 +30,6 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
         Some(theirs) => beside(row, haproxy::NAME, &[theirs / 1024.0]),
     };
     Ok(vec![judged(row, Goal { must: 2.0, aim: 1.0 })])
-}
-
-/// Descriptors that this process may have.
-fn descriptors() -> usize {
-    linux::limits::raise_descriptors();
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: `limit` is valid for the call.
-    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
-    usize::try_from(limit.rlim_cur)
-        .unwrap_or(usize::MAX)
-        .max(2 * OTHERS)
 }
 
 /// Bytes for each connection: the relay's, and HAProxy's if it is installed.

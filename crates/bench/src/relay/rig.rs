@@ -18,6 +18,8 @@ use wire::mobility::Key;
 /// How long a peer may take. Nothing here waits for a network.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 const BACKLOG: i32 = 4_096;
+/// Descriptors for other things than connections.
+const OTHERS: usize = 800;
 const RELAY: ([u8; 4], u16) = ([127, 0, 0, 1], 4_433);
 
 /// What a connection passes through on its way to the server.
@@ -202,6 +204,20 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     Ok(socket.into())
+}
+
+/// Connections for which this process, and those that it starts, have descriptors. Each has two ends here, and
+/// two in what it passes through.
+pub fn most_connections() -> usize {
+    linux::limits::raise_descriptors();
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `limit` is valid for the call.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
+    let descriptors = usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX);
+    descriptors.saturating_sub(OTHERS) / 2
 }
 
 /// The only child of a process.

@@ -74,20 +74,12 @@ impl Stage {
         config.monitor = plan.access_points().next().is_some();
         let network = Network::new(what.seed, config.clone()).map_err(super::PlanError::from)?;
         let mut addressing = addressing(plan);
-        let relay = plan.relay.map(|_| addressing.on_the_internet());
         let interfaces = interfaces(plan);
         let controllers = Controllers::prepare(plan)?;
         let building = std::time::Instant::now();
-        let config_of_hosts = HostsConfig {
-            relay,
-            ..hosts_config(plan, &controllers, &addressing, &interfaces)
-        };
-        let (hosts, ports) = Hosts::build(&config_of_hosts)?;
-        let detour = relay::has_agent(plan, &what.policy)
-            .then(|| Detour::start(&hosts, &interfaces))
-            .transpose()?
-            .flatten();
+        let (hosts, ports) = build_hosts(plan, &controllers, &mut addressing, &interfaces)?;
         let run_up = run_up(building.elapsed());
+        let detour = detour(what, &hosts, &interfaces)?;
         let (sender, receiver) = inlet().map_err(PlayError::Inlet)?;
         let glue = glue(plan, &hosts, &ports, &addressing, sender)?;
         let monitor = config.monitor.then(|| monitor(&hosts, &config)).transpose()?;
@@ -201,6 +193,26 @@ impl Stage {
         }
         states.truncate(self.interfaces.len());
         Ok(states)
+    }
+}
+
+/// Builds the hosts. With a relay, the server is on the Internet.
+fn build_hosts(
+    plan: &Plan,
+    controllers: &Controllers,
+    addressing: &mut Addressing,
+    interfaces: &[String],
+) -> Result<(Hosts, Vec<Port>), BuildError> {
+    let relay = plan.relay.map(|_| addressing.on_the_internet());
+    let config = hosts_config(plan, controllers, addressing, interfaces);
+    Hosts::build(&HostsConfig { relay, ..config })
+}
+
+/// Starts the relay and the client's agent, if it has one.
+fn detour(what: &Play<'_>, hosts: &Hosts, interfaces: &[String]) -> Result<Option<Detour>, PlayError> {
+    match relay::has_agent(what.plan, &what.policy) {
+        true => Ok(Detour::start(hosts, interfaces)?),
+        false => Ok(None),
     }
 }
 

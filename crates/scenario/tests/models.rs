@@ -1,7 +1,7 @@
 //! A plan in the words of the models, and the most that they allow.
 
-use links::{Condition, Direction, LinkConfig, QueueLimit};
-use scenario::{Plan, Relay, models};
+use links::{Condition, Direction, LinkConfig};
+use scenario::{Plan, models};
 use units::{Bitrate, Duration, Instant};
 
 /// A cable of 15 Mb/s down and 3 up, and more.
@@ -44,28 +44,6 @@ fn the_optimum_is_of_uplinks_if_every_flow_is_up() {
     );
     assert_eq!(of(&format!("{TCP_UP}{UDP_UP}")), payload(3));
     assert_eq!(of(&format!("{TCP_UP}{TCP_DOWN}")), payload(15));
-}
-
-#[test]
-fn a_relay_cuts_links_in_two_and_keeps_their_queues() {
-    let whole = plan(TCP_DOWN);
-    let cut = Plan {
-        relay: Some(Relay {
-            rtt: Duration::from_millis(4),
-            rate: Bitrate::from_mbps(9),
-        }),
-        ..whole.clone()
-    };
-    let lane = |plan: &Plan| match &models::network(plan, 1).links[0] {
-        LinkConfig::Cable(cable) => cable.down,
-        other => panic!("{other:?}"),
-    };
-    let wire = models::relay_wire(&cut).unwrap();
-    assert_eq!(models::relay_wire(&whole), None);
-    assert_eq!(lane(&cut).delay + wire.down.delay, lane(&whole).delay);
-    let product = QueueLimit::product(Bitrate::from_mbps(15), Duration::from_millis(10));
-    assert_eq!(lane(&cut).queue.limit, product);
-    assert_eq!(optimal(&cut, unharmed), Bitrate::from_mbps(9));
 }
 
 #[test]

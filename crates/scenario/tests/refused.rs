@@ -97,22 +97,6 @@ fn general_keys() {
 }
 
 #[test]
-fn relays() {
-    refuses(&[
-        (
-            "duration_s = 30",
-            "duration_s = 30\nrelay = { rate_mbps = 100 }",
-            "bad.toml:3:1: [relay] has no `rtt_ms`; add `relay = { rtt_ms = 10 }`: the part of every link's RTT that lies between the relay and the server",
-        ),
-        (
-            "duration_s = 30",
-            "duration_s = 30\nrelay = { rtt_ms = 5000 }",
-            "bad.toml:3:20: the relay is on the way to the server, but `ap1` reaches the server in 20 ms already; give at most the `rtt_ms` of the nearest link",
-        ),
-    ]);
-}
-
-#[test]
 fn rates() {
     refuses(&[
         (

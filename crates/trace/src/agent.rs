@@ -15,7 +15,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Reads the line that an agent prints when it is asked; `None` if it is something else.
+    /// Reads the line with which an agent answers [`ASK`]; `None` if it is something else.
     pub fn parse(line: &str) -> Option<Self> {
         serde_json::from_str(line).ok()
     }

@@ -13,7 +13,8 @@ use super::rig::{self, PATIENCE};
 /// Name of the control in results.
 pub const NAME: &str = "HAProxy";
 const LISTENS: ([u8; 4], u16) = ([127, 0, 0, 1], 4_434);
-/// Connections that it may have at most, and pipes. It refuses to start with more than it has descriptors for.
+/// Connections that it may have at most, and pipes. It refuses to start with more than it has descriptors
+/// for.
 const MOST: usize = 100_000;
 const PIPES: usize = 256;
 const LOOK: Duration = Duration::from_millis(10);

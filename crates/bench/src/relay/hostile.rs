@@ -1,6 +1,7 @@
-//! `relay-hostile`: requests of strangers and of a client that asks for what it may not reach. None may arrive.
+//! `relay-hostile`: requests of strangers, and of a client for what it may not reach. None may arrive.
 //!
-//! Behind the relay is a host that has the forbidden addresses and listens there. Whatever reaches it is egress.
+//! Behind the relay is a host that has the forbidden addresses and listens there. Whatever reaches it is
+//! egress.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener};

@@ -2,7 +2,7 @@
 //!
 //! | module | what it measures |
 //! |---|---|
-//! | `paths` | whole scenarios in the lab: goodput, silent links, the direct way, the agent's hop, the first byte |
+//! | `paths` | whole scenarios in the lab: goodput, silent links, the direct way, the first byte |
 //! | `speed`, `rate`, `idle` | a relay on loopback beside HAProxy: bytes, connections, memory |
 //! | `hostile`, `intact` | requests that must reach nothing, and bytes that must arrive as they were sent |
 //! | `rig`, `haproxy` | the relay, its clients and servers, and HAProxy, in a namespace of their own |

@@ -206,8 +206,8 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-/// Connections for which this process, and those that it starts, have descriptors. Each has two ends here, and
-/// two in what it passes through.
+/// Connections for which this process, and those that it starts, have descriptors. Each has two ends here,
+/// and two in what it passes through.
 pub fn most_connections() -> usize {
     linux::limits::raise_descriptors();
     let mut limit = libc::rlimit {

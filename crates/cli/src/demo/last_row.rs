@@ -1,5 +1,5 @@
-//! The last row: an unmodified `curl` on the walk fetches from an unmodified `nginx`. Neither speaks MPTCP, and
-//! the server's kernel does not either. An agent and a relay are between them.
+//! The last row: an unmodified `curl` on the walk fetches from an unmodified `nginx`. Neither speaks MPTCP,
+//! and the server's kernel does not either. An agent and a relay are between them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read as _};

@@ -1,8 +1,9 @@
 //! Queues and their active management (AQM).
 
-use crate::queue::FULL_PACKET;
 use units::{Bitrate, Bytes, Duration};
 
+/// Size of a full packet: the unit of bandwidth-delay products, and CoDel's `MAXPACKET`.
+pub(crate) const FULL_PACKET: u64 = 1_500;
 /// The smallest default of a queue, in packets.
 const LEAST_PRODUCT: u64 = 30;
 

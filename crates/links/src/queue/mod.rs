@@ -11,11 +11,8 @@ use units::{Bitrate, Bytes, Duration, Instant};
 
 use self::codel::{Codel, Verdict};
 use self::exits::Exits;
-use crate::config::{QueueConfig, QueueLimit};
+use crate::config::{FULL_PACKET, QueueConfig, QueueLimit};
 use crate::{DropReason, LinkId, Packet};
-
-/// Size of a full packet: the unit of bandwidth-delay products, and CoDel's `MAXPACKET`.
-pub(crate) const FULL_PACKET: u64 = 1_500;
 
 /// A packet inside a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! Redirects connections of programs to an agent: a table of nftables that ends with the process that owns it.
+//! Redirects connections of programs to an agent: a table of nftables that ends with the process that owns
+//! it.
 //!
 //! # Checked by
 //! `tests` of `rules`; `slowhandd`'s `tests/relay` and `lab`'s `tests/relay.rs`: real connections.

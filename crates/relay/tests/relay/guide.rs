@@ -8,8 +8,8 @@ use std::process::Command;
 
 const HEADING: &str = "## A relay on a small server in five minutes";
 
-/// What stands for the host around the commands: new files in /run and /var/lib, a network and processes of its
-/// own. `slowhand relay` is this program, and `systemctl` starts what the unit starts.
+/// The host around the commands: new files in /run and /var/lib, a network and processes of its own.
+/// `slowhand relay` is this program, and `systemctl` starts what the unit starts.
 const HOST: &str = r#"set -e
 mount -t tmpfs tmpfs /var/lib
 mount -t tmpfs tmpfs /run

@@ -1,7 +1,7 @@
 //! What each link carries of a flow that an agent takes: the polls of both ends of its MPTCP connection.
 //!
-//! The application's own socket and the server's are plain TCP, and show no link. The agent reports the address
-//! of the connection that carries a flow. From there on the sockets of both namespaces tell the rest.
+//! The application's own socket and the server's are plain TCP, and show no link. The agent reports the
+//! address of the connection that carries a flow. The sockets of both namespaces then show its subflows.
 //!
 //! # Where we differ, and why
 //! 1. Out-of-order bytes at the client stay unknown: the agent's sockets are those of another program.

@@ -70,16 +70,11 @@ pub fn bypass(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
         false => 0.0,
     };
     let shares = Vec::from_iter(observed.iter().map(share));
-    let first = observed
-        .iter()
-        .filter(|observed| took(observed, "first", "relay"))
-        .count();
     let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
     let row = BenchRow {
         ours: Some(mean),
         ..setup.only_row().trials(&shares)
     };
-    let row = row.with("first_connections_over_the_relay", first);
     Ok(vec![judged(
         row,
         Goal {

@@ -35,11 +35,14 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
 /// Bytes for each connection: the relay's, and HAProxy's if it is installed.
 fn measure(count: usize) -> anyhow::Result<(f64, Option<f64>)> {
     let rig = Rig::new(&["127.0.0.0/8"])?;
-    let held = Arc::new(Mutex::new(Vec::new()));
+    let served = Arc::new(Mutex::new(Vec::new()));
+    let held = served.clone();
     let server = Server::start(&rig.netns, move |stream: TcpStream| {
         held.lock().unwrap_or_else(PoisonError::into_inner).push(stream);
     })?;
     let ours = growth(&rig.netns, &rig.through(server.address()), rig.process()?, count)?;
+    // The same descriptors serve the control.
+    served.lock().unwrap_or_else(PoisonError::into_inner).clear();
     let control = Haproxy::start(&rig.netns, server.address())?;
     let theirs = control
         .as_ref()

@@ -223,7 +223,7 @@ pub const ROOMS: &[Room] = &[
         rooms: &[
             "units", "wire", "policy", "links", "trace", "scenario", "sim", "linux", "lab", "show", "runs",
         ],
-        crates: &["anyhow", "clap", "libc", "serde_json"],
+        crates: &["anyhow", "clap", "libc", "serde_json", "socket2"],
         no_std: false,
         never: "the program that calls it",
     },

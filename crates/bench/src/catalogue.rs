@@ -5,7 +5,7 @@ use crate::declaration::{Bench, Figure, Trials};
 use crate::emulator::{self, both_worlds, lab_tcp};
 use crate::host::{dead_idle, fade, removals, resume, stall, up_down, walk};
 use crate::speed::{engine, estimator, links};
-use crate::{air, transport, window, worlds};
+use crate::{air, relay, transport, window, worlds};
 
 const WITH_RENO_AND_BBR: &str = "with each of reno and bbr";
 const OF_EACH: &str = "of each sender";
@@ -145,6 +145,59 @@ pub const ALL: &[Bench] = &[
         &[Figure::less("window-levers", "ms", "goodput and longest gap after a link silently drops everything, with each way to limit windows")],
         &[Trials::of(10, WITH_RENO_AND_BBR)],
         window::levers,
+    ),
+    Bench::rooted(
+        &[Figure::more("relay-goodput", "ratio", "plain TCP through agent and relay over three 50 Mb/s links: goodput over that of MPTCP at both ends")],
+        &[Trials::of(5, "of each")],
+        relay::goodput,
+    ),
+    Bench::rooted(
+        &[Figure::less("relay-drop", "ms", "one of three 50 Mb/s links in front of a relay silently drops everything: longest gap, beside the kernel alone")],
+        &[Trials::of(20, "of each policy")],
+        relay::drop,
+    ),
+    Bench::rooted(
+        &[Figure::more("relay-bypass", "%", "second connections to an MPTCP server that go past the relay")],
+        &[Trials::count(9)],
+        relay::bypass,
+    ),
+    Bench::rooted(
+        &[Figure::more("relay-agent", "ratio", "plain TCP through the agent on the direct way over 300 Mb/s: goodput over that of an MPTCP application")],
+        &[Trials::of(5, "of each")],
+        relay::agent,
+    ),
+    Bench::rooted(
+        &[Figure::less("relay-first-byte", "ms", "first byte of a reply, client to relay 50 ms and relay to server 30 ms: how much later than by plain TCP over 80 ms")],
+        &[Trials::of(5, "of each")],
+        relay::first_byte,
+    ),
+    Bench::rooted(
+        &[
+            Figure::more("relay-speed", "GB/s", "bytes through a relay on loopback, both directions, beside HAProxy with MPTCP"),
+            Figure::less("relay-cpu", "s/GB", "processor time of the relay in the same runs"),
+        ],
+        &[Trials::of(5, "in each direction")],
+        relay::speed,
+    ),
+    Bench::rooted(
+        &[Figure::more("relay-rate", "1/s", "connections with a reply of 1 KiB through a relay on loopback, beside HAProxy")],
+        &[Trials::count(5)],
+        relay::rate,
+    ),
+    Bench::rooted(
+        &[Figure::less("relay-idle", "KiB", "resident memory of a relay for each of 10,000 idle connections, beside HAProxy")],
+        &[Trials::count(1)],
+        relay::idle,
+    ),
+    Bench::rooted(
+        &[Figure::less("relay-hostile", "count", "100,000 requests of strangers, and for addresses beyond a key's rights: connections that left the relay")],
+        &[Trials::count(1)],
+        relay::hostile,
+    ),
+    Bench::rooted(
+        &[Figure::more("relay-intact", "%", "10,000 flows through a relay that end, half-close or are reset at random: flows whose bytes arrived as sent")],
+        &[Trials::count(1)],
+        relay::intact,
     ),
     Bench::rooted(
         &[Figure::more("window-mixes", "ratio", "goodput over the stock kernel's with links drawn at random; takes half an hour, and prints each result at once")],

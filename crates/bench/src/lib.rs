@@ -10,6 +10,7 @@
 //! | `trial` | runs trials in the lab and reads their records, for all groups below |
 //! | `host` | a whole host: links that die, return, fade or idle; the building walk; `up` and `down` |
 //! | `window` | limits on the receive window |
+//! | `relay` | agent and relay beside MPTCP at both ends, the kernel alone, and HAProxy |
 //! | `coupled` | coupled congestion control, and CLA's hand-off |
 //! | `emulator` | the lab itself: its speed, its lateness, and whether it agrees with virtual time |
 //! | `air` | the 802.11 medium in virtual time |
@@ -27,6 +28,7 @@ pub mod declaration;
 mod emulator;
 mod heap;
 mod host;
+mod relay;
 mod speed;
 mod table;
 mod transport;

@@ -6,6 +6,7 @@
 //!   late they leave.
 //! - [`hosts`] are the client, the server, and other walkers: namespaces, devices, addresses.
 //! - [`prerequisites`] checks what this machine lacks and says how to get it.
+//! - [`relay`] runs a relay as users do.
 //! - [`traffic`] is our own sender and receiver; [`shell`] runs real programs.
 //! - [`without_bpf`] runs work as on a host that forbids loading BPF programs.
 
@@ -16,6 +17,7 @@ pub mod hosts;
 pub mod monitor;
 mod pace;
 pub mod prerequisites;
+pub mod relay;
 pub mod shell;
 pub mod stop;
 pub mod traffic;

@@ -138,7 +138,7 @@ fn lock(child: &Mutex<Child>) -> std::sync::MutexGuard<'_, Child> {
 ///
 /// `unshare` moves only the *children* of a process into a new process namespace, so a guard process is in
 /// between. It starts the program, waits for it, and passes its exit status on.
-fn spawn_contained(command: &mut Command) -> io::Result<Child> {
+pub(crate) fn spawn_contained(command: &mut Command) -> io::Result<Child> {
     // SAFETY: between fork and exec the hook makes system calls only, and allocates nothing.
     unsafe { command.pre_exec(contain) };
     command.spawn()

@@ -50,6 +50,7 @@ pub mod orphans;
 pub mod portal;
 pub mod probe;
 pub mod realtime;
+pub mod redirect;
 pub mod resolvers;
 mod rights;
 pub mod routing;

@@ -65,14 +65,14 @@ const fn words(change: Change) -> (&'static str, &'static str) {
 
 fn link(link: &Link) -> trace::PlanLink {
     let plain = trace::PlanLink::new(&link.name, link.kind.word());
-    let (rate, rtt) = match &link.kind {
-        LinkKind::Wifi(ap) => (ap.backhaul.down, ap.backhaul.rtt),
-        LinkKind::Cell(cell) => (cell.down.mean(), cell.rtt),
-        LinkKind::Cable(cable) => (cable.down.rate, cable.rtt),
+    let rate = match &link.kind {
+        LinkKind::Wifi(ap) => ap.backhaul.down,
+        LinkKind::Cell(cell) => cell.down.mean(),
+        LinkKind::Cable(cable) => cable.down.rate,
     };
     let common = trace::PlanLink {
         rate_mbps: Some(rate.as_mbps_f64()),
-        delay_ms: Some(rtt.as_secs_f64() * 1e3),
+        delay_ms: Some(link.rtt().as_secs_f64() * 1e3),
         role: Some(link.role),
         channel: link.kind.channel(),
         ..plain

@@ -19,6 +19,8 @@ pub enum Thing<'n> {
     Medium,
     /// What counts in no figure.
     Warmup,
+    /// The relay in front of the server.
+    Relay,
 }
 
 /// The places of a plan's things. What was added to the plan after reading has none.
@@ -31,6 +33,7 @@ pub struct Spots {
     faults: Option<Spot>,
     medium: Option<Spot>,
     warmup: Option<Spot>,
+    relay: Option<Spot>,
 }
 
 impl Spots {
@@ -51,6 +54,7 @@ impl Spots {
             Thing::Faults => self.faults = Some(spot),
             Thing::Medium => self.medium = Some(spot),
             Thing::Warmup => self.warmup = Some(spot),
+            Thing::Relay => self.relay = Some(spot),
         }
     }
 
@@ -63,6 +67,7 @@ impl Spots {
             Thing::Faults => self.faults.as_ref(),
             Thing::Medium => self.medium.as_ref(),
             Thing::Warmup => self.warmup.as_ref(),
+            Thing::Relay => self.relay.as_ref(),
         }
     }
 

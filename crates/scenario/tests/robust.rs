@@ -5,15 +5,17 @@ use scenario::{Plan, Problems, Setting, parse};
 use std::path::Path;
 use units::Duration;
 
-const SHIPPED: [&str; 11] = [
+const SHIPPED: [&str; 13] = [
     include_str!("../../../scenarios/app-limited.toml"),
     include_str!("../../../scenarios/break-before-make.toml"),
     include_str!("../../../scenarios/building-walk.toml"),
     include_str!("../../../scenarios/dead-but-up.toml"),
     include_str!("../../../scenarios/fading.toml"),
     include_str!("../../../scenarios/flapping.toml"),
+    include_str!("../../../scenarios/legacy-server.toml"),
     include_str!("../../../scenarios/lte-gaps.toml"),
     include_str!("../../../scenarios/poor-and-good.toml"),
+    include_str!("../../../scenarios/relay.toml"),
     include_str!("../../../scenarios/shared-air.toml"),
     include_str!("../../../scenarios/train.toml"),
     include_str!("../../../scenarios/two-homes.toml"),

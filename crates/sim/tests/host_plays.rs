@@ -46,6 +46,31 @@ fn share(played: &Played, link: &str) -> f64 {
     own.map_or(0.0, |path| path.bytes as f64 / all as f64)
 }
 
+#[test]
+fn a_legacy_server_speaks_plain_tcp_over_one_link() {
+    let legacy = played(TWO, PolicyName::Mptcp, &["server=legacy"]);
+    assert_eq!(
+        legacy.run.flows[0].paths.len(),
+        1,
+        "{:?}",
+        legacy.run.flows[0].paths
+    );
+    assert!(
+        legacy.run.notes.iter().any(|note| note.contains("fell back")),
+        "{:?}",
+        legacy.run.notes
+    );
+}
+
+#[test]
+fn a_relay_is_refused_with_the_reason() {
+    let plan = plan(TWO, &["server=legacy", "relay.rtt_ms=5"]);
+    let error = play(&Play::new(&plan, PolicyName::Mptcp)).unwrap_err();
+    assert_eq!(error, CastError::Relay);
+    let said = plan.spots.say(error.about(), &error);
+    assert!(said.contains("--world lab") && said.contains("relay"), "{said}");
+}
+
 fn decisions<'r>(played: &'r Played, wanted: &'r str) -> impl Iterator<Item = &'r str> {
     played
         .record

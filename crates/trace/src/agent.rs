@@ -20,6 +20,13 @@ pub struct Agent {
     pub connections: Vec<Application>,
 }
 
+impl Agent {
+    /// Reads the line with which an agent answers [`ASK`]; `None` if it is something else.
+    pub fn parse(line: &str) -> Option<Self> {
+        serde_json::from_str(line).ok()
+    }
+}
+
 /// Counters of an agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
@@ -51,6 +58,9 @@ pub struct Application {
     pub way: String,
     /// Why it takes this way.
     pub why: String,
+    /// Our address on the first subflow of the connection that carries it; `None` until there is one.
+    #[serde(default)]
+    pub carried_from: Option<SocketAddr>,
     /// Bytes from the application to the server.
     pub up_bytes: u64,
     /// Bytes from the server to the application.
@@ -73,6 +83,13 @@ pub struct Ports {
     pub v4: u16,
     /// On ::1; `None` on a host without IPv6.
     pub v6: Option<u16>,
+}
+
+impl Ports {
+    /// Reads this line; `None` if it is something else.
+    pub fn parse(line: &str) -> Option<Self> {
+        serde_json::from_str(line).ok()
+    }
 }
 
 /// Mark of an agent's own connections: the kernel must not redirect them to the agent.

@@ -42,6 +42,13 @@ mod tests {
             ("lab-udp", include_str!("../scenarios/lab-udp.toml")),
             ("lab-tcp", include_str!("../scenarios/lab-tcp.toml")),
             ("lab-late", include_str!("../scenarios/lab-late.toml")),
+            ("relay-goodput", include_str!("../scenarios/relay-goodput.toml")),
+            ("relay-bypass", include_str!("../scenarios/relay-bypass.toml")),
+            ("relay-agent", include_str!("../scenarios/relay-agent.toml")),
+            (
+                "relay-first-byte",
+                include_str!("../scenarios/relay-first-byte.toml"),
+            ),
             ("cc-share-2", include_str!("../scenarios/cc-share-2.toml")),
             ("cc-share-4", include_str!("../scenarios/cc-share-4.toml")),
             ("cc-disjoint", include_str!("../scenarios/cc-disjoint.toml")),

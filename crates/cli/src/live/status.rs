@@ -388,6 +388,7 @@ mod tests {
         let link = std::fs::read_link(format!("/proc/self/fd/{descriptor}")).unwrap();
         let inode = link.to_str().unwrap().trim_matches(|c: char| !c.is_ascii_digit());
         let connection = Application {
+            carried_from: None,
             client: "10.0.0.1:40000".parse().unwrap(),
             server: "198.51.100.1:443".parse().unwrap(),
             way: "relay".to_owned(),

@@ -97,10 +97,10 @@ fn footer(document: &PlayDocument) -> String {
         .first()
         .and_then(|run| Some((run, run.cc.as_deref()?)))
     {
-        let server = if run.server == "stock" {
-            "a stock server"
-        } else {
-            "a server that runs slowhand"
+        let server = match run.server.as_str() {
+            "stock" => "a stock server",
+            "legacy" => "a server without MPTCP",
+            _ => "a server that runs slowhand",
         };
         let _ = write!(text, " Sender's congestion controller: {cc}; {server}.");
     }

@@ -18,6 +18,14 @@ const SERVERS: [Ipv4Addr; 3] = [
     Ipv4Addr::new(203, 0, 113, 1),
 ];
 
+/// Addresses of the Internet, which a relay connects to: documentation networks (RFC 5737).
+const INTERNET: [Ipv4Addr; 4] = [
+    Ipv4Addr::new(203, 0, 113, 1),
+    Ipv4Addr::new(198, 51, 100, 1),
+    Ipv4Addr::new(192, 0, 2, 1),
+    Ipv4Addr::new(192, 0, 2, 129),
+];
+
 /// The server's IPv6 address. It is outside every link's network.
 pub const SERVER_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xff, 0, 0, 0, 0, 0, 1);
 
@@ -66,6 +74,18 @@ impl Addressing {
             server: SERVERS.into_iter().find(free).unwrap_or(SERVERS[0]),
             links,
         }
+    }
+
+    /// Moves the server to the Internet: relays refuse other addresses. Returns an address for the relay.
+    pub fn on_the_internet(&mut self) -> Ipv4Addr {
+        let links = &self.links;
+        let is_free = |address: &Ipv4Addr| {
+            let taken = |link: &LinkAddresses| overlap((link.network, link.len), (*address, 32));
+            !links.iter().any(taken)
+        };
+        let mut free = INTERNET.into_iter().filter(is_free);
+        self.server = free.next().unwrap_or(INTERNET[0]);
+        free.next().unwrap_or(INTERNET[1])
     }
 
     /// Gives the links addresses of these families, one entry for each link.
@@ -273,6 +293,17 @@ mod tests {
         assert_eq!(
             Addressing::new(&[whole, None]).server,
             Ipv4Addr::new(198, 18, 0, 1)
+        );
+    }
+
+    #[test]
+    fn with_a_relay_both_are_on_the_internet_and_outside_every_network() {
+        let asked = Some((Ipv4Addr::new(198, 51, 100, 0), 24));
+        let mut addressing = Addressing::new(&[None, asked]);
+        let relay = addressing.on_the_internet();
+        assert_eq!(
+            (addressing.server, relay),
+            (Ipv4Addr::new(203, 0, 113, 1), Ipv4Addr::new(192, 0, 2, 1))
         );
     }
 

@@ -1,14 +1,18 @@
 //! The hosts of a lab: a client, a server, and other hosts that share the client's links. Each is in its own
 //! unnamed network namespace, so nothing of them outlives the process.
+//!
+//! Links end at the server, or at a relay in front of it.
 
 mod addressing;
 mod error;
 mod plugs;
+mod relay;
 mod sweep;
 
 pub use addressing::{Addressing, LinkAddresses, SERVER_V6};
 pub use error::BuildError;
 pub use plugs::{OpenError, PlugError, Plugs};
+pub use relay::RelayNetns;
 
 use crate::frame::Nat;
 use crate::tun::Tun;
@@ -17,7 +21,7 @@ use linux::mptcp_pm::{self, Endpoint, EndpointFlags, Limits};
 use linux::netns::Netns;
 use linux::rtnl::{Address, AddressFlags, IfName, Prefix, Route, Rtnl, Table};
 use linux::sysctl::{self, Key, SysctlError};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What an unconfigured kernel allows (`net/mptcp/pm.h: MPTCP_SUBFLOWS_MAX` is 8, the initial limit is 2).
 pub const STOCK_SUBFLOWS: u8 = 2;
@@ -32,13 +36,17 @@ pub struct HostsConfig {
     pub server: Ipv4Addr,
     /// Names and addresses of the links of each other host.
     pub others: Vec<Vec<HostLink>>,
+    /// Whether the server's kernel speaks MPTCP.
+    pub server_mptcp: bool,
+    /// The address of the relay in front of the server, if there is one.
+    pub relay: Option<Ipv4Addr>,
     /// The address that the server announces besides the one at which connections begin.
     pub announced: Option<IpAddr>,
     /// Default congestion controller of the sockets of the client, and of the other hosts.
     pub client_cc: String,
     /// Default congestion controller of the server's sockets.
     pub server_cc: String,
-    /// Limit of additional subflows that the server accepts.
+    /// Limit of additional subflows that the server and the relay accept.
     pub server_subflows: u8,
 }
 
@@ -58,6 +66,8 @@ pub struct Hosts {
     pub client: Netns,
     /// The server's namespace.
     pub server: Netns,
+    /// The relay's host, if there is one.
+    pub relay: Option<RelayNetns>,
     /// Interface numbers of the links at the client.
     pub client_ifindex: Vec<u32>,
     /// The other hosts.
@@ -78,7 +88,7 @@ pub struct OtherNetns {
 pub struct Port {
     /// The device in the namespace of the client, or of another host.
     pub client: Tun,
-    /// The device in the server's namespace.
+    /// The device in the namespace of the server, or of the relay in front of it.
     pub server: Tun,
     /// Address translation between the two.
     pub nat: Option<Nat>,
@@ -99,7 +109,16 @@ impl Hosts {
             near.extend(tuns);
             others.push(OtherNetns { netns, ifindex });
         }
-        let at_server = in_netns(&server, || build_server(config))?;
+        in_netns(&server, || build_server(config))?;
+        let relay = match config.relay {
+            Some(address) => Some(RelayNetns::build(config, address, &server)?),
+            None => None,
+        };
+        let (edge, sources) = match &relay {
+            Some(relay) => (&relay.netns, Sources::of_v4(relay.address)),
+            None => (&server, config.sources()),
+        };
+        let at_server = in_netns(edge, || far_ends(config, sources))?;
         let ports = near.into_iter().zip(at_server).zip(config.all_links());
         let ports = ports.map(|((client, server), link)| Port {
             client,
@@ -110,6 +129,7 @@ impl Hosts {
         let hosts = Self {
             client,
             server,
+            relay,
             client_ifindex,
             others,
         };
@@ -122,6 +142,37 @@ impl HostsConfig {
     fn all_links(&self) -> impl Iterator<Item = &HostLink> {
         self.links.iter().chain(self.others.iter().flatten())
     }
+
+    /// The server's addresses.
+    fn sources(&self) -> Sources {
+        Sources {
+            v4: self.server,
+            v6: Some(SERVER_V6),
+        }
+    }
+}
+
+/// Addresses of the host at which the links end.
+#[derive(Debug, Clone, Copy)]
+struct Sources {
+    v4: Ipv4Addr,
+    v6: Option<Ipv6Addr>,
+}
+
+impl Sources {
+    const fn of_v4(v4: Ipv4Addr) -> Self {
+        Self { v4, v6: None }
+    }
+
+    fn all(self) -> impl Iterator<Item = IpAddr> {
+        let v6 = self.v6.map(IpAddr::from);
+        std::iter::once(self.v4.into()).chain(v6)
+    }
+
+    /// The address of this family.
+    fn towards(self, address: IpAddr) -> Option<IpAddr> {
+        self.all().find(|own| own.is_ipv4() == address.is_ipv4())
+    }
 }
 
 /// Separates devices from their interface numbers.
@@ -132,8 +183,10 @@ fn apart(made: Vec<(Tun, u32)>) -> (Vec<Tun>, Vec<u32>) {
 impl Drop for Hosts {
     fn drop(&mut self) {
         let others = self.others.iter().map(|other| &other.netns);
+        let relay = self.relay.iter().map(|relay| &relay.netns);
         [&self.client, &self.server]
             .into_iter()
+            .chain(relay)
             .chain(others)
             .for_each(sweep::sweep);
     }
@@ -154,34 +207,51 @@ fn build_client(cc: &str, links: &[HostLink]) -> Result<Vec<(Tun, u32)>, BuildEr
     made.collect()
 }
 
-fn build_server(config: &HostsConfig) -> Result<Vec<Tun>, BuildError> {
+fn build_server(config: &HostsConfig) -> Result<(), BuildError> {
     common_settings(&config.server_cc)?;
-    if config.server_subflows != STOCK_SUBFLOWS {
-        let limits = Limits {
-            subflows: config.server_subflows.into(),
-            add_addr_accepted: 0,
-        };
-        mptcp_pm::Commands::open()?.set_limits(limits)?;
+    if !config.server_mptcp {
+        set_sysctl("net.mptcp.enabled", "0")?;
     }
+    accept_subflows(config.server_subflows)?;
     if let Some(announced) = config.announced {
         let endpoint = Endpoint::new(announced, EndpointFlags::SIGNAL);
         mptcp_pm::Commands::open()?.add_endpoint(&endpoint)?;
     }
+    own_addresses(config.sources())
+}
+
+/// Sets the limit of additional subflows, unless it is the kernel's own.
+fn accept_subflows(most: u8) -> Result<(), BuildError> {
+    if most != STOCK_SUBFLOWS {
+        let limits = Limits {
+            subflows: most.into(),
+            add_addr_accepted: 0,
+        };
+        mptcp_pm::Commands::open()?.set_limits(limits)?;
+    }
+    Ok(())
+}
+
+/// Gives a host addresses that belong to no link.
+fn own_addresses(sources: Sources) -> Result<(), BuildError> {
     let mut rtnl = Rtnl::open()?;
-    for addr in [IpAddr::V4(config.server), SERVER_V6.into()] {
+    for addr in sources.all() {
         let mut address = Address::new(LOOPBACK, Prefix::host(addr));
         address.flags = AddressFlags::NO_DAD;
         rtnl.add_address(&address)?;
     }
+    Ok(())
+}
+
+/// The far end of every link, in the namespace of the host at which links end.
+fn far_ends(config: &HostsConfig, sources: Sources) -> Result<Vec<Tun>, BuildError> {
+    let mut rtnl = Rtnl::open()?;
     let made = config.all_links().map(|link| {
         let (tun, ifindex) = device(&mut rtnl, Tun::create(&link.interface)?)?;
         for behind in link.addresses.all_behind() {
             let mut route = Route::new(Table::MAIN, behind.network());
             route.oif = Some(ifindex);
-            route.src = Some(match behind.addr() {
-                IpAddr::V4(_) => config.server.into(),
-                IpAddr::V6(_) => SERVER_V6.into(),
-            });
+            route.src = sources.towards(behind.addr());
             rtnl.add_route(&route)?;
         }
         Ok(tun)
@@ -272,6 +342,8 @@ mod tests {
                 .collect(),
             others: Vec::new(),
             server: addressing.server,
+            server_mptcp: true,
+            relay: None,
             announced: Some(SERVER_V6.into()),
             client_cc: "reno".to_owned(),
             server_cc: "reno".to_owned(),
@@ -309,6 +381,8 @@ mod tests {
             links: Vec::new(),
             others: Vec::new(),
             server: Addressing::new(&[]).server,
+            server_mptcp: true,
+            relay: None,
             announced: None,
             client_cc: "reno".to_owned(),
             server_cc: "reno".to_owned(),

@@ -13,6 +13,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
+use trace::agent::MARK;
 use trace::{FlowMeter, Stall};
 use units::{Duration, Instant};
 
@@ -28,6 +29,8 @@ const TELL_EVERY: Duration = Duration::from_millis(100);
 pub enum Via {
     /// MPTCP, wherever the routes lead.
     Mptcp,
+    /// Plain TCP, wherever the routes lead: an agent carries it.
+    Agent,
     /// Plain TCP, bound to this device.
     Tcp {
         /// The interface.
@@ -171,7 +174,7 @@ impl Task {
     const fn transport(&self) -> Transport {
         match self.via {
             Via::Mptcp => Transport::Mptcp,
-            Via::Tcp { .. } | Via::Udp { .. } => Transport::Tcp,
+            Via::Agent | Via::Tcp { .. } | Via::Udp { .. } => Transport::Tcp,
         }
     }
 
@@ -185,7 +188,7 @@ impl Task {
     fn has_link(&self) -> bool {
         match &self.via {
             Via::Tcp { usable, .. } => usable.load(Ordering::Relaxed),
-            Via::Mptcp | Via::Udp { .. } => true,
+            Via::Mptcp | Via::Agent | Via::Udp { .. } => true,
         }
     }
 }
@@ -199,6 +202,8 @@ fn bind(socket: &Socket, device: &str, server: SocketAddr) -> io::Result<()> {
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
     socket.bind_device(Some(device.as_bytes()))?;
+    // If there is an agent, it must not carry this over other links.
+    socket.set_mark(MARK)?;
     socket.bind(&SocketAddr::new(any, 0).into())
 }
 

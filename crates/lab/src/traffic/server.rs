@@ -108,7 +108,26 @@ pub struct Server {
 impl Server {
     /// Listens for MPTCP and TCP on `address` inside `netns`; senders use the congestion controller `cc`.
     pub fn start(netns: &Netns, address: SocketAddr, cc: &str, clock: Clock) -> Result<Self, ServeError> {
-        let listener = netns.run(|| listen(address, cc))??;
+        Self::start_with(Transport::Mptcp, netns, (address, cc), clock)
+    }
+
+    /// As [`Server::start`], for TCP alone.
+    pub fn start_legacy(
+        netns: &Netns,
+        address: SocketAddr,
+        cc: &str,
+        clock: Clock,
+    ) -> Result<Self, ServeError> {
+        Self::start_with(Transport::Tcp, netns, (address, cc), clock)
+    }
+
+    fn start_with(
+        transport: Transport,
+        netns: &Netns,
+        (address, cc): (SocketAddr, &str),
+        clock: Clock,
+    ) -> Result<Self, ServeError> {
+        let listener = netns.run(|| listen(transport, address, cc))??;
         let shared = Arc::new(Shared {
             clock,
             stop: AtomicBool::new(false),
@@ -178,8 +197,8 @@ impl Drop for Server {
     }
 }
 
-fn listen(address: SocketAddr, cc: &str) -> Result<socket2::Socket, ServeError> {
-    let socket = Transport::Mptcp.socket(address, cc)?;
+fn listen(transport: Transport, address: SocketAddr, cc: &str) -> Result<socket2::Socket, ServeError> {
+    let socket = transport.socket(address, cc)?;
     let refused = |error| ServeError::Listen(address, error);
     socket.set_reuse_address(true).map_err(refused)?;
     if address.is_ipv6() {

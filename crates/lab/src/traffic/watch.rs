@@ -49,8 +49,8 @@ pub struct ConnectionSample {
     pub token: Option<u32>,
     /// Its subflows; plain TCP has one.
     pub subflows: Vec<SubflowSample>,
-    /// Out-of-order bytes; zero with plain TCP.
-    pub held: Bytes,
+    /// Out-of-order bytes, zero with plain TCP. `None`: unknown.
+    pub held: Option<Bytes>,
 }
 
 /// One subflow. Counters are since it was established.
@@ -178,7 +178,7 @@ impl Watched {
             end: self.end,
             token,
             subflows,
-            held,
+            held: Some(held),
         })
     }
 
@@ -202,7 +202,7 @@ impl Watched {
             libc::TCP_INFO,
             &mut info,
         )?;
-        Ok(subflow(
+        Ok(SubflowSample::of(
             &TcpInfo::parse(&info),
             canonical(self.socket.local_addr()?),
             canonical(self.socket.peer_addr()?),
@@ -237,7 +237,7 @@ fn full_info(fd: RawFd) -> io::Result<Seen> {
     let looks = pairs.filter_map(|(ends, info)| {
         let info = TcpInfo::parse(info);
         let (local, remote) = (address(&ends[8..136])?, address(&ends[136..264])?);
-        (info.state != TcpState::Close).then(|| subflow(&info, local, remote))
+        (info.state != TcpState::Close).then(|| SubflowSample::of(&info, local, remote))
     });
     let looks = looks.collect();
     let connection = MptcpInfo::parse(&full[HEADER_LEN..]);
@@ -249,19 +249,22 @@ fn full_info(fd: RawFd) -> io::Result<Seen> {
     })
 }
 
-fn subflow(info: &TcpInfo, local: SocketAddr, remote: SocketAddr) -> SubflowSample {
-    let in_flight = info.bytes_sent - info.bytes_retrans - info.bytes_acked;
-    SubflowSample {
-        local,
-        remote,
-        // The first byte acknowledged is the SYN.
-        acked: info.bytes_acked - Bytes::new(1),
-        received: info.bytes_received,
-        queued: info.notsent + in_flight,
-        retransmits: info.total_retrans.into(),
-        srtt: info.rtt,
-        cwnd: info.snd_cwnd,
-        ssthresh: info.snd_ssthresh,
+impl SubflowSample {
+    /// What the kernel's counters say.
+    pub(crate) fn of(info: &TcpInfo, local: SocketAddr, remote: SocketAddr) -> Self {
+        let in_flight = info.bytes_sent - info.bytes_retrans - info.bytes_acked;
+        Self {
+            local,
+            remote,
+            // The first byte acknowledged is the SYN.
+            acked: info.bytes_acked - Bytes::new(1),
+            received: info.bytes_received,
+            queued: info.notsent + in_flight,
+            retransmits: info.total_retrans.into(),
+            srtt: info.rtt,
+            cwnd: info.snd_cwnd,
+            ssthresh: info.snd_ssthresh,
+        }
     }
 }
 

@@ -5,9 +5,10 @@ use super::controllers::ReadBack;
 use super::flows::{self, Common};
 use super::note::Note;
 use super::others;
-use super::paths::Whereabouts;
+use super::paths::{FlowName, Whereabouts};
 use super::ready::may_begin;
 use super::recorder::{End, Recorder};
+use super::relay::Sockets;
 use super::stage::Stage;
 use super::{FlowDetail, Play, PlayError, Played};
 use crate::emulator::{self, Command, Commands, Emulator, Report, Setup};
@@ -15,7 +16,7 @@ use crate::hosts::SERVER_V6;
 use crate::shell::{ProgramsEnded, Running};
 use crate::stop::Stop;
 use crate::traffic::{ConnectionSample, Outcome, Watchlist};
-use links::{Input, LinkId};
+use links::{Input, LinkConfig, LinkId, Network, NetworkConfig};
 use linux::bpf::CountRunTime;
 use linux::daemon::{self, Association};
 use linux::netstat;
@@ -55,7 +56,11 @@ pub(super) struct Conductor<'r> {
     flows: Vec<JoinHandle<()>>,
     commands: Commands,
     emulator: Emulator,
+    /// The wire between the relay and the server, if there is a relay.
+    wire: Option<Emulator>,
     stage: Stage,
+    /// The sockets of agent and relay.
+    carried: Option<Sockets>,
     watchlist: Watchlist,
     running: usize,
     program_ended: bool,
@@ -82,6 +87,8 @@ impl<'r> Conductor<'r> {
         let states = stage.plug_in_what_is_up()?;
         stage.clock.wait_for_zero();
         let emulator = start_emulator(what, &mut stage)?;
+        let wire = start_wire(what, &mut stage)?;
+        let carried = carried(what, &stage);
         let names = flows::names(what.plan, &what.policy, what.seed);
         let flow_count = if what.programs.is_some() { 0 } else { names.len() };
         let mut conductor = Self {
@@ -93,7 +100,9 @@ impl<'r> Conductor<'r> {
             flows: Vec::new(),
             commands: emulator.commands().clone(),
             emulator,
+            wire,
             stage,
+            carried,
             watchlist: Watchlist::default(),
             running: flow_count.saturating_sub(others::flows(what.plan).count()),
             program_ended: false,
@@ -247,6 +256,8 @@ impl<'r> Conductor<'r> {
             recorder,
             programs,
             emulator,
+            wire,
+            carried,
             mut stage,
             program_waits,
             read_back,
@@ -264,9 +275,11 @@ impl<'r> Conductor<'r> {
         stage.server = None;
         let per_ack = counting.and_then(|_| stage.controllers.per_ack(what.plan));
         let advised = stage.advised(what.plan);
+        stage.detour = None;
         stage.brain.finish()?;
         stage.walkers.finish()?;
         let report = emulator.finish();
+        drop(wire);
         assert_faults(what, &report)?;
         let recorded = recorder.finish(&End {
             network: &stage.config,
@@ -275,7 +288,7 @@ impl<'r> Conductor<'r> {
             strangers: &read_back.strangers,
             daemon: daemon.as_ref(),
         });
-        Ok(Played {
+        let mut played = Played {
             run: recorded.run,
             record: recorded.record,
             flows: recorded.outcomes.into_iter().flatten().map(detail).collect(),
@@ -287,7 +300,9 @@ impl<'r> Conductor<'r> {
             advised,
             controllers: read_back,
             stopped: stop.is_stopped(),
-        })
+        };
+        ways_taken(what, carried.as_ref()).for_each(|note| played.note(note));
+        Ok(played)
     }
 
     /// Waits for a note, and acts on it and on all that are queued behind it.
@@ -353,11 +368,12 @@ impl<'r> Conductor<'r> {
                 self.recorder.others(at, &background);
                 self.stage.survey(&links);
                 self.recorder.links(at, &links);
+                let looks = self.look();
                 let all = Whereabouts {
                     client: &self.stage.glue,
                     walkers: &self.stage.walkers,
                 };
-                self.recorder.sockets(at, &self.look(), all);
+                self.recorder.sockets(at, &looks, all);
                 self.recorder.record(at, What::Lateness(lateness));
                 return Ok(());
             }
@@ -368,12 +384,19 @@ impl<'r> Conductor<'r> {
     }
 
     /// Samples the sockets of all hosts.
-    fn look(&self) -> Vec<ConnectionSample> {
+    fn look(&mut self) -> Vec<ConnectionSample> {
         let mut looks = self.watchlist.look();
         if let Some(server) = &self.stage.server {
             looks.extend(server.watchlist().look());
         }
-        looks
+        let (Some(detour), Some(carried)) = (&mut self.stage.detour, &mut self.carried) else {
+            return looks;
+        };
+        match detour.ask() {
+            Some(agent) => carried.behind(looks, &agent, &self.stage.glue),
+            // The next poll shows it.
+            None => Vec::new(),
+        }
     }
 
     fn command(&self, input: Input) {
@@ -388,6 +411,19 @@ fn detail(outcome: Outcome) -> FlowDetail {
         requests: outcome.requests,
         unanswered: outcome.unanswered,
     }
+}
+
+/// The way that the agent took for each flow.
+fn ways_taken<'w>(what: &'w Play<'_>, carried: Option<&'w Sockets>) -> impl Iterator<Item = String> + 'w {
+    let names = flows::names(what.plan, &what.policy, what.seed);
+    let way = move |name: FlowName| {
+        Some(format!(
+            "{} took the way `{}`",
+            name.name,
+            carried?.ways().get(&name.seed)?
+        ))
+    };
+    names.into_iter().filter_map(way)
 }
 
 fn start_emulator(what: &Play<'_>, stage: &mut Stage) -> Result<Emulator, PlayError> {
@@ -408,6 +444,37 @@ fn start_emulator(what: &Play<'_>, stage: &mut Stage) -> Result<Emulator, PlayEr
     Ok(Emulator::start(setup, move |event| {
         drop(tell.send(Note::Links(event)))
     })?)
+}
+
+/// Starts the wire between the relay and the server.
+fn start_wire(what: &Play<'_>, stage: &mut Stage) -> Result<Option<Emulator>, PlayError> {
+    let port = stage.hosts.relay.as_mut().and_then(|relay| relay.wire.take());
+    let (Some(cable), Some(port)) = (scenario::models::relay_wire(what.plan), port) else {
+        return Ok(None);
+    };
+    let config = NetworkConfig {
+        links: vec![LinkConfig::Cable(cable)],
+        ..NetworkConfig::default()
+    };
+    let setup = Setup {
+        clock: stage.clock,
+        network: Network::new(what.seed, config).map_err(super::PlanError::from)?,
+        ports: vec![port],
+        monitor: None,
+        background: emulator::Background::none(),
+        schedule: Vec::new(),
+        tuning: what.tuning,
+    };
+    // It is no link of the client's.
+    Ok(Some(Emulator::start(setup, drop)?))
+}
+
+/// Finds the sockets behind the flows that an agent takes.
+fn carried(what: &Play<'_>, stage: &Stage) -> Option<Sockets> {
+    let names = flows::names(what.plan, &what.policy, what.seed);
+    let taken = what.plan.flows.iter().zip(names);
+    let taken = taken.filter(|(flow, _)| flows::is_carried(flow, what.plan, &what.policy));
+    Sockets::open(&stage.hosts, taken.map(|(_, name)| name.seed).collect())
 }
 
 fn programs_ended(programs: Vec<Running>, client_waits: bool) -> ProgramsEnded {

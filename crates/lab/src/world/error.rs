@@ -3,6 +3,7 @@
 use super::{BrainError, PlanError};
 use crate::emulator::StartError;
 use crate::hosts::{BuildError, OpenError, PlugError};
+use crate::relay;
 use crate::shell::ProgramError;
 use crate::traffic::{ServeError, TransferError};
 use linux::bpf::cc::CcError;
@@ -71,6 +72,9 @@ pub enum PlayError {
     /// The daemon's inlet.
     #[error("cannot open a descriptor for the daemon; check the limit `ulimit -n`")]
     Inlet(#[source] io::Error),
+    /// The relay or the agent did not start.
+    #[error(transparent)]
+    Relay(#[from] relay::StartError),
     /// The emulator.
     #[error(transparent)]
     Emulator(#[from] StartError),

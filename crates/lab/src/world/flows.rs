@@ -6,6 +6,7 @@ use super::glue::Glue;
 use super::note::Note;
 use super::others;
 use super::paths::FlowName;
+use super::relay::has_agent;
 use super::walkers::Walkers;
 use crate::clock::Clock;
 use crate::hosts::{Addressing, Hosts, SERVER_V6};
@@ -51,7 +52,7 @@ pub(super) fn names(plan: &Plan, policy: &PolicyName, seed: u64) -> Vec<FlowName
             Work::Download { .. } | Work::Requests { .. } | Work::Datagrams { .. } => End::Server,
         },
         by: flow.by,
-        multipath: link_of(flow, plan, policy).is_none(),
+        multipath: link_of(flow, plan, policy).is_none() && !is_carried(flow, plan, policy),
     };
     plan.flows.iter().map(name).collect()
 }
@@ -74,6 +75,11 @@ fn link_of(flow: &scenario::Flow, plan: &Plan, policy: &PolicyName) -> Option<us
         Transport::Mptcp if flow.by == 0 => policy.only_link().and_then(|link| plan.link_index(link)),
         Transport::Mptcp => None,
     }
+}
+
+/// Whether an agent takes the connections of a flow.
+pub(super) fn is_carried(flow: &scenario::Flow, plan: &Plan, policy: &PolicyName) -> bool {
+    flow.by == 0 && link_of(flow, plan, policy).is_none() && has_agent(plan, policy)
 }
 
 impl Common<'_> {
@@ -108,6 +114,7 @@ impl Common<'_> {
 
     fn task(&self, flow: &scenario::Flow) -> Task {
         let via = match (link_of(flow, self.plan, self.policy), flow.transport) {
+            (None, _) if is_carried(flow, self.plan, self.policy) => Via::Agent,
             (None, _) => Via::Mptcp,
             (Some(link), Transport::Udp { .. }) => Via::Udp {
                 device: self.interface(flow.by, link).0,

@@ -2,6 +2,8 @@
 //! and applications that move data. Walkers with TCP of their own are further hosts (`walkers`). Everything
 //! that happens is recorded.
 //!
+//! With a relay, the client's flows are plain TCP, and an agent carries them (`relay`).
+//!
 //! A run is built in this order: first the plan is checked, then namespaces and devices are created, then the
 //! daemon starts. At time zero the links start and the applications connect. At the end everything is removed
 //! in the opposite order, whatever ended the run. Namespaces and devices have no names outside the process,
@@ -13,7 +15,7 @@
 //! 2. Walkers with nothing but datagrams over access points have no kernel: the models send these (`others`).
 //!
 //! # Checked by
-//! `tests/world.rs`, `tests/walkers.rs`, `tests/killed.rs`, `tests/shell.rs`.
+//! `tests/world.rs`, `tests/walkers.rs`, `tests/killed.rs`, `tests/shell.rs`, `tests/relay.rs`.
 
 mod brain;
 mod choice;
@@ -29,6 +31,7 @@ mod others;
 mod paths;
 mod ready;
 mod recorder;
+mod relay;
 mod stage;
 mod summary;
 mod walkers;

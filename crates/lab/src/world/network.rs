@@ -56,6 +56,9 @@ pub enum PlanError {
         "`server = \"slowhand\"` hears signal reports over IPv4 only; remove it, or all `families` and `server_families`"
     )]
     Reports,
+    /// Relay and agent of the lab have IPv4 addresses.
+    #[error("`relay` has IPv4 only in the lab; remove it, or all `families` and `server_families`")]
+    RelayOverV6,
     /// Hosts of the lab join by beacons.
     #[error(
         "`{0}` has `management = false`, which needs virtual time, as hosts of the lab join by beacons; remove it, or use `--world sim`"
@@ -87,6 +90,7 @@ impl PlanError {
             Self::SleepsTwice { walker, .. } => Some(Thing::Walker(walker)),
             Self::Coarse => Some(Thing::Medium),
             Self::Warmup => Some(Thing::Warmup),
+            Self::RelayOverV6 => Some(Thing::Relay),
             Self::Unmanaged(link) => Some(Thing::Link(link)),
             Self::Sender(sender) => Some(Thing::Flow(&sender.flow)),
             Self::Datagrams(flow) => Some(Thing::Flow(flow)),
@@ -141,6 +145,9 @@ fn refuse_v6(plan: &Plan) -> Result<(), PlanError> {
     }
     if plan.server == Server::Slowhand {
         return Err(PlanError::Reports);
+    }
+    if plan.relay.is_some() {
+        return Err(PlanError::RelayOverV6);
     }
     let mut flows = plan.flows.iter();
     match flows.find(|flow| matches!(flow.transport, Transport::Udp { .. })) {

@@ -147,7 +147,7 @@ impl Paths {
     fn level(&self, flow: usize, look: &ConnectionSample) -> Option<What> {
         let conn = *self.tokens.get(&flow)?;
         if look.end != self.flows[flow].sender {
-            let bytes = look.held.get();
+            let bytes = look.held?.get();
             return Some(What::OutOfOrder { conn, bytes });
         }
         (look.end == End::Server).then(|| What::ServerQueue {

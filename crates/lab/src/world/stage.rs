@@ -6,6 +6,7 @@ use super::controllers::{Controllers, is_upload};
 use super::flows::content_seeds;
 use super::glue::Glue;
 use super::note::Note;
+use super::relay::{self, Detour};
 use super::walkers::{self, Ground, Walkers};
 use super::{Advised, Play, PlayError, network_config};
 use crate::clock::Clock;
@@ -42,6 +43,8 @@ const LONGEST_RUN_UP: Duration = Duration::from_secs(10);
 pub(super) struct Stage {
     pub(super) brain: Brain,
     pub(super) walkers: Walkers,
+    /// The relay and the client's agent, if it has one.
+    pub(super) detour: Option<Detour>,
     pub(super) server: Option<Arc<Server>>,
     pub(super) glue: Glue,
     pub(super) ports: Vec<Port>,
@@ -70,12 +73,13 @@ impl Stage {
         let mut config = network_config(plan, what.seed)?;
         config.monitor = plan.access_points().next().is_some();
         let network = Network::new(what.seed, config.clone()).map_err(super::PlanError::from)?;
-        let addressing = addressing(plan);
+        let mut addressing = addressing(plan);
         let interfaces = interfaces(plan);
         let controllers = Controllers::prepare(plan)?;
         let building = std::time::Instant::now();
-        let (hosts, ports) = Hosts::build(&hosts_config(plan, &controllers, &addressing, &interfaces))?;
+        let (hosts, ports) = build_hosts(plan, &controllers, &mut addressing, &interfaces)?;
         let run_up = run_up(building.elapsed());
+        let detour = detour(what, &hosts, &interfaces)?;
         let (sender, receiver) = inlet().map_err(PlayError::Inlet)?;
         let glue = glue(plan, &hosts, &ports, &addressing, sender)?;
         let monitor = config.monitor.then(|| monitor(&hosts, &config)).transpose()?;
@@ -116,6 +120,7 @@ impl Stage {
         Ok(Self {
             brain,
             walkers,
+            detour,
             server,
             glue,
             ports,
@@ -191,6 +196,26 @@ impl Stage {
     }
 }
 
+/// Builds the hosts. With a relay, the server is on the Internet.
+fn build_hosts(
+    plan: &Plan,
+    controllers: &Controllers,
+    addressing: &mut Addressing,
+    interfaces: &[String],
+) -> Result<(Hosts, Vec<Port>), BuildError> {
+    let relay = plan.relay.map(|_| addressing.on_the_internet());
+    let config = hosts_config(plan, controllers, addressing, interfaces);
+    Hosts::build(&HostsConfig { relay, ..config })
+}
+
+/// Starts the relay and the client's agent, if it has one.
+fn detour(what: &Play<'_>, hosts: &Hosts, interfaces: &[String]) -> Result<Option<Detour>, PlayError> {
+    match relay::has_agent(what.plan, &what.policy) {
+        true => Ok(Detour::start(hosts, interfaces)?),
+        false => Ok(None),
+    }
+}
+
 /// The recording of the engine's inputs and actions, if requested.
 fn recording(what: &Play<'_>) -> Option<Recording> {
     what.record.as_ref().map(|buffer| Recording {
@@ -237,7 +262,11 @@ fn server(
         true => (Ipv6Addr::UNSPECIFIED, PORT).into(),
         false => (addressing.server, PORT).into(),
     };
-    let server = Server::start(&hosts.server, address, controllers.at_server(plan), clock)?;
+    let start = match plan.server {
+        scenario::Server::Legacy => Server::start_legacy,
+        scenario::Server::Stock | scenario::Server::Slowhand => Server::start,
+    };
+    let server = start(&hosts.server, address, controllers.at_server(plan), clock)?;
     for (flow, seed) in plan.flows.iter().zip(content_seeds(plan, what.seed)) {
         if !is_upload(flow) {
             server.choose(seed, controllers.of_flow(plan, flow));
@@ -313,6 +342,8 @@ fn hosts_config(
             .map(|resident| all.by_ref().take(resident.links.len()).collect())
             .collect(),
         server: addressing.server,
+        server_mptcp: plan.server != scenario::Server::Legacy,
+        relay: None,
         announced: match plan.server_families {
             ServerFamilies::V4 | ServerFamilies::V6 => None,
             ServerFamilies::V4First => Some(SERVER_V6.into()),

@@ -65,6 +65,8 @@ impl Bench {
                 .collect(),
             others: Vec::new(),
             server: addressing.server,
+            server_mptcp: true,
+            relay: None,
             announced: None,
             client_cc: "reno".into(),
             server_cc: "reno".into(),

@@ -26,6 +26,7 @@ pub use cable::{BottleneckConfig, CableConfig, Wire};
 pub use cell::{CellConfig, CellLane, CellRate, Holes, RadioStates, Repeats};
 pub use error::ConfigError;
 pub use host::{OtherHost, OtherLink};
+pub(crate) use queue::FULL_PACKET;
 pub use queue::{Codel, QueueConfig, QueueLimit};
 pub(crate) use wifi::channels;
 pub use wifi::{Backhaul, ErrorModel, Fading, Join, Propagation, Radio, Shadowing, Turn, Wall, WifiConfig};

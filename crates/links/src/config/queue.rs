@@ -1,6 +1,11 @@
 //! Queues and their active management (AQM).
 
-use units::{Bytes, Duration};
+use units::{Bitrate, Bytes, Duration};
+
+/// Size of a full packet: the unit of bandwidth-delay products, and CoDel's `MAXPACKET`.
+pub(crate) const FULL_PACKET: u64 = 1_500;
+/// The smallest default of a queue, in packets.
+const LEAST_PRODUCT: u64 = 30;
 
 /// A queue: its limit and its AQM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,6 +48,14 @@ pub enum QueueLimit {
     Bytes(Bytes),
     /// As many bytes as the (mean) rate carries in this time, but at least one packet of 1,500 bytes.
     Time(Duration),
+}
+
+impl QueueLimit {
+    /// One bandwidth-delay product, in packets of 1,500 bytes, but at least 30.
+    pub fn product(rate: Bitrate, rtt: Duration) -> Self {
+        let packets = (rate * rtt).get().div_ceil(FULL_PACKET).max(LEAST_PRODUCT);
+        Self::Packets(u32::try_from(packets).unwrap_or(u32::MAX))
+    }
 }
 
 /// Parameters of CoDel (RFC 8289).

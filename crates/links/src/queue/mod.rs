@@ -11,14 +11,8 @@ use units::{Bitrate, Bytes, Duration, Instant};
 
 use self::codel::{Codel, Verdict};
 use self::exits::Exits;
-use crate::config::{QueueConfig, QueueLimit};
+use crate::config::{FULL_PACKET, QueueConfig, QueueLimit};
 use crate::{DropReason, LinkId, Packet};
-
-/// Size of a full packet: the unit of bandwidth-delay products, and CoDel's `MAXPACKET`.
-pub(crate) const FULL_PACKET: u64 = 1_500;
-
-/// Smallest limit, in packets, of a queue sized by the bandwidth-delay product.
-const LEAST_PRODUCT: u64 = 30;
 
 /// A packet inside a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,10 +148,7 @@ impl Queue {
 impl Room {
     fn new(limit: QueueLimit, rate: Bitrate, rtt: Duration) -> Self {
         match limit {
-            QueueLimit::Bdp => {
-                let product = (rate * rtt).get().div_ceil(FULL_PACKET);
-                Self::Packets(usize::try_from(product.max(LEAST_PRODUCT)).unwrap_or(usize::MAX))
-            }
+            QueueLimit::Bdp => Self::new(QueueLimit::product(rate, rtt), rate, rtt),
             QueueLimit::Packets(most) => Self::Packets(most as usize),
             QueueLimit::Bytes(most) => Self::Bytes(most.get()),
             QueueLimit::Time(time) => Self::Bytes((rate * time).get().max(FULL_PACKET)),

@@ -185,7 +185,7 @@ async fn serve(agent: &Agent, stream: TcpStream, client: SocketAddr) {
     match agent.open(server, &stream).await {
         Ok((onward, taken)) => {
             let over_relay = taken.is_relay();
-            entry.takes(taken);
+            entry.takes(taken, onward.local_addr().ok());
             socket::prepare(&onward);
             let (patience, never) = (Patience::default(), std::future::pending());
             let ended = pump(stream, onward, &agent.pool, entry.tally(), patience, never).await;

@@ -43,6 +43,7 @@ struct Row {
     server: SocketAddr,
     socks: Option<SocketAddr>,
     taken: Taken,
+    carried_from: Option<SocketAddr>,
     tally: Shared,
 }
 
@@ -58,6 +59,7 @@ impl Live {
             server,
             socks,
             taken: Taken::new("opening", "the way is being opened".into()),
+            carried_from: None,
             tally: tally.clone(),
         };
         table.open.insert(id, row);
@@ -76,6 +78,7 @@ impl Live {
             socks: row.socks,
             way: row.taken.way.to_owned(),
             why: row.taken.why.clone(),
+            carried_from: row.carried_from,
             up_bytes: row.tally.up(),
             down_bytes: row.tally.down(),
             uid: None,
@@ -109,8 +112,8 @@ pub struct Entry<'l> {
 }
 
 impl Entry<'_> {
-    /// Sets the way that it takes.
-    pub fn takes(&self, taken: Taken) {
+    /// Sets the way that it takes, and our address on the connection there.
+    pub fn takes(&self, taken: Taken, carried_from: Option<SocketAddr>) {
         let mut table = self.live.table();
         let totals = &mut table.totals;
         match taken.way {
@@ -120,6 +123,7 @@ impl Entry<'_> {
         }
         if let Some(row) = table.open.get_mut(&self.id) {
             row.taken = taken;
+            row.carried_from = carried_from;
         }
     }
 

@@ -41,7 +41,7 @@ pub async fn serve(agent: &Agent, mut stream: TcpStream, client: SocketAddr, own
         let entry = agent.live.enter(client, server, Some(own));
         match agent.open(server, &stream).await {
             Ok((onward, taken)) => {
-                entry.takes(taken);
+                entry.takes(taken, onward.local_addr().ok());
                 if stream.write_all(&reply(Ok(()))).await.is_err() {
                     return socket::reset(onward);
                 }

@@ -9,6 +9,7 @@ mod air;
 mod background;
 mod hosts;
 mod optimal;
+mod relay;
 mod script;
 mod wires;
 
@@ -16,6 +17,7 @@ pub use air::{control, ht, join, losses, noise, position, propagation, rules, th
 pub use background::{background, background_flows, background_link};
 pub use hosts::{Resident, has_host, other_host, residents, walks};
 pub use optimal::{alone, optimal};
+pub use relay::relay_wire;
 pub use script::script;
 pub use wires::queue;
 
@@ -49,9 +51,13 @@ pub fn network(plan: &Plan, seed: u64) -> NetworkConfig {
 }
 
 fn one(plan: &Plan, link: &Link, seed: u64) -> LinkConfig {
-    match &link.kind {
+    let to_the_server = match &link.kind {
         LinkKind::Cable(cable) => LinkConfig::Cable(wires::cable(&link.name, cable)),
         LinkKind::Cell(cell) => LinkConfig::Cell(wires::cell(plan, &link.name, cell, seed)),
         LinkKind::Wifi(ap) => LinkConfig::Wifi(air::access_point(&link.name, ap)),
+    };
+    match plan.relay {
+        Some(relay) => relay::in_front(to_the_server, link, relay),
+        None => to_the_server,
     }
 }

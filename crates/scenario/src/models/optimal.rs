@@ -7,7 +7,8 @@
 //! 1. Data goes up where every flow goes up, and down otherwise: there is one figure for a run.
 //! 2. It is computed every 100 ms, the interval at which goodput is reported.
 //! 3. The warm-up does not count.
-//! 4. If all flows are datagrams, it is what they could carry: for each channel the fastest flow alone, and
+//! 4. With a relay, it is at most the rate of the wire behind it.
+//! 5. If all flows are datagrams, it is what they could carry: for each channel the fastest flow alone, and
 //!    what each other link with a flow could carry in its direction. Paces are ignored, as limits of TCP are.
 //!    Stations that contend waste less time than one alone, so a full channel may exceed it by some percent.
 //!
@@ -37,6 +38,7 @@ pub fn optimal(
     let direction = direction(plan);
     let most = moments(plan, counted(plan, lasts)).map(|(at, here)| {
         let most = links::optimal(network, direction, at, here, &conditions(at, direction));
+        let most = plan.relay.map_or(most, |relay| most.min(relay.rate));
         u128::from(most.as_bps())
     });
     let (count, sum) = most.fold((0_u128, 0_u128), |(count, sum), most| (count + 1, sum + most));

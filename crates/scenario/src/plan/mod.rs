@@ -7,6 +7,7 @@ mod fault;
 mod group;
 mod link;
 mod place;
+mod relay;
 mod traffic;
 mod walk;
 mod wifi;
@@ -21,6 +22,7 @@ pub use link::{
     Repeats, Subnet, Wire,
 };
 pub use place::{Label, Noise, Place, Point, Wall};
+pub use relay::Relay;
 pub use traffic::{Flow, Pace, Transport, Way, Work};
 pub use units::wifi::Standard;
 pub use walk::{Walker, WalkerRate, Waypoint};
@@ -50,7 +52,9 @@ pub struct Plan {
     pub cc: String,
     /// What runs on the server.
     pub server: Server,
-    /// How many additional subflows the server takes (`ip mptcp limits`).
+    /// The relay in front of the server, if there is one.
+    pub relay: Option<Relay>,
+    /// How many additional subflows the server, or the relay, takes (`ip mptcp limits`).
     pub server_subflows: u8,
     /// The versions of IP in which clients reach it.
     pub server_families: ServerFamilies,
@@ -92,6 +96,8 @@ pub enum Server {
     Stock,
     /// slowhand, at that end too.
     Slowhand,
+    /// A kernel without MPTCP: every connection to it is plain TCP.
+    Legacy,
 }
 
 /// How finely the air is modelled.
@@ -112,6 +118,7 @@ impl Server {
         match self {
             Self::Stock => "stock",
             Self::Slowhand => "slowhand",
+            Self::Legacy => "legacy",
         }
     }
 }

@@ -13,6 +13,7 @@ mod noise;
 mod place;
 mod propagation;
 mod rate;
+mod relay;
 mod traffic;
 mod walk;
 mod wifi;
@@ -89,6 +90,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
         seed: root.count("seed", 0..=i64::MAX).unwrap_or(1) as u64,
         cc: controller(root).unwrap_or("reno").to_owned(),
         server: root.choice("server", &SERVERS).unwrap_or_default(),
+        relay: relay::read(root, links),
         server_subflows: root
             .count("server_subflows", 0..=MOST_SUBFLOWS)
             .unwrap_or(STOCK_SUBFLOWS) as u8,
@@ -134,7 +136,11 @@ fn spots(root: &Section<'_>) -> Spots {
     if let Some(fault) = root.tables("faults", "fault").first() {
         add(Thing::Faults, fault.at);
     }
-    for (key, thing) in [("medium", Thing::Medium), ("warmup_s", Thing::Warmup)] {
+    for (key, thing) in [
+        ("medium", Thing::Medium),
+        ("warmup_s", Thing::Warmup),
+        ("relay", Thing::Relay),
+    ] {
         if root.has(key) {
             add(thing, root.place_of(key));
         }
@@ -142,9 +148,10 @@ fn spots(root: &Section<'_>) -> Spots {
     spots
 }
 
-const SERVERS: [(&str, Server); 2] = [
+const SERVERS: [(&str, Server); 3] = [
     (Server::Stock.as_str(), Server::Stock),
     (Server::Slowhand.as_str(), Server::Slowhand),
+    (Server::Legacy.as_str(), Server::Legacy),
 ];
 
 const FAMILIES: [(&str, ServerFamilies); 4] = [

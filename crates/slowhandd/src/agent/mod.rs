@@ -4,12 +4,11 @@
 //! end when their standard input does, and the kernel removes a table with its owner. However the daemon or
 //! the agent ends, the redirection ends with it, and programs connect directly.
 
-mod owner;
-mod rules;
 mod user;
 
-use host::config::{RelayConfig, WayChoice};
+use host::config::{Bypass, RelayConfig, WayChoice};
 use linux::doctor;
+use linux::redirect::{self, Table, TableError};
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -53,7 +52,7 @@ struct State {
 }
 
 struct Running {
-    table: owner::Table,
+    table: Table,
     questions: ChildStdin,
     answers: Receiver<String>,
 }
@@ -74,7 +73,7 @@ enum AgentError {
     #[error("it printed no ports; its last lines say why")]
     NoPorts,
     #[error(transparent)]
-    Table(#[from] owner::TableError),
+    Table(#[from] TableError),
     #[error("it ended")]
     Ended,
 }
@@ -194,14 +193,13 @@ impl Shared {
             return AgentError::NoPorts;
         };
         let mut lines = BufReader::new(out).lines().map_while(Result::ok);
-        let ports = lines
-            .next()
-            .and_then(|line| serde_json::from_str::<Ports>(&line).ok());
+        let ports = lines.next().and_then(|line| Ports::parse(&line));
         let Some(ports) = ports else {
             return AgentError::NoPorts;
         };
-        let rules = rules::table(&plan.config, &plan.interfaces, ports);
-        let table = match owner::Table::install(&rules) {
+        let bypass = plan.config.bypass.iter().map(in_nft);
+        let rules = redirect::table(bypass, &plan.interfaces, ports);
+        let table = match Table::install(&rules) {
             Ok(table) => table,
             Err(error) => return error.into(),
         };
@@ -252,7 +250,7 @@ impl Questions {
             while running.answers.try_recv().is_ok() {}
             writeln!(running.questions, "{ASK}").ok()?;
             let line = running.answers.recv_timeout(ANSWERS).ok()?;
-            serde_json::from_str::<Agent>(&line).ok()?
+            Agent::parse(&line)?
         };
         user::name(&mut agent);
         agent.blackhole = doctor::blackholed();
@@ -266,5 +264,33 @@ pub fn check(config: &RelayConfig, interfaces: &[String]) -> Result<(), String> 
         let read = host::report_key::read_from(Path::new(&server.key_file), "copy it from the relay");
         read.map_err(|error| format!("[relay] {error}"))?;
     }
-    interfaces.iter().try_for_each(|name| rules::check(name))
+    interfaces.iter().try_for_each(|name| redirect::check(name))
+}
+
+/// What a bypass matches, in the words of nftables.
+fn in_nft(bypass: &Bypass) -> String {
+    match bypass {
+        Bypass::Network(address, _) if address.is_ipv4() => format!("ip daddr {bypass}"),
+        Bypass::Network(..) => format!("ip6 daddr {bypass}"),
+        Bypass::User(_) => format!("meta skuid {bypass}"),
+        Bypass::Port(_) => format!("tcp dport {bypass}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bypass_is_a_match_of_nftables() {
+        let matched = |text: &str| in_nft(&text.parse().unwrap());
+        for (text, rule) in [
+            ("uid:7", "meta skuid 7"),
+            ("port:22", "tcp dport 22"),
+            ("192.0.2.0/24", "ip daddr 192.0.2.0/24"),
+            ("2001:db8::/32", "ip6 daddr 2001:db8::/32"),
+        ] {
+            assert_eq!(matched(text), rule);
+        }
+    }
 }

@@ -8,7 +8,7 @@ use crate::mptcp::Config;
 use crate::play::error::CastError;
 use crate::tcp::Control;
 use links::{Medium, NetworkConfig};
-use scenario::{Flow, Plan, Walker, models};
+use scenario::{Flow, Plan, Server, Walker, models};
 
 /// Whether a plan has flows of TCP or MPTCP.
 pub(in crate::play) fn has(plan: &Plan) -> bool {
@@ -73,7 +73,7 @@ pub(super) fn configs(plan: &Plan, flow: &Flow, mptcp: bool, ecn: bool) -> Resul
     let server = Config {
         ecn: true,
         most_joins: plan.server_subflows,
-        ..Config::stock(control, true)
+        ..Config::stock(control, plan.server != Server::Legacy)
     };
     Ok([client, server])
 }

@@ -1,6 +1,5 @@
 //! The rules that redirect connections of programs to the agent.
 
-use host::config::{Bypass, RelayConfig};
 use std::fmt::Write as _;
 use trace::agent::{MARK, Ports};
 
@@ -24,8 +23,9 @@ pub fn check(interface: &str) -> Result<(), String> {
     ))
 }
 
-/// The table. Connections that leave over one of `interfaces` go to the agent.
-pub fn table(config: &RelayConfig, interfaces: &[String], ports: Ports) -> String {
+/// The table. Connections that leave over one of `interfaces` go to the agent, unless they match one of
+/// `bypass`, in the words of nftables.
+pub fn table(bypass: impl IntoIterator<Item = String>, interfaces: &[String], ports: Ports) -> String {
     let mut rules = Vec::from([
         "meta l4proto != tcp return".to_owned(),
         // The agent's own.
@@ -37,7 +37,7 @@ pub fn table(config: &RelayConfig, interfaces: &[String], ports: Ports) -> Strin
         format!("ip daddr {{ {LOCAL_V4} }} return"),
         format!("ip6 daddr {{ {LOCAL_V6} }} return"),
     ]);
-    rules.extend(config.bypass.iter().map(bypass));
+    rules.extend(bypass.into_iter().map(|matched| format!("{matched} return")));
     let redirect =
         |family: &str, port: u16| format!("meta nfproto {family} meta l4proto tcp redirect to :{port}");
     let caught =
@@ -54,35 +54,18 @@ pub fn table(config: &RelayConfig, interfaces: &[String], ports: Ports) -> Strin
     text
 }
 
-fn bypass(bypass: &Bypass) -> String {
-    match bypass {
-        Bypass::Network(address, _) if address.is_ipv4() => format!("ip daddr {bypass} return"),
-        Bypass::Network(..) => format!("ip6 daddr {bypass} return"),
-        Bypass::User(_) => format!("meta skuid {bypass} return"),
-        Bypass::Port(_) => format!("tcp dport {bypass} return"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host::config::WayChoice;
 
     #[test]
     fn what_is_bypassed_returns_before_the_redirection() {
-        let config = RelayConfig {
-            way: WayChoice::Direct,
-            server: None,
-            socks: None,
-            bypass: ["uid:7", "port:22", "192.0.2.0/24", "2001:db8::/32"]
-                .map(|text| text.parse().unwrap())
-                .into(),
-        };
+        let bypass = ["meta skuid 7", "tcp dport 22", "ip daddr 192.0.2.0/24"].map(str::to_owned);
         let ports = Ports {
             v4: 4000,
             v6: Some(6000),
         };
-        let text = table(&config, &["wl*".to_owned(), "eth0".to_owned()], ports);
+        let text = table(bypass, &["wl*".to_owned(), "eth0".to_owned()], ports);
         let at = |rule: &str| text.find(rule).unwrap_or_else(|| panic!("{rule} in {text}"));
         for rule in [
             "meta mark 0x534c0a01 return",
@@ -90,7 +73,6 @@ mod tests {
             "meta skuid 7 return",
             "tcp dport 22 return",
             "ip daddr 192.0.2.0/24 return",
-            "ip6 daddr 2001:db8::/32 return",
         ] {
             assert!(at(rule) < at("oifname \"wl*\" goto caught"), "{rule}");
         }

@@ -11,6 +11,7 @@ const INSTALLS: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_millis(5);
 
 /// An installed table. `nft` owns it, and removes it when its standard input ends: also when we are killed.
+#[derive(Debug)]
 pub struct Table {
     nft: Child,
     input: Option<ChildStdin>,
@@ -19,10 +20,13 @@ pub struct Table {
 /// Why a table could not be installed.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
+    /// It is missing.
     #[error("`nft` cannot be started ({0}); install nftables")]
     Start(#[source] io::Error),
+    /// It does not take the rules.
     #[error("`nft` refused the redirection: {0}")]
     Refused(String),
+    /// It takes too long.
     #[error("`nft` did not install the redirection within {} s", INSTALLS.as_secs())]
     Slow,
 }

@@ -11,6 +11,9 @@
 //! | [`orphans`] | closed connections at an endpoint about to be removed | `orphans::release` |
 //! | [`probe`] | tests whether a host is reachable over one link | `Prober` |
 //! | [`bpf`] | levers that need a BPF program | `WindowLever`, `UnsentLever`, `PacingLever` |
+//! | [`conntrack`] | flows that the kernel tracks, by their marks | `Conntrack::open`, `Events::open` |
+//! | [`nft`] | a table of nftables that ends with this process | `nft::Table::install` |
+//! | [`tun`] | TUN devices | `tun::attach` |
 //! | [`capture`] | frames heard on a monitor interface | `Capture::open`, `digest` |
 //! | [`journal`] | a record on disk of all changes, and their undo | `Journal::open`, `Journal::undo` |
 //! | [`seccomp`] | makes the TCP sockets of a program MPTCP ones | `seccomp::install`, `seccomp::serve` |
@@ -34,6 +37,7 @@ pub mod bpf;
 pub mod capture;
 pub mod cla;
 pub mod claim;
+pub mod conntrack;
 pub mod daemon;
 pub mod diag;
 pub mod doctor;
@@ -44,6 +48,7 @@ pub mod mptcp_pm;
 pub mod netlink;
 pub mod netns;
 pub mod netstat;
+pub mod nft;
 pub mod nl80211;
 pub mod orphans;
 pub mod portal;
@@ -58,3 +63,4 @@ pub mod sockopt;
 pub mod sysctl;
 #[cfg(test)]
 mod testing;
+pub mod tun;

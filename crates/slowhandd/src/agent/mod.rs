@@ -4,11 +4,11 @@
 //! end when their standard input does, and the kernel removes a table with its owner. However the daemon or
 //! the agent ends, the redirection ends with it, and programs connect directly.
 
-mod owner;
 mod rules;
 
 use host::config::{RelayConfig, WayChoice};
 use linux::diag::{Diag, Ends};
+use linux::nft;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ struct State {
 }
 
 struct Running {
-    table: owner::Table,
+    table: nft::Table,
     questions: ChildStdin,
     answers: Receiver<String>,
 }
@@ -73,7 +73,7 @@ enum AgentError {
     #[error("it printed no ports; its last lines say why")]
     NoPorts,
     #[error(transparent)]
-    Table(#[from] owner::TableError),
+    Table(#[from] nft::TableError),
     #[error("it ended")]
     Ended,
 }
@@ -196,7 +196,7 @@ impl Shared {
             return AgentError::NoPorts;
         };
         let rules = rules::table(&plan.config, &plan.interfaces, ports);
-        let table = match owner::Table::install(&rules) {
+        let table = match nft::Table::install(&rules, rules::CHAIN) {
             Ok(table) => table,
             Err(error) => return error.into(),
         };

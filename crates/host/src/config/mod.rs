@@ -6,10 +6,12 @@
 //! reading. Files that others could change are refused.
 
 mod keys;
+mod networks;
 mod problem;
 mod relay;
 mod section;
 
+pub use networks::{FlowConfig, NetworksConfig};
 pub use relay::{Bypass, RelayConfig, RelayServer, WayChoice};
 
 use crate::trusted::{self, Keeping, TrustError};
@@ -87,6 +89,8 @@ pub struct Config {
     pub portal: Option<Check>,
     /// How connections of programs that do not ask for MPTCP are carried; `None`: they are left alone.
     pub relay: Option<RelayConfig>,
+    /// Networks for flows that cannot use several links; `None`: they follow the user's routes.
+    pub networks: Option<NetworksConfig>,
     /// Links. The first that matches an interface applies.
     pub links: Vec<LinkConfig>,
 }
@@ -168,6 +172,7 @@ struct Draft {
     portal_url: Option<Url>,
     portal_response: Option<String>,
     relay: Option<RelayConfig>,
+    networks: Option<NetworksConfig>,
     links: Vec<LinkConfig>,
 }
 
@@ -228,9 +233,10 @@ impl Draft {
             }
             self.portal_response = Some(response.into_inner());
         }
-        let table = file.relay(&keys::RELAY)?;
+        let table = file.table(&keys::RELAY, "relay", &keys::OF_RELAY)?;
         replace(&mut self.relay, table.as_ref().map(relay::relay).transpose()?);
-        for table in file.links(&keys::LINK)? {
+        networks::take(&file, &mut self.networks)?;
+        for table in file.tables(&keys::LINK, "link", &keys::OF_LINK)? {
             self.link(link(&table)?);
         }
         Ok(())
@@ -270,6 +276,7 @@ impl Draft {
             report_port: self.report_port.unwrap_or(linux::cla::DEFAULT_PORT),
             fallback_window: self.fallback_window,
             relay: self.relay,
+            networks: self.networks,
             links: self.links,
         }
     }

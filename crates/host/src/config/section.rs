@@ -1,7 +1,7 @@
 //! A table of a configuration file, and its values as the types that their keys have.
 
 use super::ConfigError;
-use super::keys::{Key, OF_FILE, OF_LINK, OF_RELAY};
+use super::keys::{Key, OF_FILE};
 use super::problem::Problem;
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
@@ -98,6 +98,11 @@ impl<'t> Section<'t> {
         self.source.problem(at.span(), what, instead)
     }
 
+    /// An error about the table as a whole.
+    pub fn wrong_itself(&self, what: impl Into<String>, instead: impl Into<String>) -> ConfigError {
+        self.source.problem(self.span.clone(), what, instead)
+    }
+
     /// The error that a value is not one of the key's valid values.
     fn not_right(&self, key: &Key, value: &Spanned<DeValue<'t>>) -> ConfigError {
         self.wrong(value, is(key, value), format!("give {}", key.right))
@@ -179,8 +184,8 @@ impl<'t> Section<'t> {
         Ok(flag.map(Spanned::into_inner))
     }
 
-    /// Reads the tables of a list, each with its place.
-    pub fn links(&self, key: &Key) -> Result<Vec<Self>, ConfigError> {
+    /// Reads the tables of a list, each with its place. Each describes a `what`, and has the keys `known`.
+    pub fn tables(&self, key: &Key, what: &'static str, known: &[Key]) -> Result<Vec<Self>, ConfigError> {
         let Some(value) = self.value(key) else {
             return Ok(Vec::new());
         };
@@ -189,19 +194,19 @@ impl<'t> Section<'t> {
         let section = |item: &'t Spanned<DeValue<'t>>| {
             let table = item.get_ref().as_table();
             let table = table.ok_or_else(|| self.not_right(key, item))?;
-            Self::new(self.source, table, (item.span(), "link"), &OF_LINK)
+            Self::new(self.source, table, (item.span(), what), known)
         };
         items.iter().map(section).collect()
     }
 
-    /// Reads the table of a relay.
-    pub fn relay(&self, key: &Key) -> Result<Option<Self>, ConfigError> {
+    /// Reads a table. It describes a `what`, and has the keys `known`.
+    pub fn table(&self, key: &Key, what: &'static str, known: &[Key]) -> Result<Option<Self>, ConfigError> {
         let Some(value) = self.value(key) else {
             return Ok(None);
         };
         let table = value.get_ref().as_table();
         let table = table.ok_or_else(|| self.not_right(key, value))?;
-        Self::new(self.source, table, (value.span(), "relay"), &OF_RELAY).map(Some)
+        Self::new(self.source, table, (value.span(), what), known).map(Some)
     }
 
     /// Reads a list of texts, each a valid `T`. An absent list is empty.

@@ -1,7 +1,9 @@
 //! The `--json` documents of `status` and `why`, made from the daemon's report.
 
+mod networks;
 mod wifi;
 
+pub use networks::{Flow, Networks};
 pub use wifi::Wifi;
 
 use linux::bpf::WindowKind;
@@ -47,6 +49,9 @@ pub struct Status {
     /// Connections that fell back to plain TCP; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<Fallback>,
+    /// Networks of flows that cannot use several links; absent unless `[networks]` is configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub networks: Option<Networks>,
     /// Connections of programs that the agent carries; absent unless `[relay]` is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<trace::agent::Agent>,
@@ -274,6 +279,7 @@ impl Status {
                 .map(|conn| Connection::new(report, conn))
                 .collect(),
             fallbacks: fallbacks(report),
+            networks: networks(report),
             agent: None,
         }
     }
@@ -378,6 +384,11 @@ fn fallbacks(report: &Report) -> Vec<Fallback> {
     fallbacks
         .map(|fallback| Fallback::new(report, fallback))
         .collect()
+}
+
+fn networks(report: &Report) -> Option<Networks> {
+    let networks = report.networks.as_ref()?;
+    Some(Networks::new(networks, |link| link_name(report, link)))
 }
 
 fn fallback_sentence(fallback: &FallbackReport) -> String {

@@ -8,6 +8,8 @@ mod doctor;
 mod families;
 #[path = "host/narrow.rs"]
 mod narrow;
+#[path = "host/networks.rs"]
+mod networks;
 #[path = "../../linux/src/testing/patience.rs"]
 mod patience;
 #[path = "common/pty.rs"]

@@ -5,7 +5,7 @@
 
 use crate::shell::spawn_contained;
 use linux::netns::{EnterError, Netns};
-use linux::redirect::TableError;
+use linux::nft::TableError;
 use std::fs::DirBuilder;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::SocketAddr;

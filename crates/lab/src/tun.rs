@@ -13,14 +13,11 @@
 //! # Checked by
 //! `tests`; `tests/emulator.rs` with traffic on them.
 
-use std::fs::{File, OpenOptions};
+pub use linux::tun::{CreateError, DEVICE};
+
+use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::fs::OpenOptionsExt;
-use thiserror::Error;
-
-/// Where the kernel offers TUN devices.
-pub const DEVICE: &str = "/dev/net/tun";
 
 /// Length of the virtio-net header in front of every packet.
 pub const VNET_LEN: usize = 10;
@@ -29,7 +26,6 @@ pub const VNET_LEN: usize = 10;
 /// processor.
 const QUEUE_LEN: libc::c_int = 4_096;
 
-const TUNSETIFF: libc::Ioctl = 0x4004_54ca;
 const TUNSETOFFLOAD: libc::Ioctl = 0x4004_54d0;
 const TUNSETLINK: libc::Ioctl = 0x4004_54cd;
 const TUNSETCARRIER: libc::Ioctl = 0x4004_54e2;
@@ -40,42 +36,6 @@ const IFF_NO_CARRIER: libc::c_int = 0x0040;
 const TUN_F_CSUM: libc::c_ulong = 1;
 const TUN_F_TSO4: libc::c_ulong = 2;
 const TUN_F_TSO6: libc::c_ulong = 4;
-
-/// Why a TUN device could not be made.
-#[derive(Debug, Error)]
-pub enum CreateError {
-    /// There is no such device file.
-    #[error("{DEVICE} is missing; load it with `modprobe tun` or give the container that device")]
-    NoDevice,
-    /// Not allowed.
-    #[error("creating the TUN device {name} needs CAP_NET_ADMIN; run as root")]
-    NotPermitted {
-        /// Its name.
-        name: String,
-    },
-    /// The name is taken.
-    #[error("an interface {name} already exists in this namespace; remove it")]
-    Exists {
-        /// The name.
-        name: String,
-    },
-    /// Longer than an interface name may be, or empty.
-    #[error("`{name}` is not an interface name; use 1 to 15 characters")]
-    BadName {
-        /// The name.
-        name: String,
-    },
-    /// Another error of the kernel.
-    #[error("TUN device {name}: {request} failed")]
-    Kernel {
-        /// Its name.
-        name: String,
-        /// The request that failed.
-        request: &'static str,
-        /// The kernel's answer.
-        source: io::Error,
-    },
-}
 
 /// One TUN device in the namespace of the thread that made it.
 #[derive(Debug)]
@@ -98,49 +58,32 @@ impl Tun {
     }
 
     fn create_with(name: &str, flags: libc::c_int) -> Result<Self, CreateError> {
-        let tun = Self {
-            file: open(name)?,
-            name: name.to_owned(),
-        };
-        let request = tun.request(libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR | flags)?;
-        tun.configure(&request)?;
+        let flags = libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR | flags;
+        let (file, request) = linux::tun::attach(name, flags)?;
+        let name = name.to_owned();
+        let tun = Self { file, name };
+        tun.configure(request)?;
         Ok(tun)
     }
 
     /// Creates a device whose link type is an 802.11 monitor with radiotap headers: down. Each write begins
     /// with packet information, and listeners on the device get what follows it.
     pub fn monitor(name: &str) -> Result<Self, CreateError> {
-        let tun = Self {
-            file: open(name)?,
-            name: name.to_owned(),
-        };
-        let request = tun.request(libc::IFF_TUN)?;
-        // SAFETY: TUNSETIFF reads and writes one `ifreq`.
-        check(unsafe { libc::ioctl(tun.fd(), TUNSETIFF, &raw const request) })
-            .map_err(|error| tun.refused(error))?;
+        let (file, _) = linux::tun::attach(name, libc::IFF_TUN)?;
+        let name = name.to_owned();
+        let tun = Self { file, name };
         // SAFETY: TUNSETLINK takes its argument by value.
         check(unsafe { libc::ioctl(tun.fd(), TUNSETLINK, RADIOTAP) })
             .map_err(|source| tun.error("setting the link type", source))?;
         Ok(tun)
     }
 
-    fn configure(&self, request: &libc::ifreq) -> Result<(), CreateError> {
-        // SAFETY: TUNSETIFF reads and writes one `ifreq`.
-        check(unsafe { libc::ioctl(self.fd(), TUNSETIFF, request) }).map_err(|error| self.refused(error))?;
+    fn configure(&self, request: libc::ifreq) -> Result<(), CreateError> {
         let offloads = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6;
         // SAFETY: TUNSETOFFLOAD takes its argument by value.
         check(unsafe { libc::ioctl(self.fd(), TUNSETOFFLOAD, offloads) })
             .map_err(|source| self.error("setting the offloads", source))?;
-        self.set_queue_len(*request)
-    }
-
-    fn refused(&self, error: io::Error) -> CreateError {
-        let name = self.name.clone();
-        match error.raw_os_error() {
-            Some(libc::EPERM) => CreateError::NotPermitted { name },
-            Some(libc::EBUSY | libc::EEXIST) => CreateError::Exists { name },
-            _ => self.error("making", error),
-        }
+        self.set_queue_len(request)
     }
 
     fn set_queue_len(&self, mut request: libc::ifreq) -> Result<(), CreateError> {
@@ -153,22 +96,6 @@ impl Tun {
         // SAFETY: as above.
         unsafe { libc::close(socket) };
         set.map_err(|source| self.error("setting the queue length", source))
-    }
-
-    fn request(&self, flags: libc::c_int) -> Result<libc::ifreq, CreateError> {
-        let name = self.name.as_bytes();
-        if name.is_empty() || name.len() >= libc::IFNAMSIZ || name.contains(&0) {
-            return Err(CreateError::BadName {
-                name: self.name.clone(),
-            });
-        }
-        // SAFETY: an `ifreq` of zeros is a valid one.
-        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        for (to, from) in request.ifr_name.iter_mut().zip(name) {
-            *to = from.cast_signed();
-        }
-        request.ifr_ifru.ifru_flags = flags as libc::c_short;
-        Ok(request)
     }
 
     fn error(&self, request: &'static str, source: io::Error) -> CreateError {
@@ -218,25 +145,6 @@ impl AsRawFd for Tun {
     fn as_raw_fd(&self) -> RawFd {
         self.fd()
     }
-}
-
-fn open(name: &str) -> Result<File, CreateError> {
-    let opened = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(libc::O_NONBLOCK)
-        .open(DEVICE);
-    opened.map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound => CreateError::NoDevice,
-        io::ErrorKind::PermissionDenied => CreateError::NotPermitted {
-            name: name.to_owned(),
-        },
-        _ => CreateError::Kernel {
-            name: name.to_owned(),
-            request: "opening the device file",
-            source,
-        },
-    })
 }
 
 fn check(result: libc::c_int) -> io::Result<()> {

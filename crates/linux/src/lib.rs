@@ -11,6 +11,9 @@
 //! | [`orphans`] | closed connections at an endpoint about to be removed | `orphans::release` |
 //! | [`probe`] | tests whether a host is reachable over one link | `Prober` |
 //! | [`bpf`] | levers that need a BPF program | `WindowLever`, `UnsentLever`, `PacingLever` |
+//! | [`conntrack`] | flows that the kernel tracks, by their marks | `Conntrack::open`, `Events::open` |
+//! | [`nft`] | a table of nftables that ends with this process | `nft::Table::install` |
+//! | [`tun`] | TUN devices | `tun::attach` |
 //! | [`capture`] | frames heard on a monitor interface | `Capture::open`, `digest` |
 //! | [`journal`] | a record on disk of all changes, and their undo | `Journal::open`, `Journal::undo` |
 //! | [`seccomp`] | makes the TCP sockets of a program MPTCP ones | `seccomp::install`, `seccomp::serve` |
@@ -35,6 +38,7 @@ pub mod bpf;
 pub mod capture;
 pub mod cla;
 pub mod claim;
+pub mod conntrack;
 pub mod daemon;
 pub mod diag;
 pub mod doctor;
@@ -45,6 +49,7 @@ pub mod mptcp_pm;
 pub mod netlink;
 pub mod netns;
 pub mod netstat;
+pub mod nft;
 pub mod nl80211;
 pub mod orphans;
 pub mod portal;
@@ -60,4 +65,5 @@ pub mod sockopt;
 pub mod sysctl;
 #[cfg(test)]
 mod testing;
+pub mod tun;
 pub mod wifi;

@@ -10,6 +10,8 @@
 //! | `from ADDRESS oif LINK lookup TABLE` | two networks on one link: source and gateway belong together |
 //! | `oif LINK lookup TABLE` | sockets bound to a link: added subflows, probes |
 //! | `from ADDRESS lookup TABLE` | a connection stays on the link of its address, wherever new ones begin |
+//! | `fwmark MARK lookup TABLE` | flows that [`Pinned`] gives a network |
+//! | `ipproto 17 lookup TABLE` | flows begin on the interface that never changes |
 //! | `lookup TABLE` | only while new connections avoid the user's first default route |
 //!
 //! All but the first apply to this host's own packets only (`iif lo`). Forwarded packets, and lookups by the
@@ -35,15 +37,17 @@ mod tables;
 
 use crate::journal::{Change, Journal, JournalError};
 use crate::rtnl::{
-    AddRouteError, AddRuleError, DelRouteError, DelRuleError, IfName, ListError, Metrics, Prefix, Protocol,
-    Route, Rtnl, Rule, RuleAction, Table,
+    AddRouteError, AddRuleError, DelRouteError, DelRuleError, IfName, ListError, Mark, Metrics, Prefix,
+    Protocol, Route, RouteKind, Rtnl, Rule, RuleAction, Table,
 };
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use tables::{Owner, Tables};
 use thiserror::Error;
 
 /// Priority of the rule for `main`, for a host without one.
 const USUAL_MAIN: u32 = 32_766;
+/// `IPPROTO_UDP`.
+const UDP: u8 = 17;
 /// Metric that the kernel gives to an IPv6 route without one.
 const IPV6_METRIC: u32 = 1_024;
 
@@ -73,6 +77,23 @@ pub struct Source {
     pub uplink: usize,
 }
 
+/// The interface on which flows begin that cannot use several links, and the marks by which they leave over
+/// a link. IPv4 only.
+///
+/// Its table has a default route over the interface. Multicast and broadcasts are not taken: they belong to
+/// the user's own links.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pinned {
+    /// The interface.
+    pub ifindex: u32,
+    /// Its only address.
+    pub address: Ipv4Addr,
+    /// Marks of packets that leave over an uplink, and its position in [`Plan::uplinks`].
+    pub marks: Vec<(Mark, usize)>,
+    /// Whether new flows begin on it.
+    pub begins: bool,
+}
+
 /// The complete set of routes and rules.
 ///
 /// ```text
@@ -88,6 +109,24 @@ pub struct Plan {
     pub sources: Vec<Source>,
     /// The uplinks for new connections, in IPv4 and IPv6. `None` follows the user's routes.
     pub overrides: [Option<usize>; 2],
+    /// Where flows begin that cannot use several links. `None`: as without slowhand.
+    pub pinned: Option<Pinned>,
+}
+
+impl Pinned {
+    fn routes_in(&self, table: Table) -> [Route; 2] {
+        let multicast_and_broadcast = Prefix::new(Ipv4Addr::new(224, 0, 0, 0).into(), 3);
+        let not_taken = Route {
+            kind: RouteKind::Throw,
+            ..Route::new(table, multicast_and_broadcast.expect("3 bits of 32"))
+        };
+        let all = Route {
+            oif: Some(self.ifindex),
+            src: Some(self.address.into()),
+            ..Route::new(table, Prefix::ANY_V4)
+        };
+        [not_taken, all]
+    }
 }
 
 impl Plan {
@@ -157,12 +196,14 @@ impl Routing {
         journal: &mut Journal,
         plan: &Plan,
     ) -> Result<Applied, ApplyError> {
-        if !plan.uplinks.is_empty() {
+        if !plan.uplinks.is_empty() || plan.pinned.is_some() {
             journal.will(Change::Routing)?;
         }
         let all_rules = rtnl.rules()?;
         let owners = Vec::from_iter(plan.uplinks.iter().map(Owner::from).chain(plan.overriding()));
-        self.tables.keep(&owners);
+        let pinned = plan.pinned.as_ref().map(|_| Owner::Pinned);
+        let all_owners = Vec::from_iter(owners.iter().copied().chain(pinned));
+        self.tables.keep(&all_owners);
         let mut applied = Applied::default();
         let mut routes = Vec::new();
         for (owner, uplink) in owners.iter().zip(plan.uplinks.iter().chain(plan.preferred())) {
@@ -171,7 +212,15 @@ impl Routing {
             applied.restored_routes += self.lay(rtnl, &route)?;
             routes.push(route);
         }
-        let tables = Vec::from_iter(routes.iter().map(|route| route.table));
+        let mut tables = Vec::from_iter(routes.iter().map(|route| route.table));
+        if let Some(pinned) = &plan.pinned {
+            let table = self.tables.of(Owner::Pinned, rtnl, &all_rules)?;
+            for route in pinned.routes_in(table) {
+                rtnl.replace_route(&route)?;
+                routes.push(route);
+            }
+            tables.push(table);
+        }
         let mut rules = Vec::new();
         for v6 in [false, true] {
             let priority = priority_before_main(&all_rules, v6);
@@ -236,7 +285,7 @@ impl Uplink {
 }
 
 /// Slowhand's rules of one family, in order. `tables` lists those of the uplinks, then those of the
-/// overrides.
+/// overrides, then that of [`Pinned`].
 fn rules_of(plan: &Plan, tables: &[Table], v6: bool, priority: u32) -> Vec<Rule> {
     let uplinks = Vec::from_iter(
         plan.uplinks
@@ -244,7 +293,8 @@ fn rules_of(plan: &Plan, tables: &[Table], v6: bool, priority: u32) -> Vec<Rule>
             .zip(tables)
             .filter(|(uplink, _)| uplink.v6 == v6),
     );
-    if uplinks.is_empty() {
+    let pinned = plan.pinned.as_ref().filter(|_| !v6);
+    if uplinks.is_empty() && pinned.is_none() {
         return Vec::new();
     }
     let local = "lo".parse().ok();
@@ -285,6 +335,23 @@ fn rules_of(plan: &Plan, tables: &[Table], v6: bool, priority: u32) -> Vec<Rule>
         of_host(Rule::from(Prefix::host(source.address), priority, table))
     };
     rules.extend(sources.map(by_address));
+    if let Some(pinned) = pinned {
+        let by_mark = |&(mark, uplink): &(Mark, usize)| {
+            let mark = Some(mark);
+            let table = *tables.get(uplink)?;
+            Some(of_host(Rule { mark, table, ..all }))
+        };
+        rules.extend(pinned.marks.iter().filter_map(by_mark));
+        let of_udp = |&table: &Table| {
+            let ip_protocol = Some(UDP);
+            of_host(Rule {
+                ip_protocol,
+                table,
+                ..all
+            })
+        };
+        rules.extend(tables.last().filter(|_| pinned.begins).map(of_udp));
+    }
     // The override needs its own table. The kernel removes the first rule that matches the given selectors,
     // and a rule without selectors matches too many.
     let overriding = plan.overriding().position(|owner| owner == Owner::Override(v6));

@@ -8,13 +8,16 @@ use crate::recording::Spool;
 use crate::reload::{self, Reload};
 use crate::server::{Answering, Sockets};
 use anyhow::Context as _;
-use host::config::Config;
+use host::config::{Config, NetworksConfig};
 use host::control::Stopped;
 use host::doctor;
 use host::log::Form;
 use host::up::{self, Args};
 use linux::bpf::cc::{Controller, Coupled};
-use linux::daemon::{self, AskError, Daemon, Inlet, InletSender, Probing, RunError, Sender, Setup, Stopper};
+use linux::daemon::{
+    self, AskError, Daemon, FlowRule, Inlet, InletSender, NetworksSetup, Probing, RunError, Sender, Setup,
+    Stopper,
+};
 use linux::portal::from_network_manager;
 use linux::wifi::{self, Prepared, Starter, Views};
 use nix::sys::signal::{SigSet, Signal};
@@ -141,6 +144,7 @@ fn setup(planned: Planned, inlet: Inlet, record: Option<Recording>, args: &Args)
         window: None,
         fallback_window: config.fallback_window,
         probing: probing(&config),
+        networks: config.networks.map(networks),
         monitor: config.monitor,
         record,
         journal: Some(args.place.journal()),
@@ -208,6 +212,21 @@ fn sender(name: &str) -> Option<Sender> {
             tracing::warn!("without `{name}`: {error:#}; connections keep the kernel's own controller");
             None
         }
+    }
+}
+
+/// Networks for flows that cannot use several links.
+fn networks(config: NetworksConfig) -> NetworksSetup {
+    let rules = config.flows.into_iter().map(|flow| FlowRule {
+        user: flow.user,
+        to: flow.to,
+        port: flow.port,
+        network: flow.network,
+    });
+    NetworksSetup {
+        interface: config.interface,
+        address: config.address,
+        rules: rules.collect(),
     }
 }
 

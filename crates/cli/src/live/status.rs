@@ -1,7 +1,7 @@
 //! `slowhand status`: links, connections and subflows of a running daemon, and their congestion controllers.
 
 use host::control::{Question, ask};
-use host::document::{AccessPoints, Connection, Fallback, Link, Status, Subflow};
+use host::document::{AccessPoints, Connection, Fallback, Link, Networks, Status, Subflow};
 use host::place::Place;
 use show::Table;
 use show::exit::{print_document, print_text, shown};
@@ -62,11 +62,49 @@ fn text(status: &Status, width: usize) -> String {
         text.push('\n');
         text.push_str(&fallbacks(&status.fallbacks, width));
     }
+    if let Some(networks) = &status.networks {
+        text.push('\n');
+        text.push_str(&flows(networks, width));
+    }
     if let Some(agent) = &status.agent {
         text.push('\n');
         text.push_str(&programs(agent, width));
     }
     text
+}
+
+/// Flows that cannot use several links, and where new ones begin.
+fn flows(networks: &Networks, width: usize) -> String {
+    let begins = or_wait(networks.begins.as_deref());
+    let mut text = format!(
+        "flows over {} ({}): new ones use {begins}\n",
+        networks.interface, networks.address
+    );
+    for (number, rule) in (1..).zip(&networks.rules) {
+        let now = or_wait(rule.begins.as_deref());
+        text.push_str(&format!(
+            "rule {number} ({}): {}, now {now}\n",
+            rule.of, rule.network
+        ));
+    }
+    if networks.flows.is_empty() {
+        return text;
+    }
+    let mut table = Table::new(&["FLOW", "LINK", "RULE"]);
+    for flow in &networks.flows {
+        table.row([
+            &flow
+                .remote
+                .map_or_else(|| "-".to_owned(), |remote| remote.to_string()),
+            or_wait(flow.link.as_deref()),
+            &flow.rule.map_or_else(|| "-".to_owned(), |rule| rule.to_string()),
+        ]);
+    }
+    text + &table.fitted(width)
+}
+
+fn or_wait(link: Option<&str>) -> &str {
+    link.unwrap_or("none: they wait")
 }
 
 /// Connections of programs that the agent carries.

@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
 /// More exposed it may not be, by what `systemd-analyze security` reckons.
-const EXPOSURE: f64 = 2.7;
+const EXPOSURE: f64 = 2.8;
 
 fn unit() -> String {
     std::fs::read_to_string(root().join("dist/slowhand.service")).unwrap()

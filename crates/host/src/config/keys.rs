@@ -104,6 +104,28 @@ pub const BYPASS: Key = key(
     "bypass",
     "a list in brackets of networks, users and ports, such as [\"192.0.2.0/24\", \"uid:0\", \"port:22\"]",
 );
+/// Networks for flows that cannot use several links.
+pub const NETWORKS: Key = key("networks", "a table that begins with [networks]");
+/// The interface that programs see.
+pub const STEADY_INTERFACE: Key = key(
+    "interface",
+    "a name of at most 15 characters in quotes, such as \"slow0\"",
+);
+/// Its address.
+pub const STEADY_ADDRESS: Key = key("address", "an IPv4 address in quotes, such as \"100.64.0.1\"");
+/// The network of certain flows.
+pub const FLOW: Key = key(
+    "flow",
+    "a table that begins with [[flow]] in two brackets for each rule",
+);
+/// Flows of a user.
+pub const USER: Key = key("user", "the number of a user, such as 1000");
+/// Flows to a network.
+pub const TO: Key = key("to", "an IPv4 network in quotes, such as \"192.0.2.0/24\"");
+/// Flows to a port.
+pub const PORT: Key = key("port", "a whole number from 1 to 65535, such as 51820");
+/// The link that carries those flows.
+pub const FLOW_NETWORK: Key = key("network", "the name of a link in quotes, such as \"phone\"");
 /// A link's interface.
 pub const INTERFACE: Key = key(
     "interface",
@@ -123,7 +145,7 @@ pub const GATEWAY: Key = key("gateway", "an IP address in quotes, such as \"192.
 pub const CHANNEL: Key = key("channel", "the number of a WiFi channel, such as 6");
 
 /// The keys of a file.
-pub const OF_FILE: [Key; 14] = [
+pub const OF_FILE: [Key; 16] = [
     POLICY,
     MODE,
     PEER_SUBFLOWS,
@@ -137,6 +159,8 @@ pub const OF_FILE: [Key; 14] = [
     PORTAL_RESPONSE,
     RELAY,
     WIFI,
+    NETWORKS,
+    FLOW,
     LINK,
 ];
 
@@ -148,6 +172,12 @@ pub const OF_WIFI: [Key; 2] = [RADIO, NETWORK];
 
 /// The keys of a network.
 pub const OF_NETWORK: [Key; 6] = [SSID, PSK_FILE, SECURITY, OPEN, ROLE, METERED];
+
+/// The keys of networks for flows.
+pub const OF_NETWORKS: [Key; 2] = [STEADY_INTERFACE, STEADY_ADDRESS];
+
+/// The keys of a rule for flows.
+pub const OF_FLOW: [Key; 4] = [USER, TO, PORT, FLOW_NETWORK];
 
 /// The keys of a link.
 pub const OF_LINK: [Key; 7] = [INTERFACE, NAME, KIND, ROLE, METERED, GATEWAY, CHANNEL];

@@ -6,11 +6,13 @@
 //! reading. Files that others could change are refused.
 
 mod keys;
+mod networks;
 mod problem;
 mod relay;
 mod section;
 mod wifi;
 
+pub use networks::{FlowConfig, NetworksConfig};
 pub use relay::{Bypass, EarlyData, RelayConfig, RelayServer, WayChoice};
 pub use wifi::{Protection, WifiConfig, WifiNetwork};
 
@@ -91,6 +93,8 @@ pub struct Config {
     pub relay: Option<RelayConfig>,
     /// Networks whose access points are joined; `None`: another program joins them.
     pub wifi: Option<WifiConfig>,
+    /// Networks for flows that cannot use several links; `None`: they follow the user's routes.
+    pub networks: Option<NetworksConfig>,
     /// Links. The first that matches an interface applies.
     pub links: Vec<LinkConfig>,
 }
@@ -173,6 +177,7 @@ struct Draft {
     portal_response: Option<String>,
     relay: Option<RelayConfig>,
     wifi: Option<WifiConfig>,
+    networks: Option<NetworksConfig>,
     links: Vec<LinkConfig>,
 }
 
@@ -233,11 +238,12 @@ impl Draft {
             }
             self.portal_response = Some(response.into_inner());
         }
-        let table = file.relay(&keys::RELAY)?;
+        let table = file.table(&keys::RELAY, "relay", &keys::OF_RELAY)?;
         replace(&mut self.relay, table.as_ref().map(relay::relay).transpose()?);
-        let table = file.wifi(&keys::WIFI)?;
+        let table = file.table(&keys::WIFI, "wifi", &keys::OF_WIFI)?;
         replace(&mut self.wifi, table.as_ref().map(wifi::wifi).transpose()?);
-        for table in file.links(&keys::LINK)? {
+        networks::take(&file, &mut self.networks)?;
+        for table in file.tables(&keys::LINK, "link", &keys::OF_LINK)? {
             self.link(link(&table)?);
         }
         Ok(())
@@ -278,6 +284,7 @@ impl Draft {
             fallback_window: self.fallback_window,
             relay: self.relay,
             wifi: self.wifi,
+            networks: self.networks,
             links: self.links,
         }
     }

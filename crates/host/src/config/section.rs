@@ -1,7 +1,7 @@
 //! A table of a configuration file, and its values as the types that their keys have.
 
 use super::ConfigError;
-use super::keys::{Key, OF_FILE, OF_LINK, OF_NETWORK, OF_RELAY, OF_WIFI};
+use super::keys::{Key, OF_FILE};
 use super::problem::Problem;
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
@@ -98,6 +98,11 @@ impl<'t> Section<'t> {
         self.source.problem(at.span(), what, instead)
     }
 
+    /// An error about the table as a whole.
+    pub fn wrong_itself(&self, what: impl Into<String>, instead: impl Into<String>) -> ConfigError {
+        self.source.problem(self.span.clone(), what, instead)
+    }
+
     /// The error that a value is not one of the key's valid values.
     fn not_right(&self, key: &Key, value: &Spanned<DeValue<'t>>) -> ConfigError {
         self.wrong(value, is(key, value), format!("give {}", key.right))
@@ -179,17 +184,8 @@ impl<'t> Section<'t> {
         Ok(flag.map(Spanned::into_inner))
     }
 
-    /// Reads the tables of links, each with its place.
-    pub fn links(&self, key: &Key) -> Result<Vec<Self>, ConfigError> {
-        self.tables(key, "link", &OF_LINK)
-    }
-
-    /// Reads the tables of networks, each with its place.
-    pub fn networks(&self, key: &Key) -> Result<Vec<Self>, ConfigError> {
-        self.tables(key, "network", &OF_NETWORK)
-    }
-
-    fn tables(&self, key: &Key, what: &'static str, known: &[Key]) -> Result<Vec<Self>, ConfigError> {
+    /// Reads the tables of a list, each with its place. Each describes a `what`, and has the keys `known`.
+    pub fn tables(&self, key: &Key, what: &'static str, known: &[Key]) -> Result<Vec<Self>, ConfigError> {
         let Some(value) = self.value(key) else {
             return Ok(Vec::new());
         };
@@ -203,17 +199,8 @@ impl<'t> Section<'t> {
         items.iter().map(section).collect()
     }
 
-    /// Reads the table of a relay.
-    pub fn relay(&self, key: &Key) -> Result<Option<Self>, ConfigError> {
-        self.one_table(key, "relay", &OF_RELAY)
-    }
-
-    /// Reads the table of WiFi networks.
-    pub fn wifi(&self, key: &Key) -> Result<Option<Self>, ConfigError> {
-        self.one_table(key, "wifi", &OF_WIFI)
-    }
-
-    fn one_table(&self, key: &Key, what: &'static str, known: &[Key]) -> Result<Option<Self>, ConfigError> {
+    /// Reads a table. It describes a `what`, and has the keys `known`.
+    pub fn table(&self, key: &Key, what: &'static str, known: &[Key]) -> Result<Option<Self>, ConfigError> {
         let Some(value) = self.value(key) else {
             return Ok(None);
         };

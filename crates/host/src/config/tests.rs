@@ -149,6 +149,9 @@ fn the_example_is_a_whole_configuration() {
     assert_eq!((relay.way, relay.bypass.len()), (WayChoice::Auto, 3));
     assert_eq!(relay.socks, "127.0.0.1:1080".parse().ok());
     assert_eq!(server.early_data, EarlyData::Tls);
+    let networks = config.networks.as_ref().unwrap();
+    assert_eq!(networks.interface.as_str(), "slow0");
+    assert_eq!(networks.flows[0].network, "phone");
     let [phone, wifi] = &config.links[..] else {
         panic!("{config:?}")
     };
@@ -159,6 +162,8 @@ fn the_example_is_a_whole_configuration() {
         ("link-key", format!("{LINK}speed = 1\n")),
         ("relay-key", "[relay]\nspeed = 1\n".to_owned()),
         ("network-key", "[wifi]\n[[wifi.network]]\nspeed = 1\n".to_owned()),
+        ("networks-key", "[networks]\nspeed = 1\n".to_owned()),
+        ("flow-key", "[networks]\n[[flow]]\nspeed = 1\n".to_owned()),
     ] {
         let refused = said(test, &unknown);
         let (_, keys) = refused.split_once("known here: ").unwrap();
@@ -167,7 +172,7 @@ fn the_example_is_a_whole_configuration() {
         let is_shown = |key: &str| text.lines().any(|line| line.trim_start().starts_with(key));
         assert!(
             keys.clone()
-                .all(|key| ["link", "relay", "wifi"].contains(&key) || is_shown(key)),
+                .all(|key| ["link", "relay", "wifi", "networks", "flow"].contains(&key) || is_shown(key)),
             "{refused}"
         );
     }
@@ -213,13 +218,13 @@ const LINK: &str = "[[link]]\ninterface = \"eth0\"\nkind = \"cable\"\n";
 
 /// Text after [`LINK`] or by itself, and the place, what is wrong, and the remedy.
 #[rustfmt::skip]
-const WRONG: [(&str, &str, &str); 23] = [
+const WRONG: [(&str, &str, &str); 27] = [
     ("", "policy = \"fastest\"\n", "1:10: `policy` is \"fastest\"; give \"tcp:<link>\", \"handover\", \"handover-warm\", \"handover+cell\", \"wifi-first\", \"mptcp\", \"slowhand\" or \"slowhand-no-window\""),
     ("", "policy = \"one-at-a-time\"\n", "1:10: policy \"one-at-a-time\" compares access points by the frames that a monitor interface hears, and not every radio has one; use \"slowhand\""),
     ("", "policy = \"energy:damped\"\n", "1:10: policy \"energy:damped\" must know what the links will carry, and only virtual time does; use \"slowhand\""),
     ("", "policy = \"slowhamd\"\n", "1:10: `policy` is \"slowhamd\"; did you mean \"slowhand\"?"),
     ("", "policy = \"tcp-best\"\n", "1:10: policy \"tcp-best\" is computed from other runs; use \"slowhand\""),
-    ("", "\nspeed = 1\n", "2:1: unknown key `speed`; known here: policy, mode, peer_subflows, cc, report_key_file, report_port, fallback_window_bytes, probe, monitor, portal_url, portal_response, relay, wifi, link"),
+    ("", "\nspeed = 1\n", "2:1: unknown key `speed`; known here: policy, mode, peer_subflows, cc, report_key_file, report_port, fallback_window_bytes, probe, monitor, portal_url, portal_response, relay, wifi, networks, flow, link"),
     ("", "\npeer_subflow = 1\n", "2:1: unknown key `peer_subflow`; did you mean `peer_subflows`?"),
     (LINK, "chanel = 6\n", "4:1: unknown key `chanel`; did you mean `channel`?"),
     ("", "peer_subflows = 9\n", "1:17: `peer_subflows` is 9; give a whole number from 1 to 8; a stock Linux server takes 2"),
@@ -236,13 +241,17 @@ const WRONG: [(&str, &str, &str); 23] = [
     ("", "[[link]]\ninterface = \"a\"\n", "1:1: this link has no `kind`; add `kind`: \"wifi\", \"cell\" or \"cable\""),
     ("", "[[link]]\nkind = \"wifi\"\n", "1:1: this link has no `interface`; add `interface`: a name in quotes as in `ip link`, or a pattern such as \"wl*\""),
     ("", "report_port = 70000\n", "1:15: `report_port` is 70000; give a whole number from 1 to 65535, such as 7391"),
+    ("", "[[flow]]\nport = 1\nnetwork = \"a\"\n", "1:1: a [[flow]] needs the table [networks]; add [networks] before it, or remove it"),
+    ("[networks]\n", "[[flow]]\nnetwork = \"a\"\n", "2:1: this flow has neither `user` nor `to` nor `port`, so it would match every flow; add one of them"),
+    ("[networks]\n", "[[flow]]\nport = 1\n", "2:1: this flow has no `network`; add `network`: the name of a link in quotes, such as \"phone\""),
+    ("[networks]\n", "[[flow]]\nto = \"2001:db8::/32\"\n", "3:6: `to` is 2001:db8::/32, and only flows over IPv4 have networks; give an IPv4 network in quotes, such as \"192.0.2.0/24\""),
     ("", "probe = true\nprobe = false\n", "2:1: duplicate key; remove one of the two, or write [[link]] with two brackets for one more link"),
 ];
 
 /// Text after [`LINK`] or by itself, with a value of a wrong type for each key of the example. The last part
 /// is how the message calls that value.
 #[rustfmt::skip]
-const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 36] = [
+const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 44] = [
     ("", "policy = 7\n", &keys::POLICY, "7"),
     ("", "mode = true\n", &keys::MODE, "true"),
     ("", "peer_subflows = \"two\"\n", &keys::PEER_SUBFLOWS, "\"two\""),
@@ -269,6 +278,14 @@ const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 36] = [
     ("", "[[wifi.network]]\nssid = \"home\"\npsk_file = 1\n", &keys::PSK_FILE, "1"),
     ("", "[[wifi.network]]\nssid = \"home\"\nsecurity = 3\n", &keys::SECURITY, "3"),
     ("", "[[wifi.network]]\nssid = \"home\"\nopen = 1\n", &keys::OPEN, "1"),
+    ("", "networks = true\n", &keys::NETWORKS, "true"),
+    ("", "[networks]\ninterface = \"sixteen-letters-\"\n", &keys::STEADY_INTERFACE, "\"sixteen-letters-\""),
+    ("", "[networks]\naddress = \"fd00::1\"\n", &keys::STEADY_ADDRESS, "\"fd00::1\""),
+    ("", "flow = 1\n", &keys::FLOW, "1"),
+    ("[networks]\n", "[[flow]]\nuser = \"me\"\n", &keys::USER, "\"me\""),
+    ("[networks]\n", "[[flow]]\nto = \"everywhere\"\n", &keys::TO, "\"everywhere\""),
+    ("[networks]\n", "[[flow]]\nport = 0\n", &keys::PORT, "0"),
+    ("[networks]\n", "[[flow]]\nport = 1\nnetwork = 5\n", &keys::FLOW_NETWORK, "5"),
     ("", "link = \"eth0\"\n", &keys::LINK, "\"eth0\""),
     ("", "[link]\ninterface = \"eth0\"\n", &keys::LINK, "a table"),
     ("", "link = [1]\n", &keys::LINK, "1"),
@@ -289,13 +306,15 @@ fn a_wrong_type_is_reported_with_a_valid_value() {
         assert!(said.ends_with(&right), "{text}: {said}");
     }
     let has = |key: &keys::Key| WRONG_TYPES.iter().any(|(_, _, other, _)| other.name == key.name);
-    for key in keys::OF_FILE
-        .iter()
-        .chain(&keys::OF_LINK)
-        .chain(&keys::OF_RELAY)
-        .chain(&keys::OF_WIFI)
-        .chain(&keys::OF_NETWORK)
-    {
+    let of_tables = [
+        &keys::OF_RELAY[..],
+        &keys::OF_WIFI,
+        &keys::OF_NETWORK,
+        &keys::OF_NETWORKS,
+        &keys::OF_FLOW,
+    ];
+    let of_tables = of_tables.into_iter().flatten();
+    for key in keys::OF_FILE.iter().chain(&keys::OF_LINK).chain(of_tables) {
         assert!(has(key), "{} has no wrong type here", key.name);
     }
 }

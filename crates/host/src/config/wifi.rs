@@ -71,7 +71,7 @@ impl FromStr for Least {
 /// Reads the table.
 pub(super) fn wifi(table: &Section<'_>) -> Result<WifiConfig, ConfigError> {
     let radio = table.text::<String>(&keys::RADIO)?.map(Spanned::into_inner);
-    let tables = table.networks(&keys::NETWORK)?;
+    let tables = table.tables(&keys::NETWORK, "network", &keys::OF_NETWORK)?;
     if tables.is_empty() {
         table.need::<()>(&keys::NETWORK, None)?;
     }

@@ -2,10 +2,12 @@
 
 mod access_point;
 mod marks;
+mod networks;
 mod wifi;
 
 pub use access_point::{AccessPoint, AccessPoints};
 pub use marks::Marks;
+pub use networks::{Flow, Networks};
 pub use wifi::Wifi;
 
 use linux::bpf::WindowKind;
@@ -51,6 +53,9 @@ pub struct Status {
     /// Connections that fell back to plain TCP; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<Fallback>,
+    /// Networks of flows that cannot use several links; absent unless `[networks]` is configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub networks: Option<Networks>,
     /// Connections of programs that the agent carries; absent unless `[relay]` is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<trace::agent::Agent>,
@@ -270,6 +275,7 @@ impl Status {
                 .map(|conn| Connection::new(report, conn))
                 .collect(),
             fallbacks: fallbacks(report),
+            networks: networks(report),
             agent: None,
             wifi: None,
         }
@@ -362,6 +368,11 @@ fn fallbacks(report: &Report) -> Vec<Fallback> {
     fallbacks
         .map(|fallback| Fallback::new(report, fallback))
         .collect()
+}
+
+fn networks(report: &Report) -> Option<Networks> {
+    let networks = report.networks.as_ref()?;
+    Some(Networks::new(networks, |link| link_name(report, link)))
 }
 
 fn fallback_sentence(fallback: &FallbackReport) -> String {

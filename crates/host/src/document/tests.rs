@@ -25,6 +25,7 @@ fn report(levers: LeverReport) -> Report {
         links: Vec::new(),
         conns: Vec::new(),
         fallbacks: Vec::new(),
+        networks: None,
         levers,
         cc: String::new(),
         why: Vec::new(),

@@ -86,6 +86,7 @@ impl Wiring {
             window: self.window,
             fallback_window: None,
             probing: None,
+            networks: None,
             monitor: false,
             record: self.record,
             journal: None,

@@ -11,6 +11,7 @@
 //! | `act` | joins, demotes, ends, withdraws subflows; opens, closes connections | commands for connections |
 //! | `ask` | probes peers and hosts, watches idle links, finds captive portals | evidence of a live link |
 //! | `queues` | limits queues of peers and this host, marks packets | windows, unsent bytes, pacing, marks |
+//! | `networks` | gives flows that cannot use several links a network each | UDP, the unchanging interface |
 //! | `host` | changes the host, on record, and reports events | sysctls, routes, endpoints, journal, log |
 //! | `flows` | keeps the state of connections and subflows | state of connections, pending joins |
 //! | `links` | matches interfaces with declared links, plans their routes | addresses, next hops, names |
@@ -35,6 +36,7 @@ mod flows;
 mod hear;
 mod host;
 mod links;
+mod networks;
 mod os;
 mod queues;
 mod radio;
@@ -44,6 +46,7 @@ mod tests;
 pub use api::error::{RunError, StartError};
 pub use api::inlet::{AskError, Ended, Inlet, InletSender, Stopper, inlet};
 pub use api::left_alone::LeftAlone;
+pub use api::networks::{FlowReport, FlowRule, MOST_RULES, NetworksError, NetworksReport, NetworksSetup};
 pub use api::observe::Observation;
 pub use api::report::{
     ConnReport, FallbackBound, FallbackCause, FallbackReport, LeverReport, LinkReport, MarkReport, Report,

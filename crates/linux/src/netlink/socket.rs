@@ -30,6 +30,8 @@ pub enum Protocol {
     SockDiag,
     /// Generic netlink.
     Generic,
+    /// Connection tracking.
+    Netfilter,
 }
 
 impl Protocol {
@@ -38,6 +40,7 @@ impl Protocol {
             Self::Route => libc::NETLINK_ROUTE,
             Self::SockDiag => libc::NETLINK_SOCK_DIAG,
             Self::Generic => libc::NETLINK_GENERIC,
+            Self::Netfilter => libc::NETLINK_NETFILTER,
         }
     }
 
@@ -45,6 +48,7 @@ impl Protocol {
         match self {
             Self::Route | Self::Generic => "CONFIG_NET",
             Self::SockDiag => "CONFIG_INET_DIAG",
+            Self::Netfilter => "CONFIG_NF_CT_NETLINK",
         }
     }
 }

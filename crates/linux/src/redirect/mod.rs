@@ -1,11 +1,8 @@
-//! Redirects connections of programs to an agent: a table of nftables that ends with the process that owns
-//! it.
+//! Redirects connections of programs to an agent: the rules of a table for [`crate::nft`].
 //!
 //! # Checked by
 //! `tests` of `rules`; `slowhandd`'s `tests/relay` and `lab`'s `tests/relay.rs`: real connections.
 
-mod owner;
 mod rules;
 
-pub use owner::{Table, TableError};
-pub use rules::{check, table};
+pub use rules::{CHAIN, check, table};

@@ -11,6 +11,9 @@ const LOCAL_V6: &str = "::/127, fc00::/7, fe80::/10, ff00::/8";
 /// DNS over TCP: the agent resolves names itself.
 const DNS: u16 = 53;
 
+/// The chain that redirects.
+pub const CHAIN: &str = "inet slowhand output";
+
 /// Checks that nftables has this pattern, too.
 pub fn check(interface: &str) -> Result<(), String> {
     let name = interface.strip_suffix('*').unwrap_or(interface);

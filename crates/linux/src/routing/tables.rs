@@ -14,6 +14,8 @@ pub(super) enum Owner {
     Uplink(u32, bool, Option<IpAddr>),
     /// New connections while they avoid the user's first default route: whether it is IPv6.
     Override(bool),
+    /// Flows that cannot use several links.
+    Pinned,
 }
 
 impl From<&Uplink> for Owner {

@@ -20,6 +20,7 @@ const FRA_TABLE: u16 = 15;
 const FRA_FWMASK: u16 = 16;
 const FRA_OIFNAME: u16 = 17;
 const FRA_PROTOCOL: u16 = 21;
+const FRA_IP_PROTO: u16 = 22;
 const FIB_RULE_INVERT: u32 = 2;
 /// `FRA_SUPPRESS_PREFIXLEN` of a rule that suppresses nothing.
 const SUPPRESS_NOTHING: u32 = u32::MAX;
@@ -64,6 +65,8 @@ pub struct Rule {
     pub oif: Option<IfName>,
     /// Only packets with this mark.
     pub mark: Option<Mark>,
+    /// Only packets of this protocol above IP, such as 17 for UDP (`ipproto`).
+    pub ip_protocol: Option<u8>,
     /// Match all packets except those that the selectors describe (`not`).
     pub inverted: bool,
     /// Ignore routes of the table whose prefix length is at most this (`suppress_prefixlength`).
@@ -85,6 +88,7 @@ impl Rule {
             iif: None,
             oif: None,
             mark: None,
+            ip_protocol: None,
             inverted: false,
             suppress: None,
             protocol: Protocol::SLOWHAND,
@@ -146,6 +150,7 @@ impl Rule {
             FRA_FWMARK => self.read_mark(|mark| &mut mark.value, attr),
             FRA_FWMASK => self.read_mark(|mark| &mut mark.mask, attr),
             FRA_SUPPRESS_PREFIXLEN => self.suppress = attr.u32().filter(|&length| length != SUPPRESS_NOTHING),
+            FRA_IP_PROTO => self.ip_protocol = Some(attr.u8()?),
             FRA_PROTOCOL => self.protocol = Protocol(attr.u8()?),
             _ => {}
         }
@@ -177,6 +182,9 @@ impl Rule {
         }
         if let Some(mark) = self.mark {
             request.u32(FRA_FWMARK, mark.value).u32(FRA_FWMASK, mark.mask);
+        }
+        if let Some(protocol) = self.ip_protocol {
+            request.u8(FRA_IP_PROTO, protocol);
         }
         if let Some(length) = self.suppress {
             request.u32(FRA_SUPPRESS_PREFIXLEN, length);
@@ -227,6 +235,9 @@ impl fmt::Display for Rule {
         }
         if let Some(mark) = self.mark {
             write!(f, " fwmark {:#x}/{:#x}", mark.value, mark.mask)?;
+        }
+        if let Some(protocol) = self.ip_protocol {
+            write!(f, " ipproto {protocol}")?;
         }
         match self.action {
             RuleAction::Lookup => write!(f, " lookup {}", self.table)?,

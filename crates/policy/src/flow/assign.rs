@@ -7,7 +7,8 @@
 //! # Where we differ, and why
 //! 1. If there is no network for a flow, it is held, up to [`MOST_HELD`] flows. juggler holds packets and
 //!    does not say how many.
-//! 2. When a network loses its address, its flows are ended at once: their peers know them by that address.
+//! 2. When a network loses its address or is proven dead, its flows are ended at once: their peers know them
+//!    by that address. If every network with an address is dead, none is ended: there is no other.
 //!
 //! # Checked by
 //! `tests/engine_flows.rs`; [`crate::flow`]'s own tests.
@@ -31,7 +32,7 @@ pub(crate) struct Assignments {
     /// The peer of each flow that has one.
     peer_of: BTreeMap<FlowId, PeerId>,
     held: Vec<(FlowId, Wish)>,
-    /// Links with an address, in order.
+    /// Links that may carry flows, in order.
     configured: Vec<LinkId>,
     lost: Vec<FlowId>,
 }
@@ -82,6 +83,14 @@ impl Assignments {
     /// Compares the links with the earlier ones.
     fn refresh(&mut self, state: &State) {
         let has_address = |path: &Path| path.is_usable() && path.is_allowed();
+        let any_sound = state.paths.values().any(Path::is_sound);
+        let carries = |path: &Path| {
+            if any_sound {
+                path.is_sound()
+            } else {
+                has_address(path)
+            }
+        };
         let Self {
             pins,
             peers,
@@ -90,14 +99,14 @@ impl Assignments {
             ..
         } = self;
         configured.retain(|link| {
-            let there = state.paths.get(link).is_some_and(has_address);
+            let there = state.paths.get(link).is_some_and(carries);
             if !there {
                 pins.gone(*link, lost);
                 peers.went(*link);
             }
             there
         });
-        for (&link, _) in state.paths.iter().filter(|(_, path)| has_address(path)) {
+        for (&link, _) in state.paths.iter().filter(|(_, path)| carries(path)) {
             if let Err(at) = configured.binary_search(&link) {
                 configured.insert(at, link);
                 peers.came(link);

@@ -8,7 +8,8 @@ mod user;
 
 use host::config::{Bypass, RelayConfig, WayChoice};
 use linux::doctor;
-use linux::redirect::{self, Table, TableError};
+use linux::nft;
+use linux::redirect;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -52,7 +53,7 @@ struct State {
 }
 
 struct Running {
-    table: Table,
+    table: nft::Table,
     questions: ChildStdin,
     answers: Receiver<String>,
 }
@@ -73,7 +74,7 @@ enum AgentError {
     #[error("it printed no ports; its last lines say why")]
     NoPorts,
     #[error(transparent)]
-    Table(#[from] TableError),
+    Table(#[from] nft::TableError),
     #[error("it ended")]
     Ended,
 }
@@ -199,7 +200,7 @@ impl Shared {
         };
         let bypass = plan.config.bypass.iter().map(in_nft);
         let rules = redirect::table(bypass, &plan.interfaces, ports);
-        let table = match Table::install(&rules) {
+        let table = match nft::Table::install(&rules, redirect::CHAIN) {
             Ok(table) => table,
             Err(error) => return error.into(),
         };

@@ -56,6 +56,7 @@ impl Watched {
                 root: root.clone(),
                 check: None,
             }),
+            networks: None,
             monitor: false,
             record: None,
             journal: None,

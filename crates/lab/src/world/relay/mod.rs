@@ -16,7 +16,7 @@ pub(super) use sockets::Sockets;
 
 use crate::hosts::Hosts;
 use crate::relay::{Relay, StartError};
-use linux::redirect::Table;
+use linux::nft::Table;
 use scenario::Plan;
 use std::io::Write as _;
 use std::process::{Child, ChildStdin};

@@ -3,7 +3,8 @@
 use super::Detour;
 use crate::hosts::{Hosts, RelayNetns};
 use crate::relay::{Lines, Relay, StartError, spawn};
-use linux::redirect::{Table, table};
+use linux::nft::Table;
+use linux::redirect::{CHAIN, table};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -21,7 +22,7 @@ pub(super) fn start(hosts: &Hosts, relay: &RelayNetns, interfaces: &[String]) ->
     let questions = agent.stdin.take().ok_or(StartError::Silent("agent"))?;
     let ports = lines.next().and_then(|line| Ports::parse(&line));
     let rules = table([], interfaces, ports.ok_or(StartError::Silent("agent"))?);
-    let table = hosts.client.run(|| Table::install(&rules))??;
+    let table = hosts.client.run(|| Table::install(&rules, CHAIN))??;
     Ok(Detour {
         _table: table,
         questions,

@@ -1,5 +1,6 @@
 //! Why an action could not be carried out.
 
+use crate::daemon::api::networks::FlowError;
 use crate::daemon::ask::probes::ProbeError;
 use crate::daemon::host::endpoints::EndpointError;
 use crate::daemon::queues::levers::LeverError;
@@ -50,6 +51,9 @@ pub(crate) enum ActError {
     /// The kernel refused to change a priority.
     #[error(transparent)]
     SetBackup(#[from] mptcp_pm::SetBackupError),
+    /// A flow did not get its network.
+    #[error(transparent)]
+    Flow(#[from] FlowError),
     /// An endpoint of the kernel's own path manager could not be set.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),

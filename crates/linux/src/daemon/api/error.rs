@@ -1,5 +1,6 @@
 //! Why a daemon cannot start, and why it ends.
 
+use crate::daemon::api::networks::NetworksError;
 use crate::journal::{JournalError, SetSysctlError};
 use crate::mptcp_pm::{EventError, LimitsError, OpenError};
 use crate::netlink;
@@ -35,6 +36,9 @@ pub enum StartError {
     /// A recorded kernel parameter could not be set.
     #[error(transparent)]
     SetSysctl(#[from] SetSysctlError),
+    /// Networks for flows could not be set up.
+    #[error(transparent)]
+    Networks(#[from] Box<NetworksError>),
     /// The sockets for probes could not be opened.
     #[error("sockets for probes cannot be opened; they need CAP_NET_RAW: run as root")]
     Probes(#[source] io::Error),

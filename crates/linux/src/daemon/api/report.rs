@@ -2,6 +2,7 @@
 
 use crate::bpf::{MarkCounters, WindowKind};
 use crate::daemon::api::left_alone::LeftAlone;
+use crate::daemon::api::networks::NetworksReport;
 use policy::{ConnId, ConnSample, Explanation, LinkId, LinkSpec, RoleExplanation, SubflowId, SubflowSample};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -20,6 +21,8 @@ pub struct Report {
     pub conns: Vec<ConnReport>,
     /// Connections that fell back to plain TCP.
     pub fallbacks: Vec<FallbackReport>,
+    /// Networks of flows that cannot use several links. `None` if they follow the user's routes.
+    pub networks: Option<NetworksReport>,
     /// The levers that limit a peer's queue and our own.
     pub levers: LeverReport,
     /// The default congestion controller of new connections, which a program or a route may override. Empty

@@ -2,6 +2,7 @@
 
 use crate::bpf::WindowKind;
 use crate::daemon::api::inlet::Inlet;
+use crate::daemon::api::networks::NetworksSetup;
 use crate::daemon::api::observe::Observation;
 use crate::daemon::api::sender::Sender;
 use crate::rtnl::IfName;
@@ -37,6 +38,8 @@ pub struct Setup {
     pub fallback_window: Option<Bytes>,
     /// How links are watched and probed while no connection shows whether they are alive. `None`: not at all.
     pub probing: Option<Probing>,
+    /// Networks for flows that cannot use several links. `None`: they follow the user's routes.
+    pub networks: Option<NetworksSetup>,
     /// Whether to create a monitor interface on each radio that has none.
     pub monitor: bool,
     /// Where the engine's inputs and actions are recorded. `None`: nowhere.

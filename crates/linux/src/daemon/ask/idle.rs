@@ -7,6 +7,7 @@
 //! | source | fact |
 //! |---|---|
 //! | every TCP socket: peer last heard, retransmissions | [`HostEvent::Heard`], [`HostEvent::Unanswered`] |
+//! | flows with one network: replies, or none | the same |
 //! | packets sent and received by each interface, without our own probes | [`LinkEvent::Traffic`] |
 //! | the files that name the resolvers | [`HostEvent::Resolves`] |
 //!
@@ -285,6 +286,30 @@ impl Idle {
                 host.outlet.tell(Input::Link(link, LinkEvent::Host(id, event)));
             }
         }
+    }
+
+    /// Takes in what flows show that are not sockets of TCP.
+    pub(crate) fn hear_flows(
+        &mut self,
+        now: Instant,
+        heard: Vec<(LinkId, SocketAddr, HostEvent)>,
+        links: &Links,
+        host: &mut Host,
+    ) {
+        if self.probing.is_none() {
+            return;
+        }
+        let mut seen: BTreeMap<LinkId, Seen> = BTreeMap::new();
+        for (link, peer, event) in heard {
+            let shown = match event {
+                HostEvent::Heard => Shown::Heard(Duration::ZERO),
+                _ => Shown::Unanswered,
+            };
+            if !is_local(peer.ip()) && !links.is_near(peer.ip()) {
+                seen.entry(link).or_default().take(shown, peer);
+            }
+        }
+        self.tell_seen(now, seen, links, host);
     }
 
     fn tell_traffic(&mut self, links: &Links, host: &mut Host) {

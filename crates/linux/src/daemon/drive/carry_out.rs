@@ -11,6 +11,7 @@ use crate::daemon::api::setup::Association;
 use crate::daemon::ask::probes::ProbeError;
 use crate::daemon::drive::world::World;
 use crate::daemon::flows::book::Flows;
+use policy::flow::FlowId;
 use policy::{Action, ConnId, LinkId};
 use units::{Instant, Ratio};
 
@@ -77,10 +78,22 @@ impl World {
                 self.conns.bounds.marks.remember(note);
                 Ok(())
             }
-            // No policy of a daemon asks for slots of a radio or for networks of single flows.
-            _ => Err(ActError::NotHere(
-                "divide a radio's time, or give a flow its own network",
-            )),
+            Action::Assign(flow, link) => self.assign(flow, Some(link)),
+            Action::Hold(flow) => self.assign(flow, None),
+            Action::EndFlow(flow) => match &mut self.networks {
+                Some(networks) => Ok(networks.end(flow)?),
+                None => Ok(()),
+            },
+            // No policy of a daemon asks for slots of a radio.
+            Action::Slots(..) => Err(ActError::NotHere("divide a radio's time")),
+        }
+    }
+
+    /// Carries a flow over this link. `None`: holds it.
+    fn assign(&mut self, flow: FlowId, link: Option<LinkId>) -> Result<(), ActError> {
+        match &mut self.networks {
+            Some(networks) => Ok(networks.assign(flow, link)?),
+            None => Ok(()),
         }
     }
 

@@ -25,6 +25,7 @@ const PEERS: u8 = 2;
 pub(crate) const PROBES: u8 = 3;
 const CHECKS: u8 = 4;
 const RADIO: u8 = 5;
+const FLOWS: u8 = 6;
 
 /// Shortest sleep. Keeps a deadline that does not advance from causing a busy loop.
 const LEAST_SLEEP: Duration = Duration::from_micros(200);
@@ -66,7 +67,8 @@ impl Daemon {
             (world.checks.as_raw_fd(), CHECKS),
         ];
         let radio = world.radio.fd().map(|fd| (fd, RADIO));
-        let mut heard = heard.into_iter().chain(radio);
+        let flows = world.networks.as_ref().map(|networks| (networks.fd(), FLOWS));
+        let mut heard = heard.into_iter().chain(radio).chain(flows);
         if let Err(error) = heard.try_for_each(|(fd, tag)| poller.add(fd, tag)) {
             // As in `World::start`: report the first error.
             let _ = world.leave();
@@ -186,6 +188,10 @@ impl Daemon {
         if ready.has(RADIO) {
             let now = self.now();
             self.world.radio.read(now);
+        }
+        if ready.has(FLOWS) {
+            self.now();
+            self.world.read_flows();
         }
         if ready.has(INLET) {
             self.read_inlet();

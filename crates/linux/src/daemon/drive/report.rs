@@ -6,6 +6,7 @@ use crate::daemon::drive::world::World;
 use crate::daemon::flows::book::{Conn, Phase, Standing, Subflow};
 use crate::daemon::host::controllers::Controllers;
 use crate::daemon::links::managed::Managed;
+use crate::daemon::networks::Networks;
 use crate::rtnl::Rtnl;
 use crate::sysctl;
 use policy::{ConnExplanation, Engine};
@@ -39,6 +40,7 @@ impl World {
                 .bounds
                 .fallbacks
                 .report(&self.conns.flows, &self.links, &controllers),
+            networks: self.networks.as_ref().map(Networks::report),
             levers: self.report_levers(),
             cc: sysctl::read(&default_controller()).unwrap_or_default(),
             why: engine.explain(),

@@ -7,6 +7,7 @@ use crate::daemon::links::book::{Links, Step};
 use crate::daemon::links::restore::Kind;
 use crate::routing::Applied;
 use crate::rtnl::Event;
+use crate::sysctl::Key;
 use policy::{Family, Input, LinkEvent, LinkId};
 use units::Instant;
 
@@ -31,6 +32,7 @@ impl World {
             }
         }
         self.steps = steps;
+        self.settle_networks();
     }
 
     fn take_step(&mut self, now: Instant, step: Step, next: &mut Vec<Step>) {
@@ -55,10 +57,28 @@ impl World {
             }
             Step::Attach(link, ifindex) => {
                 self.radio.look_soon(now);
+                self.accept_marks(link);
                 let (links, outlet) = (&self.links, &mut self.host.outlet);
                 self.conns.bounds.attach(link, ifindex, links, outlet);
             }
             Step::Detach(ifindex) => self.conns.bounds.detach(ifindex, &mut self.host.outlet),
+        }
+    }
+
+    /// Lets the kernel check the reverse path of arriving packets by their marks. Where it checks strictly,
+    /// it would drop replies to flows that left over this link.
+    fn accept_marks(&mut self, link: LinkId) {
+        let interface = self.links.get(link).and_then(|managed| managed.interface);
+        let Some(interface) = interface.filter(|_| self.networks.is_some()) else {
+            return;
+        };
+        // In a parameter's name, a dot of the interface's is a slash.
+        let interface = interface.as_str().replace('.', "/");
+        let key = Key::new(format!("net.ipv4.conf.{interface}.src_valid_mark"));
+        if let Err(error) = self.host.settings.journal.set_sysctl(&key, "1") {
+            self.host
+                .outlet
+                .trouble("letting replies to flows arrive", &error);
         }
     }
 

@@ -16,6 +16,7 @@ use crate::daemon::host::endpoints::Endpoints;
 use crate::daemon::host::outlet::Outlet;
 use crate::daemon::host::upkeep::Upkeep;
 use crate::daemon::links::book::{Links, Step};
+use crate::daemon::networks::Networks;
 use crate::daemon::queues::bounds::Bounds;
 use crate::daemon::radio::Radio;
 use crate::journal::{Change, JournalError};
@@ -36,6 +37,7 @@ pub(crate) struct World {
     pub(crate) upkeep: Upkeep,
     pub(crate) associate: Option<Associates>,
     pub(crate) radio: Radio,
+    pub(crate) networks: Option<Networks>,
     pub(crate) host: Host,
     /// Steps that links request. Empty between events.
     pub(crate) steps: Vec<Step>,
@@ -49,12 +51,25 @@ impl World {
         let heeds = matches!(setup.engine.policy, Policy::Slowhand | Policy::SlowhandNoWindow);
         let probing = setup.probing.filter(|_| heeds);
         let check = probing.as_ref().and_then(|probing| probing.check.clone());
-        let links = Links::new(setup.links).asking_for_ecn(engine.asks_for_ecn());
         let probes = Probes::open(!kernel_managed).map_err(StartError::Probes)?;
         let idle = Idle::new(probing)?;
         let checks = Checks::new(check).map_err(StartError::Loop)?;
         let bounds = Bounds::new(setup.window, setup.fallback_window)?;
-        let host = Host::open(setup.journal.as_deref(), Outlet::new(setup.observe, now))?;
+        let mut host = Host::open(setup.journal.as_deref(), Outlet::new(setup.observe, now))?;
+        let opened = setup
+            .networks
+            .map(|networks| Networks::open(networks, &mut host.settings.journal));
+        let networks = match opened.transpose() {
+            Ok(networks) => networks,
+            Err(error) => {
+                // Report the first error. What cannot be restored either is on record for the next start.
+                let _ = host.settings.journal.undo();
+                return Err(Box::new(error).into());
+            }
+        };
+        let links = Links::new(setup.links)
+            .asking_for_ecn(engine.asks_for_ecn())
+            .with_flows_on(networks.as_ref().map(Networks::interface));
         let cla = Cla::start(setup.sender.as_ref(), setup.reports)?;
         let mut world = Self {
             links,
@@ -67,6 +82,7 @@ impl World {
             upkeep: Upkeep::default(),
             associate: setup.associate,
             radio: Radio::open(setup.inlet.sender(), setup.monitor),
+            networks,
             host,
             steps: Vec::new(),
         };
@@ -107,6 +123,7 @@ impl World {
 
     /// Restores everything.
     pub(crate) fn leave(&mut self) -> Result<(), RunError> {
+        self.networks = None;
         if let Err(error) = self.conns.bounds.levers.release_all() {
             self.host.outlet.trouble("removing limits from sockets", &error);
         }
@@ -131,6 +148,7 @@ impl World {
             self.sampler.wake_at(),
             self.upkeep.wake_at(),
             self.radio.wake_at(),
+            self.networks.as_ref().and_then(Networks::wake_at),
         ];
         times.into_iter().flatten().min()
     }
@@ -182,6 +200,27 @@ impl World {
         self.checks.read(&mut self.host.outlet);
     }
 
+    pub(crate) fn read_flows(&mut self) {
+        if let Some(networks) = &mut self.networks {
+            networks.read(&self.links, &mut self.host.outlet);
+        }
+    }
+
+    /// Counts the packets of flows, if it is time.
+    fn watch_flows(&mut self, now: Instant) {
+        if let Some(networks) = &mut self.networks {
+            let heard = networks.count(now, &mut self.host.outlet);
+            self.idle.hear_flows(now, heard, &self.links, &mut self.host);
+        }
+    }
+
+    /// Lets new flows follow the links.
+    pub(crate) fn settle_networks(&mut self) {
+        if let Some(networks) = &mut self.networks {
+            networks.settle(&self.links, &mut self.host.outlet);
+        }
+    }
+
     fn watch_idle(&mut self, now: Instant) {
         let owners = Owners {
             links: &self.links,
@@ -221,6 +260,7 @@ impl World {
         self.conns.set_priorities(now, doubted, host);
         self.conns.say_farewells(now, host);
         self.probes.expire(now);
+        self.watch_flows(now);
         self.watch_idle(now);
         let Conns { bounds, flows, .. } = &mut self.conns;
         bounds.tick(now, flows, &self.links, &mut self.host);

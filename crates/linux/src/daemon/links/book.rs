@@ -24,13 +24,14 @@
 use crate::daemon::api::setup::DeclaredLink;
 use crate::daemon::links::interfaces::Interfaces;
 use crate::daemon::links::managed::{Leg, Managed};
+use crate::daemon::links::marks;
 use crate::daemon::links::pattern::Pattern;
 use crate::daemon::links::restore::Restore;
 use crate::diag::Ends;
-use crate::routing::{Plan, Source};
+use crate::routing::{Pinned, Plan, Source};
 use crate::rtnl::{Event, Link, Protocol};
 use policy::{Family, LinkEvent, LinkId, LinkSpec, Role};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 use units::Instant;
 
@@ -67,6 +68,8 @@ pub(crate) struct Links {
     patterns: Vec<DeclaredLink>,
     next_id: u16,
     ecn: bool,
+    /// The interface on which flows begin that cannot use several links, and its address.
+    pinned: Option<(u32, Ipv4Addr)>,
     /// Where new connections should begin, in IPv4 and IPv6. `None`: where the user's routes lead.
     preferred: [Option<LinkId>; 2],
     /// The plan requested last.
@@ -94,6 +97,7 @@ impl Links {
             patterns,
             next_id,
             ecn: false,
+            pinned: None,
             preferred: [None; 2],
             planned: Plan::default(),
             again: None,
@@ -105,6 +109,12 @@ impl Links {
     /// Sets whether connections over all links ask for ECN, whatever the host's setting.
     pub(crate) fn asking_for_ecn(mut self, ecn: bool) -> Self {
         self.ecn = ecn;
+        self
+    }
+
+    /// Lets flows that cannot use several links begin on this interface, which is none of the links.
+    pub(crate) fn with_flows_on(mut self, interface: Option<(u32, Ipv4Addr)>) -> Self {
+        self.pinned = interface;
         self
     }
 
@@ -125,6 +135,14 @@ impl Links {
     pub(crate) fn name_of(&self, id: LinkId) -> String {
         let name = self.get(id).map(|managed| &managed.spec.name);
         name.map_or_else(|| format!("link {}", id.0), Clone::clone)
+    }
+
+    /// The link with this name, or with an interface of this name.
+    pub(crate) fn named(&self, name: &str) -> Option<LinkId> {
+        let is = |link: &&Managed| {
+            link.spec.name == name || link.interface.as_ref().is_some_and(|it| it.as_str() == name)
+        };
+        self.managed.iter().find(is).map(|link| link.id)
     }
 
     /// The link with this interface, unless it must never be used.
@@ -207,6 +225,32 @@ impl Links {
     pub(crate) fn prefer(&mut self, family: Family, link: Option<LinkId>, steps: &mut Vec<Step>) {
         self.preferred[usize::from(family == Family::V6)] = link;
         self.replan(steps);
+    }
+
+    /// The link on which new connections of this family begin, if it is one of ours.
+    pub(crate) fn begins_on(&self, family: Family) -> Option<LinkId> {
+        let v6 = family == Family::V6;
+        let by_route = || {
+            let first = self.interfaces.first_choices(v6);
+            first.iter().find_map(|&ifindex| Some(self.by_index(ifindex)?.id))
+        };
+        self.preferred[usize::from(v6)].or_else(by_route)
+    }
+
+    /// The links over which flows can leave that cannot use several.
+    pub(crate) fn carrying_flows(&self) -> impl Iterator<Item = LinkId> + '_ {
+        let carries = |link: &&Managed| {
+            link.spec.role != Role::Never && link.way(false).is_some() && marks::of_link(link.id).is_some()
+        };
+        self.managed.iter().filter(carries).map(|link| link.id)
+    }
+
+    /// The largest packet that all of these links carry.
+    pub(crate) fn least_mtu(&self, of: &[LinkId]) -> Option<u32> {
+        let links = of.iter().filter_map(|&link| self.get(link)?.ifindex);
+        links
+            .filter_map(|ifindex| Some(self.interfaces.get(ifindex)?.link.mtu))
+            .min()
     }
 
     /// Applies one event. Appends the resulting steps to `steps`.
@@ -292,7 +336,8 @@ impl Links {
 
     /// Binds an interface to the link that is declared for it, if that link has no other interface.
     fn bind(&mut self, event: &Link, steps: &mut Vec<Step>) {
-        if event.loopback || event.arphrd == MONITOR {
+        let is_pinned = self.pinned.is_some_and(|(ifindex, _)| ifindex == event.ifindex);
+        if event.loopback || event.arphrd == MONITOR || is_pinned {
             return;
         }
         let declared = self.managed.iter().position(|link| link.is_declared_for(event));
@@ -444,7 +489,23 @@ impl Links {
                 .find(|(id, family, _)| (*id, *family) == (link, v6))?;
             Some(primary.2)
         });
+        plan.pinned = self.pinned.map(|pinned| self.pinned_to(pinned, &primaries));
         plan
+    }
+
+    /// Where flows begin and leave. `primaries` has the position of each link's first uplink in the plan. If
+    /// the user sends new connections over an interface that is none of our links, flows go there, too.
+    fn pinned_to(&self, (ifindex, address): (u32, Ipv4Addr), primaries: &[(LinkId, bool, usize)]) -> Pinned {
+        let of_v4 = primaries.iter().filter(|(_, v6, _)| !v6);
+        let first = self.interfaces.first_choices(false);
+        Pinned {
+            ifindex,
+            address,
+            marks: of_v4
+                .filter_map(|&(link, _, uplink)| Some((marks::of_link(link)?, uplink)))
+                .collect(),
+            begins: first.iter().all(|&ifindex| self.by_index(ifindex).is_some()),
+        }
     }
 
     /// Whether a rule of ours is needed to make new connections begin on this link. If the user sends them

@@ -8,6 +8,7 @@
 pub(crate) mod book;
 pub(crate) mod interfaces;
 pub(crate) mod managed;
+pub(crate) mod marks;
 pub(crate) mod pattern;
 pub(crate) mod restore;
 pub(crate) mod ways;

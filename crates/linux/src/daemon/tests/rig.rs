@@ -115,6 +115,7 @@ fn setup(
             window: None,
             fallback_window: None,
             probing: None,
+            networks: None,
             monitor: false,
             record: record::Recording::of_test(),
             journal,

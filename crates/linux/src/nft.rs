@@ -1,39 +1,50 @@
-//! A table of nftables that ends with the process that owns it.
+//! A table of nftables that ends with this process.
+//!
+//! A process of `nft` owns the table, and the kernel removes it with that process. That ends when its
+//! standard input does, which this process holds: also after `kill -9`, nothing is left.
+//!
+//! # Sources
+//! - `nft(8)`, `flags owner`.
+//!
+//! # Checked by
+//! The tests of what uses it: `conntrack::tests`, `slowhandd`'s `tests/relay.rs`.
 
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
+use thiserror::Error;
 
 /// Time in which `nft` must install a table.
 const INSTALLS: Duration = Duration::from_secs(5);
 /// Pause between two looks at the table.
 const STEP: Duration = Duration::from_millis(5);
 
-/// An installed table. `nft` owns it, and removes it when its standard input ends: also when we are killed.
+/// An installed table.
 #[derive(Debug)]
 pub struct Table {
     nft: Child,
     input: Option<ChildStdin>,
 }
 
-/// Why a table could not be installed.
-#[derive(Debug, thiserror::Error)]
+/// Why a table could not be installed or changed.
+#[derive(Debug, Error)]
 pub enum TableError {
-    /// It is missing.
+    /// There is no such program, or no process left.
     #[error("`nft` cannot be started ({0}); install nftables")]
     Start(#[source] io::Error),
-    /// It does not take the rules.
-    #[error("`nft` refused the redirection: {0}")]
+    /// It refused the rules. Its own words.
+    #[error("`nft` refused the rules: {0}")]
     Refused(String),
-    /// It takes too long.
-    #[error("`nft` did not install the redirection within {} s", INSTALLS.as_secs())]
+    /// The table did not appear.
+    #[error("`nft` did not install the rules within {} s", INSTALLS.as_secs())]
     Slow,
 }
 
 impl Table {
-    /// Installs these rules.
-    pub fn install(rules: &str) -> Result<Self, TableError> {
+    /// Installs these rules, and returns once they are in force. They are a whole table with
+    /// `flags owner`. `chain` is one of its chains, such as `inet slowhand output`.
+    pub fn install(rules: &str, chain: &str) -> Result<Self, TableError> {
         check(rules)?;
         let mut command = nft(&["-i"]);
         command.stdin(Stdio::piped()).stdout(Stdio::null());
@@ -42,20 +53,25 @@ impl Table {
             input: nft.stdin.take(),
             nft,
         };
-        // Each command is one line there.
-        let line = rules.replace('\n', " ");
-        let written = table.input.as_mut().map(|input| writeln!(input, "{line}"));
-        if !matches!(written, Some(Ok(()))) {
-            return Err(TableError::Refused("it ended early".to_owned()));
-        }
+        table.change(rules)?;
         let until = Instant::now() + INSTALLS;
-        while !is_installed()? {
+        while !is_installed(chain)? {
             if Instant::now() >= until {
                 return Err(TableError::Slow);
             }
             std::thread::sleep(STEP);
         }
         Ok(table)
+    }
+
+    /// Sends commands, which take effect together, and does not wait for that.
+    pub fn change(&mut self, commands: &str) -> Result<(), TableError> {
+        // It takes each line as one transaction.
+        let line = commands.replace('\n', " ");
+        match self.input.as_mut().map(|input| writeln!(input, "{line}")) {
+            Some(Ok(())) => Ok(()),
+            _ => Err(TableError::Refused("it ended early".to_owned())),
+        }
     }
 
     /// Removes the table, and returns once it is gone.
@@ -96,8 +112,9 @@ fn check(rules: &str) -> Result<(), TableError> {
     }
 }
 
-fn is_installed() -> Result<bool, TableError> {
-    let mut command = nft(&["list", "chain", "inet", "slowhand", "output"]);
+fn is_installed(chain: &str) -> Result<bool, TableError> {
+    let arguments = Vec::from_iter(["list", "chain"].into_iter().chain(chain.split(' ')));
+    let mut command = nft(&arguments);
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -1,0 +1,224 @@
+//! UDP behind the interface that never changes, while links come and go.
+
+use crate::patience::Patience;
+use crate::rig::{Host, output, until, write};
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+const STEADY: &str = "100.64.0.1";
+
+/// Echoes every packet on two ports, preceded by the address it came from, until dropped.
+struct Echo {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Echo {
+    fn at(host: &Host) -> Self {
+        let stop = Arc::<AtomicBool>::default();
+        let threads = [7000, 7001].map(|port| {
+            let socket = host.server.run(|| UdpSocket::bind(("10.255.0.1", port)).unwrap());
+            let (socket, stop) = (socket.unwrap(), Arc::clone(&stop));
+            socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+            std::thread::spawn(move || {
+                let mut packet = [0; 64];
+                while !stop.load(Ordering::Relaxed) {
+                    if let Ok((_, from)) = socket.recv_from(&mut packet) {
+                        // Its link may have gone meanwhile.
+                        let _ = socket.send_to(from.ip().to_string().as_bytes(), from);
+                    }
+                }
+            })
+        });
+        Self {
+            stop,
+            threads: threads.into(),
+        }
+    }
+}
+
+impl Drop for Echo {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.threads.drain(..).for_each(|thread| thread.join().unwrap());
+    }
+}
+
+/// A flow of a program.
+struct Flow(UdpSocket);
+
+impl Flow {
+    fn to(host: &Host, port: u16) -> Self {
+        let socket = host.client.run(|| {
+            let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+            socket.connect(("10.255.0.1", port)).unwrap();
+            socket
+        });
+        let socket = socket.unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        Self(socket)
+    }
+
+    /// This host's address, as the program sees it.
+    fn local(&self) -> String {
+        self.0.local_addr().unwrap().ip().to_string()
+    }
+
+    /// This host's address as the server sees it. `None` if no reply arrives.
+    fn seen(&self) -> Option<String> {
+        let mut packet = [0; 64];
+        // A link that is down refuses.
+        self.0.send(b"ping").ok()?;
+        let length = self.0.recv(&mut packet).ok()?;
+        Some(String::from_utf8_lossy(&packet[..length]).into_owned())
+    }
+
+    /// Sends until the server sees this address.
+    fn comes_from(&self, address: &str) {
+        until(&format!("the server sees {address}"), || {
+            self.seen().as_deref() == Some(address)
+        });
+    }
+}
+
+fn with_networks(host: &Host, more: &str) {
+    let additions = host.root.join("conf.d");
+    std::fs::create_dir(&additions).unwrap();
+    let text = format!("[networks]\n{more}");
+    write(&additions.join("networks.toml"), &text, 0o644);
+}
+
+fn on_client(host: &Host, command: &str) {
+    host.client.run(|| output(command)).unwrap();
+}
+
+/// Lets the client check strictly where packets arrive, as many distributions do.
+fn check_reverse_paths(host: &Host) {
+    for link in ["all", "w0", "w1"] {
+        on_client(host, &format!("sysctl -q -w net.ipv4.conf.{link}.rp_filter=1"));
+    }
+}
+
+#[test]
+fn a_flow_keeps_its_address_when_its_link_goes() {
+    let Some(host) = Host::new("networks-gone") else {
+        return;
+    };
+    check_reverse_paths(&host);
+    with_networks(&host, "");
+    let before = host.state();
+    let up = host.up();
+    let _echo = Echo::at(&host);
+    let flow = Flow::to(&host, 7000);
+    flow.comes_from("10.0.0.1");
+    assert_eq!(flow.local(), STEADY);
+    let networks = &host.json("status")["networks"];
+    assert_eq!(networks["address"], STEADY);
+    assert_eq!(networks["begins"], "desk");
+    assert_eq!(networks["flows"][0]["link"], "desk");
+    on_client(&host, "ip link set w0 down");
+    flow.comes_from("10.0.1.1");
+    assert_eq!(flow.local(), STEADY);
+    on_client(&host, "ip link set w0 up");
+    on_client(&host, "ip route add default via 10.0.0.2 dev w0 metric 100");
+    assert!(host.ask("down", &[]).status.success());
+    drop(up);
+    assert_eq!(sorted(&host.state()), sorted(&before));
+    assert!(
+        host.client
+            .run(|| !output("ip -br link").contains("slow0"))
+            .unwrap()
+    );
+    assert_eq!(host.client.run(|| output("nft list ruleset")).unwrap(), "");
+}
+
+#[test]
+fn a_flow_leaves_a_link_that_is_silently_dead() {
+    let Some(host) = Host::new("networks-dead") else {
+        return;
+    };
+    with_networks(&host, "");
+    let _up = host.up();
+    let _echo = Echo::at(&host);
+    let flow = Flow::to(&host, 7000);
+    flow.comes_from("10.0.0.1");
+    let rules = "add table inet cut; add chain inet cut in { type filter hook prerouting priority -300; }; \
+                 add rule inet cut in iifname w0 drop";
+    host.server.run(|| nft(rules)).unwrap();
+    assert_eq!(flow.seen(), None, "the link is cut");
+    flow.comes_from("10.0.1.1");
+    assert_eq!(flow.local(), STEADY);
+}
+
+/// Lines without their order: a link that was down gets its routes back after those of others.
+fn sorted(state: &str) -> Vec<&str> {
+    let mut lines = Vec::from_iter(state.lines());
+    lines.sort_unstable();
+    lines
+}
+
+fn nft(rules: &str) {
+    let output = std::process::Command::new("nft").arg(rules).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
+fn a_rule_gives_flows_a_network_while_it_is_there() {
+    let Some(host) = Host::new("networks-rule") else {
+        return;
+    };
+    with_networks(&host, "[[flow]]\nport = 7001\nnetwork = \"w1\"\n");
+    let _up = host.up();
+    let _echo = Echo::at(&host);
+    let (common, by_rule) = (Flow::to(&host, 7000), Flow::to(&host, 7001));
+    common.comes_from("10.0.0.1");
+    by_rule.comes_from("10.0.1.1");
+    on_client(&host, "ip link set w1 down");
+    by_rule.comes_from("10.0.0.1");
+    on_client(&host, "ip link set w1 up");
+    on_client(&host, "ip route add default via 10.0.1.2 dev w1 metric 200");
+    let anew = Flow::to(&host, 7001);
+    anew.comes_from("10.0.1.1");
+    assert_eq!(by_rule.seen().as_deref(), Some("10.0.0.1"), "a flow stays");
+}
+
+#[test]
+fn after_kill_9_flows_use_the_users_routes_at_once() {
+    let Some(host) = Host::new("networks-killed") else {
+        return;
+    };
+    with_networks(&host, "");
+    let before = host.state();
+    let mut up = host.up();
+    let _echo = Echo::at(&host);
+    Flow::to(&host, 7000).comes_from("10.0.0.1");
+    up.kill();
+    let mut left = Patience::of(Duration::from_secs(10));
+    let direct = Flow::to(&host, 7000);
+    assert_eq!(direct.local(), "10.0.0.1");
+    while direct.seen().as_deref() != Some("10.0.0.1") {
+        assert!(left.lasts(), "the user's routes lead to the server");
+    }
+    assert!(host.ask("down", &[]).status.success());
+    assert_eq!(host.state(), before);
+    until("the table has gone with the daemon", || {
+        host.client.run(|| output("nft list ruleset")).unwrap().is_empty()
+    });
+}
+
+#[test]
+fn an_address_on_the_network_of_a_link_is_refused() {
+    let Some(host) = Host::new("networks-taken") else {
+        return;
+    };
+    with_networks(&host, "address = \"10.0.1.77\"\n");
+    let config = host.two_links();
+    let output = host.command("up").arg("--config").arg(config).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let why = "address 10.0.1.77 is on the network 10.0.1.0/24 of another interface; choose another address";
+    assert!(said.contains(why), "{said}");
+}

@@ -1,0 +1,277 @@
+//! Gives each flow that cannot use several links a network, behind one interface that never changes.
+//!
+//! Programs see one address for UDP. nftables marks each new flow with the link that carries it, and the
+//! routing rules of [`crate::routing::Pinned`] send it there. The engine hears of every flow once its first
+//! packet has left ([`policy::FlowEvent::Began`]). If it wants another link than the mark says, the table is
+//! corrected, and the kernel forgets the flow: its next packet leaves by the other link. To the server this
+//! looks like a NAT that has changed its mind, which QUIC and WireGuard survive by design.
+//!
+//! # Sources
+//! - juggler §3.1 (a flow has one network, and programs see one interface).
+//!
+//! # Where we differ, and why
+//! 1. No packet waits for a decision in user space: the kernel marks the first one by the present choice.
+//! 2. Only UDP over IPv4: TCP has MPTCP, and the agent for programs without it.
+//! 3. The interface is a TUN device of this process, and the table of nftables ends with this process. After
+//!    `kill -9` neither is left, and programs use the user's own routes.
+//!
+//! # Checked by
+//! `chains::tests`, `silence::tests`; `crates/cli/tests/host/networks.rs`.
+
+mod chains;
+mod silence;
+
+use crate::conntrack::{Conntrack, Event, Events, Flow, counts_packets};
+use crate::daemon::api::networks::{
+    FlowError, FlowReport, FlowRule, NetworksError, NetworksReport, NetworksSetup,
+};
+use crate::daemon::host::outlet::Outlet;
+use crate::daemon::links::book::Links;
+use crate::daemon::links::marks;
+use crate::daemon::os::clock::thread_cpu;
+use crate::journal::Journal;
+use crate::netlink::ReceiveError;
+use crate::nft::{Table, TableError};
+use crate::rtnl::{Address, IfName, Prefix, Rtnl};
+use crate::tun;
+use policy::flow::FlowId;
+use policy::{Family, FlowEvent, HostEvent, Input, LinkId, Wish};
+use silence::{Counts, Shown};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::{AsRawFd, RawFd};
+use units::Instant;
+
+/// Counting may use at most 1/`SHARE` of the time until it is done again.
+const SHARE: u32 = 50;
+
+/// Networks for flows.
+#[derive(Debug)]
+pub(crate) struct Networks {
+    interface: IfName,
+    ifindex: u32,
+    address: Ipv4Addr,
+    rules: Vec<FlowRule>,
+    /// Keeps the interface.
+    _device: File,
+    table: Table,
+    kernel: Conntrack,
+    events: Events,
+    flows: BTreeMap<FlowId, Flow>,
+    /// The link of new flows without a rule, then that of each rule. `None`: they are held.
+    chosen: Vec<Option<LinkId>>,
+    /// What `chosen` was last made from: the link of new connections, and all links that carry flows.
+    basis: Option<(Option<LinkId>, Vec<LinkId>)>,
+    mtu: u32,
+    counts: Counts,
+    /// When packets are counted next.
+    count_at: Instant,
+}
+
+/// A host to which a flow over this link goes, and what the flow shows.
+pub(crate) type Heard = (LinkId, SocketAddr, HostEvent);
+
+impl Networks {
+    /// Makes the interface and the table. Flows are not led there before [`Networks::settle`] has said where
+    /// they begin.
+    pub(crate) fn open(setup: NetworksSetup, journal: &mut Journal) -> Result<Self, NetworksError> {
+        let NetworksSetup {
+            interface,
+            address,
+            rules,
+        } = setup;
+        let mut rtnl = Rtnl::open()?;
+        let on_network = |other: &Address| other.prefix.contains(address.into());
+        if let Some(other) = rtnl.addresses()?.iter().find(|other| on_network(other)) {
+            let network = other.prefix.network();
+            return Err(NetworksError::Taken { address, network });
+        }
+        let flags = libc::IFF_TUN | libc::IFF_NO_PI;
+        let (device, _) = tun::attach(interface.as_str(), flags)?;
+        let link = rtnl
+            .link_named(interface)?
+            .ok_or(NetworksError::Gone(interface))?;
+        rtnl.add_address(&Address::new(link.ifindex, Prefix::host(address.into())))?;
+        rtnl.set_up(link.ifindex, true)?;
+        journal.set_sysctl(&counts_packets(), "1")?;
+        let mut kernel = Conntrack::open()?;
+        // Flows of a run that ended early would keep its links' numbers.
+        kernel.forget_marked(marks::ALL)?;
+        Ok(Self {
+            interface,
+            ifindex: link.ifindex,
+            address,
+            chosen: vec![None; rules.len() + 1],
+            rules,
+            _device: device,
+            events: Events::open(marks::ALL)?,
+            table: Table::install(&chains::table(interface), chains::CHAIN)?,
+            kernel,
+            flows: BTreeMap::new(),
+            basis: None,
+            mtu: link.mtu,
+            counts: Counts::default(),
+            count_at: Instant::ZERO,
+        })
+    }
+
+    /// The interface and its address.
+    pub(crate) const fn interface(&self) -> (u32, Ipv4Addr) {
+        (self.ifindex, self.address)
+    }
+
+    /// Readable when flows have begun or ended.
+    pub(crate) fn fd(&self) -> RawFd {
+        self.events.as_raw_fd()
+    }
+
+    /// Takes in the flows that have begun or ended.
+    pub(crate) fn read(&mut self, links: &Links, outlet: &mut Outlet) {
+        loop {
+            match self.events.next() {
+                Ok(None) => return,
+                Ok(Some(Event::Began(flow))) => self.began(flow, links, outlet),
+                Ok(Some(Event::Ended(id))) => {
+                    let id = FlowId(id.into());
+                    if self.flows.remove(&id).is_some() {
+                        outlet.tell(Input::Flow(id, FlowEvent::Ended));
+                    }
+                }
+                // Flows that were missed keep the network of their first packet.
+                Err(ReceiveError::Overrun) => {}
+                Err(error) => return outlet.trouble("hearing of flows", &error),
+            }
+        }
+    }
+
+    fn began(&mut self, flow: Flow, links: &Links, outlet: &mut Outlet) {
+        let rule = usize::from(marks::rule_of(flow.mark)).checked_sub(1);
+        let network = rule.and_then(|at| self.rules.get(at)).map(|rule| &rule.network);
+        let wish = match network.and_then(|name| links.named(name)) {
+            Some(link) => Wish::Network(link),
+            None => Wish::Active,
+        };
+        let id = FlowId(flow.id.into());
+        self.flows.insert(id, flow);
+        outlet.tell(Input::Flow(id, FlowEvent::Began(wish)));
+    }
+
+    /// Follows the links: where new flows begin, and the largest packet that all of them carry.
+    pub(crate) fn settle(&mut self, links: &Links, outlet: &mut Outlet) {
+        let carrying = Vec::from_iter(links.carrying_flows());
+        let basis = (links.begins_on(Family::V4), carrying);
+        if self.basis.as_ref() == Some(&basis) {
+            return;
+        }
+        let (begins, carrying) = &basis;
+        let usable = |link: &LinkId| carrying.contains(link);
+        let common = begins.filter(usable).or_else(|| carrying.first().copied());
+        let of_rule = |rule: &FlowRule| links.named(&rule.network).filter(usable).or(common);
+        let mut chosen = vec![common];
+        chosen.extend(self.rules.iter().map(of_rule));
+        if let Err(error) = self.choose(chosen) {
+            return outlet.trouble("choosing the network of new flows", &error);
+        }
+        self.fit(links.least_mtu(carrying), outlet);
+        self.basis = Some(basis);
+    }
+
+    fn fit(&mut self, mtu: Option<u32>, outlet: &mut Outlet) {
+        let Some(mtu) = mtu.filter(|mtu| *mtu != self.mtu) else {
+            return;
+        };
+        let set = Rtnl::open().map(|mut rtnl| rtnl.set_mtu(self.ifindex, mtu));
+        match set {
+            Ok(Ok(())) => self.mtu = mtu,
+            Ok(Err(error)) => outlet.trouble("setting the largest packet of flows", &error),
+            Err(error) => outlet.trouble("setting the largest packet of flows", &error),
+        }
+    }
+
+    fn choose(&mut self, chosen: Vec<Option<LinkId>>) -> Result<(), TableError> {
+        if chosen != self.chosen || self.basis.is_none() {
+            self.table.change(&chains::choice(&self.rules, &chosen))?;
+            self.chosen = chosen;
+        }
+        Ok(())
+    }
+
+    /// When [`Networks::count`] next has work.
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
+        (!self.flows.is_empty()).then_some(self.count_at)
+    }
+
+    /// If it is time, counts the packets of flows. Returns what they show about their links.
+    pub(crate) fn count(&mut self, now: Instant, outlet: &mut Outlet) -> Vec<Heard> {
+        if self.wake_at().is_none_or(|at| at > now) {
+            return Vec::new();
+        }
+        let cpu = thread_cpu();
+        let counted = self.kernel.packets_of(marks::ALL);
+        let shown = match counted {
+            Ok(packets) => self.counts.take(now, &packets),
+            Err(error) => {
+                outlet.trouble("counting the packets of flows", &error);
+                Vec::new()
+            }
+        };
+        self.count_at = now + silence::EVERY.max((thread_cpu() - cpu) * SHARE);
+        let heard = |(id, shown): (u32, Shown)| {
+            let flow = self.flows.get(&FlowId(id.into()))?;
+            let event = match shown {
+                Shown::Heard => HostEvent::Heard,
+                Shown::Unanswered => HostEvent::Unanswered,
+            };
+            Some((marks::link_of(flow.mark)?, flow.remote?, event))
+        };
+        shown.into_iter().filter_map(heard).collect()
+    }
+
+    /// The engine wants this flow on this link, or held until there is one. New flows of its rule go there,
+    /// too, and it follows with its next packet.
+    pub(crate) fn assign(&mut self, id: FlowId, link: Option<LinkId>) -> Result<(), FlowError> {
+        let Some(flow) = self.flows.get(&id) else {
+            return Ok(());
+        };
+        if marks::link_of(flow.mark) == link {
+            return Ok(());
+        }
+        let mut chosen = self.chosen.clone();
+        if let Some(place) = chosen.get_mut(usize::from(marks::rule_of(flow.mark))) {
+            *place = link;
+        }
+        self.kernel.forget(flow)?;
+        self.choose(chosen)?;
+        Ok(())
+    }
+
+    /// The flow's network is gone. It begins anew with its next packet.
+    pub(crate) fn end(&mut self, id: FlowId) -> Result<(), FlowError> {
+        match self.flows.get(&id) {
+            Some(flow) => Ok(self.kernel.forget(flow)?),
+            None => Ok(()),
+        }
+    }
+
+    /// The flows, and where new ones begin.
+    pub(crate) fn report(&self) -> NetworksReport {
+        let flow = |flow: &Flow| FlowReport {
+            link: marks::link_of(flow.mark),
+            remote: flow.remote,
+            rule: usize::from(marks::rule_of(flow.mark)).checked_sub(1),
+        };
+        NetworksReport {
+            interface: self.interface.to_string(),
+            address: self.address,
+            begins: self.chosen.first().copied().flatten(),
+            rules: self
+                .rules
+                .iter()
+                .cloned()
+                .zip(self.chosen.iter().skip(1).copied())
+                .collect(),
+            flows: self.flows.values().map(flow).collect(),
+        }
+    }
+}

@@ -7,8 +7,8 @@ use std::net::UdpSocket;
 use std::time::Duration;
 
 const MARK: Mark = Mark {
-    value: 0x4e57_0000,
-    mask: 0xffff_0000,
+    value: 0x4e00_0000,
+    mask: 0xff00_0000,
 };
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -26,7 +26,7 @@ fn next(events: &mut Events) -> Event {
 /// Marks what goes to port 7000 with a mark of ours, and what goes to 7001 with another one.
 fn marking() -> Table {
     let rules = "table inet marking { flags owner; chain output { type filter hook output priority 0; \
-                 udp dport 7000 ct mark set 0x4e570102; udp dport 7001 ct mark set 0x1; }; }";
+                 udp dport 7000 ct mark set 0x4e010002; udp dport 7001 ct mark set 0x1; }; }";
     Table::install(rules, "inet marking output").unwrap()
 }
 
@@ -52,7 +52,7 @@ fn marked_flows_are_heard_and_forgotten() {
             let Event::Began(flow) = next(&mut events) else {
                 panic!("it has just begun")
             };
-            assert_eq!(flow.mark, 0x4e57_0102, "the other flow has no mark of ours");
+            assert_eq!(flow.mark, 0x4e01_0002, "the other flow has no mark of ours");
             assert_eq!(flow.remote, "10.0.0.2:7000".parse().ok());
             assert_eq!(flow.protocol, 17);
             kernel.forget(&flow).unwrap();

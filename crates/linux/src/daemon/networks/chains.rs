@@ -84,12 +84,12 @@ mod tests {
             commands,
             [
                 "flush chain inet slowhand-networks choose",
-                "add rule inet slowhand-networks choose ct mark != 0 meta mark set 0x4e570001 accept",
+                "add rule inet slowhand-networks choose ct mark != 0 meta mark set 0x4e000001 accept",
                 "add rule inet slowhand-networks choose meta skuid 7 ip daddr 192.0.2.0/24 udp dport 51820 \
-                 ct mark set 0x4e570103 return",
-                "add rule inet slowhand-networks choose ct mark set 0x4e570001",
+                 ct mark set 0x4e010003 return",
+                "add rule inet slowhand-networks choose ct mark set 0x4e000001",
             ]
         );
-        assert!(choice(&[], &[None]).ends_with("ct mark set 0x4e570000"), "held");
+        assert!(choice(&[], &[None]).ends_with("ct mark set 0x4e000000"), "held");
     }
 }

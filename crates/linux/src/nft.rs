@@ -74,6 +74,11 @@ impl Table {
         }
     }
 
+    /// Whether the process has ended, and the table with it.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.nft.try_wait(), Ok(None))
+    }
+
     /// Removes the table, and returns once it is gone.
     pub fn remove(self) {
         drop(self);

@@ -3,6 +3,7 @@
 use crate::patience::Patience;
 use crate::rig::{Host, output, until, write};
 use std::net::UdpSocket;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -161,7 +162,7 @@ fn sorted(state: &str) -> Vec<&str> {
 }
 
 fn nft(rules: &str) {
-    let output = std::process::Command::new("nft").arg(rules).output().unwrap();
+    let output = Command::new("nft").arg(rules).output().unwrap();
     assert!(output.status.success(), "{output:?}");
 }
 
@@ -207,6 +208,29 @@ fn after_kill_9_flows_use_the_users_routes_at_once() {
     until("the table has gone with the daemon", || {
         host.client.run(|| output("nft list ruleset")).unwrap().is_empty()
     });
+}
+
+#[test]
+fn a_table_whose_process_was_ended_comes_back() {
+    let Some(host) = Host::new("networks-table") else {
+        return;
+    };
+    with_networks(&host, "");
+    let up = host.up();
+    let _echo = Echo::at(&host);
+    let flow = Flow::to(&host, 7000);
+    flow.comes_from("10.0.0.1");
+    let holder = output(&format!("pgrep -P {} nft", up.child.id()));
+    output(&format!("kill -9 {}", holder.trim()));
+    until("another process holds the table", || {
+        let holders = Command::new("pgrep")
+            .args(["-P", &up.child.id().to_string(), "nft"])
+            .output();
+        let holders = String::from_utf8(holders.unwrap().stdout).unwrap();
+        !holders.is_empty() && !holders.contains(holder.trim())
+    });
+    flow.comes_from("10.0.0.1");
+    assert_eq!(flow.local(), STEADY);
 }
 
 #[test]

@@ -206,9 +206,10 @@ impl World {
         }
     }
 
-    /// Counts the packets of flows, if it is time.
+    /// Counts the packets of flows, if it is time, and keeps their table.
     fn watch_flows(&mut self, now: Instant) {
         if let Some(networks) = &mut self.networks {
+            networks.restore(now, &self.links, &mut self.host.outlet);
             let heard = networks.count(now, &mut self.host.outlet);
             self.idle.hear_flows(now, heard, &self.links, &mut self.host);
         }

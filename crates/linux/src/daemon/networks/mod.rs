@@ -25,6 +25,7 @@ use crate::conntrack::{Conntrack, Event, Events, Flow, counts_packets};
 use crate::daemon::api::networks::{
     FlowError, FlowReport, FlowRule, NetworksError, NetworksReport, NetworksSetup,
 };
+use crate::daemon::api::observe::Observation;
 use crate::daemon::host::outlet::Outlet;
 use crate::daemon::links::book::Links;
 use crate::daemon::links::marks;
@@ -41,8 +42,11 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsRawFd, RawFd};
+use std::time::Duration;
 use units::Instant;
 
+/// Pause before a table is restored again.
+const AGAIN: Duration = Duration::from_secs(1);
 /// Counting may use at most 1/`SHARE` of the time until it is done again.
 const SHARE: u32 = 50;
 
@@ -67,6 +71,8 @@ pub(crate) struct Networks {
     counts: Counts,
     /// When packets are counted next.
     count_at: Instant,
+    /// When the table may be restored next.
+    look_at: Instant,
 }
 
 /// A host to which a flow over this link goes, and what the flow shows.
@@ -113,6 +119,7 @@ impl Networks {
             mtu: link.mtu,
             counts: Counts::default(),
             count_at: Instant::ZERO,
+            look_at: Instant::ZERO,
         })
     }
 
@@ -175,6 +182,28 @@ impl Networks {
         }
         self.fit(links.least_mtu(carrying), outlet);
         self.basis = Some(basis);
+    }
+
+    /// Installs the table again if somebody has ended its process. Without it, flows would lead nowhere.
+    pub(crate) fn restore(&mut self, now: Instant, links: &Links, outlet: &mut Outlet) {
+        if now < self.look_at || !self.table.has_ended() {
+            return;
+        }
+        self.look_at = now + AGAIN;
+        match Table::install(&chains::table(self.interface), chains::CHAIN) {
+            Ok(table) => {
+                self.table = table;
+                self.basis = None;
+                self.settle(links, outlet);
+                let what = "networks of flows";
+                let why = "another program ended `nft`, which holds their table; restored";
+                outlet.observe(Observation::Trouble { what, why });
+            }
+            Err(error) => outlet.trouble(
+                "restoring the table of flows, to be tried again in a second",
+                &error,
+            ),
+        }
     }
 
     fn fit(&mut self, mtu: Option<u32>, outlet: &mut Outlet) {

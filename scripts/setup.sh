@@ -15,7 +15,7 @@ deb_packages="dpkg-dev binutils xz-utils"
 guest_packages="qemu-system-x86 kmod zstd libc-bin debian-archive-keyring"
 # Real programs whose traffic the tests send over our paths, and a browser to inspect the page. Reference
 # implementations for comparison, and the linter of the scripts.
-test_packages="nginx-light iperf3 mptcpize curl chromium bpftool haproxy iproute2 nftables procps util-linux mount git shellcheck tshark libbpf-dev python3 systemd mmdebstrap $guest_packages"
+test_packages="nginx-light iperf3 mptcpize curl wget openssh-client openssh-server chromium bpftool haproxy iproute2 nftables procps util-linux mount git shellcheck tshark libbpf-dev python3 systemd mmdebstrap $guest_packages"
 
 # A fresh machine may still be installing updates, and a mirror may hang.
 patiently="-o DPkg::Lock::Timeout=300 -o Acquire::Retries=5"
@@ -32,12 +32,16 @@ missing_of() {
 install() {
     say "setup: installing $*"
     export DEBIAN_FRONTEND=noninteractive
-    had_nginx=$(missing_of nginx-light)
+    new_servers=""
+    [ -z "$(missing_of nginx-light)" ] || new_servers="nginx.service"
+    [ -z "$(missing_of openssh-server)" ] || new_servers="$new_servers ssh.service"
     # shellcheck disable=SC2048,SC2086 # one word per package and option
     { apt-get $patiently update -q && apt-get $patiently install -y -q --no-install-recommends $*; } </dev/null >&2
-    # The tests start a server of their own. Do not leave one that listens on all addresses of this host.
-    if [ -n "$had_nginx" ] && [ -d /run/systemd/system ]; then
-        systemctl disable --now nginx.service >&2 || true
+    # The tests start servers of their own. Do not leave any that listens on all addresses of this host.
+    if [ -d /run/systemd/system ]; then
+        for server in $new_servers; do
+            systemctl disable --now "$server" >&2 || true
+        done
     fi
 }
 

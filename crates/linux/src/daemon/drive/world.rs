@@ -56,6 +56,8 @@ impl World {
         let checks = Checks::new(check).map_err(StartError::Loop)?;
         let bounds = Bounds::new(setup.window, setup.fallback_window)?;
         let mut host = Host::open(setup.journal.as_deref(), Outlet::new(setup.observe, now))?;
+        let cla = Cla::start(setup.sender.as_ref(), setup.reports)?;
+        // From here on the host is changed.
         let opened = setup
             .networks
             .map(|networks| Networks::open(networks, &mut host.settings.journal));
@@ -70,7 +72,6 @@ impl World {
         let links = Links::new(setup.links)
             .asking_for_ecn(engine.asks_for_ecn())
             .with_flows_on(networks.as_ref().map(Networks::interface));
-        let cla = Cla::start(setup.sender.as_ref(), setup.reports)?;
         let mut world = Self {
             links,
             conns: Conns::new(bounds, cla),

@@ -91,7 +91,7 @@ pub enum Action {
     /// Let a radio repeat this cycle of slots until further notice. Empty: the radio need not listen to
     /// anything.
     Slots(RadioId, Vec<Slot>),
-    /// Carry this flow over this link. A flow never moves to another link.
+    /// Carry this flow over this link. It comes once for each flow.
     Assign(FlowId, LinkId),
     /// No network has an address for this flow: hold its first packet until it is assigned.
     Hold(FlowId),

@@ -5,7 +5,8 @@ use super::ids::{LinkId, PeerId};
 /// What can happen to a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlowEvent {
-    /// Its first packet is held until [`crate::Action::Assign`] or [`crate::Action::Hold`] arrives.
+    /// Its first packet waits for [`crate::Action::Assign`] or [`crate::Action::Hold`], or has left by the
+    /// world's latest choice. If that was another link, the flow moves once, with its next packet.
     Began(Wish),
     /// It is over.
     Ended,

@@ -1,8 +1,9 @@
 //! Which flows are heard, and which send without a reply.
 //!
 //! UDP has no acknowledgements that the kernel would report. So the packets of each flow are counted in both
-//! directions. A flow that had replies, sends, and has none for [`SILENCE`], is evidence. It proves nothing:
-//! the engine then probes the host over this link and others.
+//! directions. A flow that sends without a reply is evidence, after [`SILENCE`], or after [`AT_FIRST`] if it
+//! never had one. It proves nothing, since some flows never have replies. The engine then probes the host
+//! over this link and others.
 
 use crate::conntrack::Packets;
 use std::collections::BTreeMap;
@@ -11,8 +12,10 @@ use units::Instant;
 
 /// Interval between two counts.
 pub(super) const EVERY: Duration = Duration::from_millis(100);
-/// How long a flow must send without a reply.
+/// How long a flow must send without a reply, if it had replies before.
 const SILENCE: Duration = Duration::from_millis(200);
+/// The same for a flow that never had one: as long as TCP waits for the reply to a SYN (RFC 6298 §2.1).
+const AT_FIRST: Duration = Duration::from_secs(1);
 
 /// What a flow shows about its link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,12 +48,13 @@ impl Counts {
             let silent = if packets.replies > was.replies {
                 shown.push((id, Shown::Heard));
                 None
-            } else if packets.sent > was.sent && packets.replies > 0 {
+            } else if packets.sent > was.sent {
                 earlier.and_then(|earlier| earlier.silent).or(Some(now))
             } else {
                 earlier.and_then(|earlier| earlier.silent)
             };
-            if packets.sent > was.sent && silent.is_some_and(|since| now - since >= SILENCE) {
+            let patience = if packets.replies > 0 { SILENCE } else { AT_FIRST };
+            if packets.sent > was.sent && silent.is_some_and(|since| now - since >= patience) {
                 shown.push((id, Shown::Unanswered));
             }
             self.0.insert(id, Counted { packets, silent });
@@ -83,10 +87,8 @@ mod tests {
         assert_eq!(last(&[(1, 1), (2, 1), (3, 1), (4, 1)]), Some(Shown::Unanswered));
         assert_eq!(last(&[(1, 1), (2, 1), (3, 1), (3, 1)]), None, "it does not send");
         assert_eq!(last(&[(1, 1), (2, 1), (3, 1), (4, 2)]), Some(Shown::Heard));
-        assert_eq!(
-            last(&[(1, 0), (2, 0), (3, 0), (4, 0)]),
-            None,
-            "it never had replies"
-        );
+        let never = Vec::from_iter((1..=11).map(|sent| (sent, 0)));
+        assert_eq!(last(&never[..10]), None, "the first reply may take longer");
+        assert_eq!(last(&never), Some(Shown::Unanswered));
     }
 }

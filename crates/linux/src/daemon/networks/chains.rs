@@ -18,12 +18,12 @@ use std::fmt::Write as _;
 /// The chain that says whether the table is in force.
 pub(super) const CHAIN: &str = "inet slowhand-networks output";
 
-/// The table, without any choice yet.
+/// The table. It holds new flows until the first choice.
 pub(super) fn table(interface: IfName) -> String {
     let (ours, mask) = (marks::ALL.value, marks::ALL.mask);
     format!(
         "table inet slowhand-networks {{ flags owner;\n\
-         chain choose {{ }};\n\
+         chain choose {{ ct mark set {ours:#x}; }};\n\
          chain output {{ type route hook output priority mangle; policy accept; oifname != \"{interface}\" return; \
          ct mark & {mask:#x} == {ours:#x} meta mark set ct mark return; jump choose; meta mark set ct mark; }};\n\
          chain restore {{ type filter hook prerouting priority mangle; policy accept; \

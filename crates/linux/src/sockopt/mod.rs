@@ -167,6 +167,28 @@ pub fn tcp_info(socket: &impl AsFd) -> Result<TcpInfo, InfoError> {
     Ok(TcpInfo::parse(&bytes[..len]))
 }
 
+/// Lets clients send data to this listener with their SYN, and at most `pending` of them at once before their
+/// handshake is complete (TCP_FASTOPEN, RFC 7413). It needs bit 1 of `net.ipv4.tcp_fastopen`.
+pub fn accept_fast_open(listener: &impl AsFd, pending: i32) -> io::Result<()> {
+    set(
+        listener,
+        libc::IPPROTO_TCP,
+        libc::TCP_FASTOPEN,
+        &pending.to_ne_bytes(),
+    )
+}
+
+/// Makes the next `connect` of this socket return at once, if the kernel has a cookie of the server. The first
+/// bytes then leave with the SYN (TCP_FASTOPEN_CONNECT, RFC 7413). Otherwise it asks the server for a cookie.
+pub fn connect_fast_open(socket: &impl AsFd) -> io::Result<()> {
+    set(
+        socket,
+        libc::IPPROTO_TCP,
+        libc::TCP_FASTOPEN_CONNECT,
+        &1_i32.to_ne_bytes(),
+    )
+}
+
 /// Reads the congestion controller in use.
 pub fn congestion(socket: &impl AsFd) -> Result<CongestionName, InfoError> {
     let mut bytes = [0; 16];

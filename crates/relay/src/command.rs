@@ -4,7 +4,7 @@ use crate::agent::{self, Choice, Early};
 use crate::config::{self, Config};
 use crate::metrics::Document;
 use crate::serve::{self, Asked};
-use crate::{egress, keys};
+use crate::{egress, keys, socket};
 use anyhow::{Context as _, bail};
 use clap::{Parser, Subcommand};
 use std::fmt::Write as _;
@@ -211,6 +211,12 @@ fn check(config: &Config, path: Option<&Path>) -> anyhow::Result<()> {
     if keys.is_empty() {
         text.push_str("no key yet: `slowhand relay key add NAME` makes one\n");
     }
+    text.push_str(socket::fast_open_allowed().map_or("", |allowed| match allowed {
+        true => "TCP Fast Open: allowed\n",
+        false => {
+            "TCP Fast Open: not allowed; `sysctl -w net.ipv4.tcp_fastopen=3` saves clients a round trip\n"
+        }
+    }));
     let special = Vec::from_iter(egress::special().map(|network| network.to_string()));
     let _ = writeln!(
         text,

@@ -1,14 +1,23 @@
 //! Sockets of both kinds, and the options that both programs set on them.
 
+use linux::info::TcpState;
 use linux::sockopt;
+use linux::sysctl::{self, Key};
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 
 /// Connections that the kernel accepts before the program does. It cuts this down to `net.core.somaxconn`.
 const BACKLOG: i32 = 1_024;
+/// Connections with data in their SYN whose handshake is not complete. The kernel defers to it beyond that.
+const FAST_OPENS: i32 = 256;
+/// The bit of `net.ipv4.tcp_fastopen` for servers.
+const SERVERS: u32 = 2;
+/// How often a handshake in progress is looked at.
+const HANDSHAKE_POLL: Duration = Duration::from_millis(1);
 /// Most unsent bytes in the kernel. What has not been sent can still leave over another link.
 const UNSENT: u32 = 128 * 1024;
 /// Silence after which the kernel asks the peer whether it is still there.
@@ -48,28 +57,82 @@ pub fn listen(address: SocketAddr, kind: Kind) -> io::Result<TcpListener> {
         socket.set_only_v6(!address.ip().is_unspecified())?;
     }
     socket.bind(&address.into())?;
+    if kind == Kind::Mptcp {
+        // Without it, requests come after the handshake.
+        let _ = sockopt::accept_fast_open(&socket, FAST_OPENS);
+    }
     socket.listen(BACKLOG)?;
     socket.set_nonblocking(true)?;
     TcpListener::from_std(socket.into())
 }
 
+/// What a connection that is opened may do before the handshake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Handshake {
+    /// Nothing.
+    First,
+    /// Its first bytes may leave with the SYN.
+    WithData,
+}
+
 /// Connects to `address`. A `mark` needs CAP_NET_RAW.
 pub async fn connect(address: SocketAddr, kind: Kind, mark: Option<u32>) -> io::Result<TcpStream> {
+    let (stream, _) = open(address, kind, mark, Handshake::First).await?;
+    Ok(stream)
+}
+
+/// Connects to `address`, and says whether the handshake still waits for the first bytes.
+pub async fn open(
+    address: SocketAddr,
+    kind: Kind,
+    mark: Option<u32>,
+    handshake: Handshake,
+) -> io::Result<(TcpStream, bool)> {
     let domain = Domain::for_address(address);
     let socket = Socket::new(domain, Type::STREAM, Some(kind.protocol()))?;
     if let Some(mark) = mark {
         socket.set_mark(mark)?;
     }
+    if handshake == Handshake::WithData {
+        // A kernel without it opens the connection first.
+        let _ = sockopt::connect_fast_open(&socket);
+    }
     socket.set_nonblocking(true)?;
     match socket.connect(&address.into()) {
-        Err(error) if error.raw_os_error() != Some(nix::libc::EINPROGRESS) => return Err(error),
-        _ => {}
+        Ok(()) => {
+            let waits = handshake == Handshake::WithData && state(&socket) != TcpState::Established;
+            return Ok((TcpStream::from_std(socket.into())?, waits));
+        }
+        Err(error) if error.raw_os_error() == Some(nix::libc::EINPROGRESS) => {}
+        Err(error) => return Err(error),
     }
     let stream = TcpStream::from_std(socket.into())?;
     stream.writable().await?;
     match stream.take_error()? {
         Some(error) => Err(error),
-        None => Ok(stream),
+        None => Ok((stream, false)),
+    }
+}
+
+/// State of a connection's first subflow.
+pub fn state(socket: &impl AsFd) -> TcpState {
+    sockopt::tcp_info(socket).map_or(TcpState::Close, |info| info.state)
+}
+
+/// Whether this host lets its servers accept data with a SYN. `None` if it does not say.
+pub fn fast_open_allowed() -> Option<bool> {
+    let flags = sysctl::read(&Key::new("net.ipv4.tcp_fastopen")).ok()?;
+    let flags: u32 = flags.trim().parse().ok()?;
+    Some(flags & SERVERS != 0)
+}
+
+/// Returns when the client has completed the handshake.
+///
+/// The kernel (Linux 6.18) does not send what is written to an MPTCP socket before that, not even afterwards.
+/// Only a later write would release it. That happens when the request came with the SYN.
+pub async fn handshake_complete(accepted: &TcpStream) {
+    while state(accepted) == TcpState::SynRecv {
+        tokio::time::sleep(HANDSHAKE_POLL).await;
     }
 }
 

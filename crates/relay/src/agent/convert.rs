@@ -2,12 +2,12 @@
 
 use super::early::Early;
 use crate::keys;
-use crate::socket::{self, Kind};
+use crate::socket::{self, Handshake, Kind};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use trace::agent::MARK;
@@ -122,8 +122,9 @@ impl Relay {
         if let Some(trouble) = self.trouble() {
             return Err(trouble);
         }
-        let early = || self.early.peek(application);
-        let outcome = self.exchange(Wanted::Connect(server), early, ANSWERS).await;
+        let outcome = self
+            .exchange(Wanted::Connect(server), Some(application), ANSWERS)
+            .await;
         match &outcome {
             Err(error @ (RelayError::Unreachable(_) | RelayError::Slow(_) | RelayError::NoReply)) => {
                 self.avoid(error.clone());
@@ -133,26 +134,55 @@ impl Relay {
         outcome
     }
 
-    /// Sends a request with the bytes of `early`, and reads the reply.
+    /// Sends a request with the first bytes of `application`, and reads the reply.
+    ///
+    /// If this host has connected to the relay before, both leave with the SYN. If that fails, it tries again
+    /// with a handshake first, as a path may drop a SYN with data.
     pub async fn exchange(
         &self,
         wanted: Wanted,
-        early: impl FnOnce() -> Vec<u8>,
+        application: Option<&TcpStream>,
         patience: Duration,
     ) -> Result<Opened, RelayError> {
-        let unreachable = |error: io::Error| RelayError::Unreachable(error.to_string());
-        let accepted = timeout(ACCEPTS, self.open()).await;
-        let late = |_| RelayError::Unreachable(format!("no answer within {} s", ACCEPTS.as_secs()));
-        let mut stream = accepted.map_err(late)?.map_err(unreachable)?;
+        let (stream, waits) = self.open(Handshake::WithData).await?;
+        let outcome = self.ask(stream, waits, wanted, application, patience).await;
+        if !waits || !matches!(outcome, Err(RelayError::Unreachable(_))) {
+            return outcome;
+        }
+        let (stream, _) = self.open(Handshake::First).await?;
+        self.ask(stream, false, wanted, application, patience).await
+    }
+
+    /// Asks over this connection. If it `waits`, the request opens it.
+    async fn ask(
+        &self,
+        mut stream: TcpStream,
+        waits: bool,
+        wanted: Wanted,
+        application: Option<&TcpStream>,
+        patience: Duration,
+    ) -> Result<Opened, RelayError> {
         let mut request = self.request(wanted).map_err(unreachable)?;
-        let early = early();
-        request.extend(&early);
-        let exchange = async {
-            stream.write_all(&request).await?;
-            reply(&mut stream).await
+        let early = match application {
+            Some(application) if waits => self.early.wait(application).await,
+            Some(application) => self.early.peek(application),
+            None => Vec::new(),
         };
-        match timeout(patience, exchange).await {
+        request.extend(&early);
+        let (mut reader, mut writer) = stream.split();
+        let exchange = async {
+            writer.write_all(&request).await?;
+            let exchanged = reply(&mut reader);
+            tokio::select! {
+                reply = exchanged => reply,
+                () = unanswered(writer.as_ref(), waits) => Err(io::ErrorKind::TimedOut.into()),
+            }
+        };
+        let outcome = timeout(patience, exchange).await;
+        let never_open = waits && !socket::state(&stream).connected();
+        match outcome {
             Err(_) => Err(RelayError::Slow(patience)),
+            Ok(Err(error)) if never_open => Err(unreachable(error)),
             Ok(Ok(Some(Reply::Refused(code)))) => Err(RelayError::Refused(code)),
             Ok(Ok(Some(Reply::Supported))) if wanted != Wanted::Info => Err(RelayError::NoReply),
             Ok(Ok(Some(reply))) => Ok(Opened {
@@ -173,14 +203,21 @@ impl Relay {
         Ok(Request::write(wanted, seal))
     }
 
+    /// Opens a connection, and says whether its handshake still waits for the first bytes.
+    async fn open(&self, handshake: Handshake) -> Result<(TcpStream, bool), RelayError> {
+        let opened = timeout(ACCEPTS, self.open_any(handshake)).await;
+        let late = |_| RelayError::Unreachable(format!("no answer within {} s", ACCEPTS.as_secs()));
+        opened.map_err(late)?.map_err(unreachable)
+    }
+
     /// Tries the relay's addresses in their order.
-    async fn open(&self) -> io::Result<TcpStream> {
+    async fn open_any(&self, handshake: Handshake) -> io::Result<(TcpStream, bool)> {
         let mut last = io::Error::other("its name has no address");
         for address in self.addresses().await? {
-            match socket::connect(address, Kind::Mptcp, self.mark).await {
-                Ok(stream) => {
+            match socket::open(address, Kind::Mptcp, self.mark, handshake).await {
+                Ok((stream, waits)) => {
                     socket::prepare(&stream);
-                    return Ok(stream);
+                    return Ok((stream, waits));
                 }
                 Err(error) => last = error,
             }
@@ -206,8 +243,20 @@ impl Relay {
     }
 }
 
+fn unreachable(error: io::Error) -> RelayError {
+    RelayError::Unreachable(error.to_string())
+}
+
+/// Returns if the handshake of a connection that opened with data has had no answer for too long.
+async fn unanswered(stream: &TcpStream, opened_with_data: bool) {
+    tokio::time::sleep(ACCEPTS).await;
+    if !opened_with_data || socket::state(stream).connected() {
+        std::future::pending::<()>().await;
+    }
+}
+
 /// Reads a reply, and no byte beyond it.
-async fn reply(stream: &mut TcpStream) -> io::Result<Option<Reply>> {
+async fn reply(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<Reply>> {
     let mut head = [0; HEADER];
     stream.read_exact(&mut head).await?;
     let Ok(length) = header(head) else { return Ok(None) };

@@ -7,11 +7,14 @@
 use nix::sys::socket::{MsgFlags, recv};
 use std::io;
 use std::os::fd::AsRawFd as _;
+use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
 /// Most bytes that are sent early.
 const MOST: usize = 16 * 1024;
+/// How long an application may take to send its first bytes, once its connection is accepted.
+const SPEAKS: Duration = Duration::from_millis(3);
 /// Length of the header of a TLS record.
 const RECORD: usize = 5;
 
@@ -27,9 +30,13 @@ pub enum Early {
 }
 
 impl Early {
-    /// No bytes: there is no application yet.
-    pub fn nothing() -> Vec<u8> {
-        Vec::new()
+    /// The same as [`Early::peek`], after the application has had the time to send something.
+    pub async fn wait(self, application: &TcpStream) -> Vec<u8> {
+        if self != Self::Never {
+            // If its server speaks first, it sends nothing.
+            let _ = tokio::time::timeout(SPEAKS, application.readable()).await;
+        }
+        self.peek(application)
     }
 
     /// What the application has sent so far and may be sent early. It stays in the socket.

@@ -2,7 +2,6 @@
 //! connections by a token. Each connection moves between the links of its own host, so both may move at once.
 
 use super::convert::{ANSWERS, Opened, Relay, RelayError};
-use super::early::Early;
 use crate::keys::{self, KeyError};
 use crate::pipe::Pool;
 use crate::pump::{Patience, Tally, pump};
@@ -104,7 +103,7 @@ async fn ask(meeting: Arc<Meeting>) -> Result<(), MeetError> {
         let meeting = meeting.clone();
         tokio::spawn(async move {
             let wanted = Wanted::Meet(meeting.token, Side::Asks);
-            match meeting.relay.exchange(wanted, Early::nothing, ANSWERS).await {
+            match meeting.relay.exchange(wanted, None, ANSWERS).await {
                 Ok(opened) => meeting.carry(program, opened.stream).await,
                 Err(error) => {
                     (meeting.report)(&meeting.trouble(&error));
@@ -127,7 +126,7 @@ async fn offer(meeting: Arc<Meeting>) {
         let meeting = meeting.clone();
         tokio::spawn(async move {
             let wanted = Wanted::Meet(meeting.token, Side::Offers);
-            let met = meeting.relay.exchange(wanted, Early::nothing, WAITS).await;
+            let met = meeting.relay.exchange(wanted, None, WAITS).await;
             match met {
                 Ok(opened) => {
                     drop(place);

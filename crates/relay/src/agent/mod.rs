@@ -327,7 +327,7 @@ pub fn check(name: &str, key_file: &Path) -> Result<String, CheckError> {
     let relay = Relay::new(name.to_owned(), keys::read(key_file, None)?);
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let began = Instant::now();
-    let asked = relay.exchange(Wanted::Info, Early::nothing, HEAD_START);
+    let asked = relay.exchange(Wanted::Info, None, HEAD_START);
     let opened = runtime.block_on(asked).map_err(CheckError::Relay)?;
     let took = began.elapsed().as_millis();
     if socket::is_mptcp(&opened.stream) {

@@ -143,6 +143,9 @@ async fn join(shared: &Shared, mut stream: TcpStream, client: &Client, guest: Gu
     };
     let reply = Reply::Connected { mptcp: false }.write();
     let told = async {
+        for client in [&stream, &asking] {
+            socket::handshake_complete(client).await;
+        }
         stream.write_all(&reply).await?;
         asking.write_all(&reply).await?;
         io::Result::Ok(())

@@ -86,6 +86,7 @@ pub async fn refuse(shared: &Shared, stream: TcpStream, code: Code) {
 /// Replies, and ends the connection.
 async fn say(mut stream: TcpStream, reply: Reply) {
     let goodbye = async {
+        socket::handshake_complete(&stream).await;
         stream.write_all(&reply.write()).await?;
         stream.shutdown().await?;
         let mut rest = (&mut stream).take(DROPPED);
@@ -117,6 +118,7 @@ async fn carry(
     if mptcp {
         count(&shared.counters.mptcp_servers);
     }
+    socket::handshake_complete(&stream).await;
     let reply = Reply::Connected { mptcp }.write();
     if stream.write_all(&reply).await.is_err() {
         return socket::reset(connected);

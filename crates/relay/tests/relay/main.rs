@@ -1,5 +1,6 @@
 //! `slowhand-relay` as its users run it, on loopback.
 
+mod fast_open;
 mod guide;
 mod meet;
 #[path = "../../../linux/src/testing/patience.rs"]

@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use wire::socks::{Code, Wanted};
 
 /// A running agent.
-struct Agent {
+pub(crate) struct Agent {
     child: Child,
     asks: ChildStdin,
     answers: BufReader<ChildStdout>,
@@ -17,7 +17,7 @@ struct Agent {
 
 impl Agent {
     /// `None` where this user may not mark connections.
-    fn new(rig: &Rig, key: &str) -> Option<Self> {
+    pub(crate) fn new(rig: &Rig, key: &str) -> Option<Self> {
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
         if socket.set_mark(1).is_err() {
             println!("skipped: needs root (CAP_NET_ADMIN) to mark connections");
@@ -62,7 +62,7 @@ impl Agent {
     }
 
     /// Sends a greeting and this request at once, and returns the code of the reply.
-    fn ask(&self, request: &[u8]) -> (TcpStream, u8) {
+    pub(crate) fn ask(&self, request: &[u8]) -> (TcpStream, u8) {
         let mut stream = self.connect();
         stream.write_all(&[&[5, 1, 0], request].concat()).unwrap();
         let mut replies = [0; 2 + 10];

@@ -130,7 +130,7 @@ pub fn first_byte(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
 }
 
 fn first_byte_ms(observed: &Observed) -> anyhow::Result<f64> {
-    let flow = observed.run.flows.first();
+    let flow = observed.run.flows.iter().find(|flow| flow.name == "reply");
     let first = flow.and_then(|flow| flow.first_byte_ms);
     first.with_context(|| format!("seed {}: no byte arrived", observed.run.seed))
 }

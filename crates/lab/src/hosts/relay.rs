@@ -34,6 +34,8 @@ impl RelayNetns {
         let at_relay = in_netns(&netns, || {
             common_settings(&config.server_cc)?;
             set_sysctl("net.ipv4.ip_forward", "1")?;
+            // As docs/relay.md tells the user of a relay: requests may come with the SYN.
+            set_sysctl("net.ipv4.tcp_fastopen", "3")?;
             accept_subflows(config.server_subflows)?;
             own_addresses(Sources::of_v4(address))?;
             lead(AT_RELAY, Prefix::host(config.server.into()), address)

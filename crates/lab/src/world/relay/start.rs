@@ -18,6 +18,8 @@ pub(super) fn start(hosts: &Hosts, relay: &RelayNetns, interfaces: &[String]) ->
     let mut agent = Command::new(relay.program());
     agent.args(["agent", "--relay", &address.to_string(), "--key-file"]);
     agent.arg(relay.key_file()).stdin(Stdio::piped());
+    // Flows of a scenario stand for programs that speak TLS: a server may get their first bytes twice.
+    agent.args(["--early-data", "always"]);
     let (mut agent, mut lines) = spawn(relay.program(), &mut agent, &hosts.client)?;
     let questions = agent.stdin.take().ok_or(StartError::Silent("agent"))?;
     let ports = lines.next().and_then(|line| Ports::parse(&line));

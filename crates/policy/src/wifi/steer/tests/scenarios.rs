@@ -244,18 +244,6 @@ fn it_works_with_any_number_of_access_points() {
 }
 
 #[test]
-fn uncoupled_senders_get_some_of_the_idle_air() {
-    let share = |rivals: usize| {
-        let tcp = best_alone(f64::INFINITY, 25.0, rivals);
-        let points = vec![Point::new(3.0, 25.0), Point::new(0.5, 25.0).behind(25.0, rivals)];
-        let mut world = World::new(points, Controller::Reno, ours(), 1);
-        world.run(10.0);
-        world.run(50.0) / (tcp + (1.0 - tcp / OPTIMUM) * 4.0) * 100.0
-    };
-    Shares((0..=20).map(share).collect()).hold("with the air that is left", 85.0, 70.0);
-}
-
-#[test]
 fn every_order_has_its_reason() {
     let points = vec![Point::new(3.0, 25.0), Point::new(0.5, 25.0).behind(25.0, 0)];
     let mut world = World::new(points, Controller::Reno, ours(), 1);
@@ -275,8 +263,6 @@ fn every_order_has_its_reason() {
         "steer-short",
         "steer-trying",
         "steer-missed",
-        "steer-held",
-        "steer-idle-air",
     ] {
         assert!(
             given(expected),

@@ -273,6 +273,30 @@ fn on_off_uses_one_at_a_time_and_keeps_it_while_it_is_good_enough() {
 }
 
 #[test]
+fn idle_air_alone_leads_to_no_trial() {
+    let promoted = |mbps| {
+        let mut steering = Steering::default();
+        let mut steps = Vec::new();
+        let poor = AccessPoint {
+            backup: true,
+            ..point(1, 1_000, 0)
+        };
+        let points = [point(0, 500, mbps), poor];
+        for n in 0..300 {
+            let reading = Reading {
+                busy: Ratio::from_fraction(1, 2),
+                ..reading(&points)
+            };
+            steering.look(ms(n * 100), &reading, &mut steps);
+        }
+        orders(&steps).contains(&(1, Order::Backup(false)))
+    };
+    // The other could carry 11.6 Mb/s.
+    assert!(promoted(4), "the efficient one carries less");
+    assert!(!promoted(12), "it carries more, in half of the air");
+}
+
+#[test]
 fn without_access_points_nothing_is_ordered() {
     for mut steering in [
         Steering::Off,

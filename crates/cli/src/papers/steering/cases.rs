@@ -14,7 +14,7 @@ pub(super) const ROUND_TRIPS_MS: [u32; 4] = [10, 25, 50, 100];
 /// Numbers of other flows behind the good access point.
 pub(super) const OTHER_FLOWS: [u32; 8] = [0, 1, 2, 4, 7, 10, 15, 20];
 /// Numbers of access points beside the good one.
-pub(super) const OTHERS: [usize; 6] = [0, 1, 2, 3, 5, 8];
+pub(super) const OTHERS: [usize; 9] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
 
 /// Packets per second that the good access point carries alone.
 pub(super) const BEST: f64 = 1e3 / GOOD_MS;

@@ -179,7 +179,10 @@ fn percentile(sorted: &[f64], percent: u8) -> Option<f64> {
 }
 
 fn wait(wait: &trace::Stall) -> (f64, f64) {
-    (wait.from.as_nanos() as f64 / 1e9, wait.length().as_secs_f64() * 1e3)
+    (
+        wait.from.as_nanos() as f64 / 1e9,
+        wait.length().as_secs_f64() * 1e3,
+    )
 }
 
 /// The client's marks on packets that arrived over all links.

@@ -262,12 +262,7 @@ fn every_order_has_its_reason() {
             .map(|(_, step)| Reason::Choice(Choice::Steer(step.because)));
         reasons.any(|reason| reason.id() == id)
     };
-    for expected in [
-        "steer-poor",
-        "steer-short",
-        "steer-trying",
-        "steer-missed",
-    ] {
+    for expected in ["steer-poor", "steer-short", "steer-trying", "steer-missed"] {
         assert!(
             given(expected),
             "no order had the reason {expected}: {:#?}",

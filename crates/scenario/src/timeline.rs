@@ -158,7 +158,10 @@ fn planned_rate(link: &Link) -> Option<Effect> {
             (LaneRate::Constant(up), LaneRate::Constant(down)) => Some(Effect::Rate { up: *up, down: *down }),
             _ => None,
         },
-        LinkKind::Wifi(_) => None,
+        LinkKind::Wifi(wifi) => Some(Effect::Rate {
+            up: wifi.backhaul.up,
+            down: wifi.backhaul.down,
+        }),
     }
 }
 

@@ -77,6 +77,16 @@ fn a_rate_goes_back_to_what_the_plan_says() {
 }
 
 #[test]
+fn the_backhaul_of_an_access_point_has_rates_too() {
+    let found = happenings("[[faults]]\nlink = \"c\"\nkind = \"rate\"\nrate_mbps = 3\nat_s = 2\nfor_s = 5\n");
+    let at = |ms, rate| {
+        let rate = Bitrate::from_mbps(rate);
+        (ms, FaultTarget::Link(2), Effect::Rate { up: rate, down: rate })
+    };
+    assert_eq!(found, [at(2_000, 3), at(7_000, 100)]);
+}
+
+#[test]
 fn a_fade_lowers_the_signal_in_steps_and_raises_it_again() {
     let found = happenings(
         "[[faults]]\nlink = \"c\"\nkind = \"fade\"\nloss_db = 30\nover_s = 0.25\nat_s = 2\nfor_s = 3\n",

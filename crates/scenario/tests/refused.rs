@@ -533,7 +533,8 @@ fn faults() {
         (
             "kind = \"down\"",
             "kind = \"rate\"\nrate_mbps = 3",
-            "bad.toml:29:8: \"lte\" cannot have this fault; only cables of their own and cells of constant rate have it",
+            "bad.toml:29:8: \"lte\" cannot have this fault; only cables of their own, cells of constant rate and \
+             the backhauls of access points have it",
         ),
         (
             "kind = \"down\"",

@@ -39,6 +39,7 @@ Papers:
   nsdi15-tab3     fairness: a client between two access points
   nsdi15-users    several clients that switch between three channels
   steering        which access points of one channel to use
+  steering-changes  the same while the network changes
 
 The claims, and where each is in its paper, are in papers/. Exit code 1: a claim does not hold.
 
@@ -96,7 +97,7 @@ macro_rules! paper {
     };
 }
 
-const PAPERS: [Paper; 15] = [
+const PAPERS: [Paper; 16] = [
     paper!("nsdi15-11n", study::run, "study.toml", "scenario.toml"),
     paper!("nsdi15-dsl", study::run, "study.toml", "scenario.toml"),
     paper!(
@@ -134,6 +135,15 @@ const PAPERS: [Paper; 15] = [
     paper!("nsdi15-tab3", study::run, "study.toml", "scenario.toml"),
     paper!("nsdi15-users", users::run),
     paper!("steering", steering::run),
+    paper!(
+        "steering-changes",
+        study::run,
+        "study.toml",
+        "uplink.toml",
+        "walk.toml",
+        "air.toml",
+        "clicks.toml"
+    ),
 ];
 
 /// Runs, judges, draws.

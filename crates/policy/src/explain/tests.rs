@@ -197,7 +197,7 @@ fn baselines() -> Vec<Row> {
 }
 
 fn steering() -> Vec<Row> {
-    let (rate, busy) = (share(1, 64), share(1, 2));
+    let rate = share(1, 64);
     let (packet_time, best) = (FULL, BEST);
     let [with, before, without] = [20, 21, 18].map(mbps);
     let steer = |steer, sentence| row(Choice::Steer(steer), sentence);
@@ -216,10 +216,6 @@ fn steering() -> Vec<Row> {
                 alone: before,
             },
             "the better access points carry 20.0 Mb/s, less than the 21.0 Mb/s that this one could, although airtime is left",
-        ),
-        steer(
-            Steer::IdleAir { busy },
-            "the channel is busy only 50.00 % of the time",
         ),
         steer(
             Steer::NoGain { before, with },
@@ -241,10 +237,6 @@ fn steering() -> Vec<Row> {
                 best,
             },
             "1.56 % of its packets are marked, towards 3.12 %: a packet takes 3.00 ms of airtime, and 0.50 ms at the best",
-        ),
-        steer(
-            Steer::Held { rate, busy },
-            "1.56 % of its packets are marked, so that it uses only idle airtime; the channel is busy 50.00 % of the time",
         ),
         steer(
             Steer::OnlyOne { chosen: best },

@@ -228,7 +228,10 @@ fn check_repeat(section: &Section<'_>, fault: &Fault, repeat: Repeat) {
 fn check_targets(section: &Section<'_>, fault: &Fault, links: &[Link]) {
     let (fits, needed): (fn(&Link) -> bool, &str) = match fault.change {
         Change::Fade { .. } => (|link| matches!(link.kind, LinkKind::Wifi(_)), "access points"),
-        Change::Rate { .. } => (has_a_rate, "cables of their own and cells of constant rate"),
+        Change::Rate { .. } => (
+            has_a_rate,
+            "cables of their own, cells of constant rate and the backhauls of access points",
+        ),
         _ => return,
     };
     let key = if section.has("links") { "links" } else { "link" };
@@ -249,7 +252,7 @@ fn check_targets(section: &Section<'_>, fault: &Fault, links: &[Link]) {
 
 fn has_a_rate(link: &Link) -> bool {
     match &link.kind {
-        LinkKind::Wifi(_) => false,
+        LinkKind::Wifi(_) => true,
         LinkKind::Cable(cable) => cable.behind.is_none(),
         LinkKind::Cell(cell) => {
             matches!(

@@ -117,6 +117,9 @@ pub struct Played {
     pub capture: Option<Vec<u8>>,
     /// Number of frames plus datagrams.
     pub steps: u64,
+    /// Of each flow of a host: when its application waited for data. Gaps under [`trace::WAIT_THRESHOLD`] are
+    /// left out.
+    pub waits: Vec<Vec<trace::Stall>>,
 }
 
 /// Checks that a plan can be played.
@@ -396,6 +399,7 @@ impl<'p> Runner<'p> {
             interrupted,
             capture: self.capture.map(Capture::finish),
             steps,
+            waits: Vec::new(),
         }
     }
 

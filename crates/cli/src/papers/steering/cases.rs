@@ -12,9 +12,9 @@ pub(super) const TIMES_MS: [u32; 6] = [1, 2, 3, 4, 5, 6];
 pub(super) const WEIGHTS: [u32; 5] = [1, 2, 4, 8, 16];
 pub(super) const ROUND_TRIPS_MS: [u32; 4] = [10, 25, 50, 100];
 /// Numbers of other flows behind the good access point.
-pub(super) const OTHER_FLOWS: [u32; 8] = [0, 1, 2, 4, 7, 10, 15, 20];
+pub(super) const OTHER_FLOWS: [u32; 10] = [0, 1, 2, 3, 4, 5, 7, 10, 15, 20];
 /// Numbers of access points beside the good one.
-pub(super) const OTHERS: [usize; 6] = [0, 1, 2, 3, 5, 8];
+pub(super) const OTHERS: [usize; 9] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
 
 /// Packets per second that the good access point carries alone.
 pub(super) const BEST: f64 = 1e3 / GOOD_MS;

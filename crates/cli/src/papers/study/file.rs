@@ -32,7 +32,8 @@ pub(super) struct Figure {
     also: Vec<Value>,
     seeds: u64,
     pub(super) cases: Vec<Case>,
-    pub(super) ratios: Vec<Ratio>,
+    pub(super) ratios: Vec<Compared>,
+    pub(super) differences: Vec<Compared>,
 }
 
 /// What is along the horizontal axis.
@@ -79,7 +80,9 @@ struct FigureFile {
     seeds: Option<u64>,
     cases: Vec<Case>,
     #[serde(default)]
-    ratios: Vec<Ratio>,
+    ratios: Vec<Compared>,
+    #[serde(default)]
+    differences: Vec<Compared>,
 }
 
 /// What is played for one curve, or for one row of a table.
@@ -95,10 +98,10 @@ pub(super) struct Case {
     set: Vec<String>,
 }
 
-/// One value in percent of the largest of others, at each place.
+/// One value and others at each place: in percent of the largest of these, or less the smallest.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Ratio {
+pub(super) struct Compared {
     pub(super) name: String,
     pub(super) of: String,
     pub(super) over: Vec<String>,
@@ -200,6 +203,7 @@ impl Figure {
             seeds,
             cases: file.cases,
             ratios: file.ratios,
+            differences: file.differences,
         })
     }
 

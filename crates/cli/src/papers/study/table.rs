@@ -3,7 +3,7 @@
 use anyhow::{Context as _, ensure};
 
 use super::super::folder::Figures;
-use super::file::{Axis, Case, Figure, Ratio, Study};
+use super::file::{Axis, Case, Compared, Figure, Study};
 use super::trial::Trial;
 use super::value::Value;
 
@@ -12,11 +12,11 @@ use super::value::Value;
 pub(super) struct Table {
     /// Of each case in the order of the file: its values.
     curves: Vec<Vec<Curve>>,
-    ratios: Vec<Curve>,
+    compared: Vec<Curve>,
     has_axis: bool,
 }
 
-/// One value of a case, or one ratio, at each place.
+/// One value of a case, or one comparison, at each place.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Curve {
     name: String,
@@ -45,9 +45,12 @@ impl Table {
         let curves: Vec<Vec<Curve>> = cases.enumerate().map(values).collect::<anyhow::Result<_>>()?;
         let all: Vec<&Curve> = curves.iter().flatten().collect();
         let has_axis = figure.axis != Axis::Cases;
-        let ratios = figure.ratios.iter().map(|ratio| divided(&all, ratio, has_axis));
+        let ratios = figure.ratios.iter();
+        let ratios = ratios.map(|ratio| compared(&all, ratio, percent_of_largest, has_axis));
+        let differences = figure.differences.iter();
+        let differences = differences.map(|less| compared(&all, less, less_the_smallest, has_axis));
         Ok(Self {
-            ratios: ratios.collect::<anyhow::Result<_>>()?,
+            compared: ratios.chain(differences).collect::<anyhow::Result<_>>()?,
             curves,
             has_axis,
         })
@@ -56,7 +59,7 @@ impl Table {
     /// Every value by its name; of a curve over an axis, also the mean, the least and the most.
     pub(super) fn named(&self) -> Figures {
         let mut named = Figures::new();
-        for curve in self.curves.iter().flatten().chain(&self.ratios) {
+        for curve in self.curves.iter().flatten().chain(&self.compared) {
             let points = curve.points.iter();
             named.extend(points.map(|point| (point.name.clone(), point.value)));
             if self.has_axis {
@@ -129,24 +132,37 @@ fn point(curve: &str, on_axis: Option<f64>, x: f64, value: f64) -> Point {
     Point { name, x, value }
 }
 
-/// A curve in percent of the largest of others.
-fn divided(curves: &[&Curve], ratio: &Ratio, has_axis: bool) -> anyhow::Result<Curve> {
+fn percent_of_largest(of: f64, over: &[f64]) -> f64 {
+    100.0 * of / over.iter().copied().fold(0.0, f64::max).max(1e-9)
+}
+
+fn less_the_smallest(of: f64, over: &[f64]) -> f64 {
+    of - over.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+/// A curve and others, compared at each place.
+fn compared(
+    curves: &[&Curve],
+    wanted: &Compared,
+    compare: fn(f64, &[f64]) -> f64,
+    has_axis: bool,
+) -> anyhow::Result<Curve> {
     let find = |name: &String| {
         let found = curves.iter().find(|curve| curve.name == *name);
-        found.with_context(|| format!("ratio `{}`: there is no value `{name}`", ratio.name))
+        found.with_context(|| format!("`{}`: there is no value `{name}`", wanted.name))
     };
-    let of = find(&ratio.of)?;
-    let over: Vec<&&Curve> = ratio.over.iter().map(find).collect::<anyhow::Result<_>>()?;
-    ensure!(!over.is_empty(), "ratio `{}`: `over` is empty", ratio.name);
+    let of = find(&wanted.of)?;
+    let over: Vec<&&Curve> = wanted.over.iter().map(find).collect::<anyhow::Result<_>>()?;
+    ensure!(!over.is_empty(), "`{}`: `over` is empty", wanted.name);
     let points = of.points.iter().enumerate().map(|(place, top)| {
-        let bottoms = over.iter().filter_map(|curve| curve.points.get(place));
-        let largest = bottoms.map(|point| point.value).fold(0.0, f64::max);
-        let percent = 100.0 * top.value / largest.max(1e-9);
-        point(&ratio.name, has_axis.then_some(top.x), top.x, percent)
+        let others = over.iter().filter_map(|curve| curve.points.get(place));
+        let others: Vec<f64> = others.map(|point| point.value).collect();
+        let value = compare(top.value, &others);
+        point(&wanted.name, has_axis.then_some(top.x), top.x, value)
     });
     Ok(Curve {
-        name: ratio.name.clone(),
-        label: ratio.name.clone(),
+        name: wanted.name.clone(),
+        label: wanted.name.clone(),
         points: points.collect(),
     })
 }

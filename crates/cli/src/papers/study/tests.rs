@@ -27,6 +27,7 @@ const STUDY: &str = "
     set = [\"cables.quick.rate_mbps={x}\"]
     cases = [{ name = \"tcp\", policy = \"tcp:quick\" }, { name = \"both\", policy = \"mptcp\" }]
     ratios = [{ name = \"gain\", of = \"both_sum\", over = [\"tcp_sum\"] }]
+    differences = [{ name = \"more\", of = \"both_sum\", over = [\"both_sum\", \"tcp_sum\"] }]
     [[figures]]
     title = \"A table\"
     x = \"row\"
@@ -64,6 +65,7 @@ fn values_have_the_names_of_case_value_and_place() {
     assert_eq!(measured["gain_8"], gain(8));
     assert_eq!(measured["gain_least"], gain(4).min(gain(8)));
     assert!(gain(8) > 105.0, "two cables carry more than one");
+    assert_eq!(measured["more_8"], measured["both_sum_8"] - measured["tcp_sum_8"]);
     // Of 8 and 4 Mb/s.
     let share = measured["row_share_slow_load"];
     assert!((15.0..50.0).contains(&share), "{share}");

@@ -39,6 +39,8 @@ pub(super) struct FlowTrial {
     pub(super) stall_s: f64,
     /// Bytes that each link carried of it.
     paths: Vec<(String, u64)>,
+    /// When its application began to wait for data, in seconds, and for how long, in ms.
+    waits: Vec<(f64, f64)>,
 }
 
 impl Trial {
@@ -50,7 +52,7 @@ impl Trial {
         let played = play(&what)?;
         let stopped = played.stopped.is_some();
         ensure!(!stopped, "{}: {}", plan.name, played.run.notes.join("; "));
-        let flow = |flow: &trace::Flow| FlowTrial {
+        let flow = |(number, flow): (usize, &trace::Flow)| FlowTrial {
             name: flow.name.clone(),
             read: read(&played.record.events, &flow.name),
             datagrams: flow.datagrams,
@@ -61,10 +63,11 @@ impl Trial {
                 .iter()
                 .map(|path| (path.link.clone(), path.bytes))
                 .collect(),
+            waits: played.waits.get(number).into_iter().flatten().map(wait).collect(),
         };
         Ok(Self {
             duration_s: played.run.duration_s,
-            flows: played.run.flows.iter().map(flow).collect(),
+            flows: played.run.flows.iter().enumerate().map(flow).collect(),
             marked_percent: marked_percent(&played.run.links),
             gaps_ms: match listens {
                 true => gaps::between(plan, seed)?,
@@ -83,6 +86,7 @@ impl Trial {
             seconds: 0.0,
             stall_s: 0.0,
             paths: Vec::new(),
+            waits: Vec::new(),
         };
         Self {
             duration_s: plan.duration.as_secs_f64(),
@@ -94,9 +98,7 @@ impl Trial {
 
     /// A percentile of the times between packets.
     pub(super) fn gap_ms(&self, percent: u8) -> anyhow::Result<f64> {
-        let place = (self.gaps_ms.len() * usize::from(percent)).div_ceil(100);
-        let gap = self.gaps_ms.get(place.saturating_sub(1));
-        gap.copied().context("the client received no packets")
+        percentile(&self.gaps_ms, percent).context("the client received no packets")
     }
 
     pub(super) fn flow(&self, name: &str) -> anyhow::Result<&FlowTrial> {
@@ -150,10 +152,37 @@ impl FlowTrial {
         (0..count).map(window).collect()
     }
 
+    /// A percentile of the times that its application waited, in ms. Zero without any.
+    pub(super) fn wait_ms(&self, percent: u8, span: Span) -> f64 {
+        let within = self.waits.iter().filter(|(from_s, _)| span.has(*from_s));
+        let mut waits: Vec<f64> = within.map(|(_, ms)| *ms).collect();
+        waits.sort_by(f64::total_cmp);
+        percentile(&waits, percent).unwrap_or(0.0)
+    }
+
     fn read_until(&self, time_s: f64) -> u64 {
         let later = self.read.partition_point(|(at, _)| *at <= time_s);
         later.checked_sub(1).map_or(0, |last| self.read[last].1)
     }
+}
+
+impl Span {
+    fn has(self, time_s: f64) -> bool {
+        (self.from_s..self.to_s).contains(&time_s)
+    }
+}
+
+/// The smallest value that at least this share of them does not exceed. They are in ascending order.
+fn percentile(sorted: &[f64], percent: u8) -> Option<f64> {
+    let place = (sorted.len() * usize::from(percent)).div_ceil(100);
+    sorted.get(place.saturating_sub(1)).copied()
+}
+
+fn wait(wait: &trace::Stall) -> (f64, f64) {
+    (
+        wait.from.as_nanos() as f64 / 1e9,
+        wait.length().as_secs_f64() * 1e3,
+    )
 }
 
 /// The client's marks on packets that arrived over all links.
@@ -195,6 +224,7 @@ mod tests {
             seconds: 4.0,
             stall_s: 0.0,
             paths: paths.iter().map(path).collect(),
+            waits: vec![(0.5, 900.0), (1.5, 30.0), (2.5, 20.0), (3.5, 40.0)],
         }
     }
 
@@ -211,6 +241,15 @@ mod tests {
         };
         assert_eq!(flow.windows(span, 2.0), [4.0, 8.0]);
         assert_eq!(mbps(1.0, 3.0), 2.0, "a sample counts from its own time on");
+    }
+
+    #[test]
+    fn waits_count_in_the_span_in_which_they_begin() {
+        let (flow, span) = (flow("a", &[]), |from_s, to_s| Span { from_s, to_s });
+        assert_eq!(flow.wait_ms(50, span(1.0, 4.0)), 30.0);
+        assert_eq!(flow.wait_ms(99, span(1.0, 4.0)), 40.0);
+        assert_eq!(flow.wait_ms(99, span(0.0, 4.0)), 900.0);
+        assert_eq!(flow.wait_ms(99, span(4.0, 5.0)), 0.0);
     }
 
     #[test]

@@ -39,6 +39,9 @@ pub(super) enum Quantity {
     Seconds(String),
     /// Longest stall of this flow, in seconds.
     Stall(String),
+    /// This percentile of the times in which this flow's application waited for data, in ms. Those under
+    /// 10 ms are left out.
+    Wait(u8, String),
     /// What this link carried of this flow, or of all flows, in percent of their bytes.
     Share(String, Option<String>),
     /// What the busiest link carried of all flows, in percent of their bytes.
@@ -74,6 +77,9 @@ impl TryFrom<String> for Value {
             ["lost", flow] => Quantity::Lost(flow.to_owned()),
             ["seconds", flow] => Quantity::Seconds(flow.to_owned()),
             ["stall", flow] => Quantity::Stall(flow.to_owned()),
+            ["wait", percent, flow] => {
+                Quantity::Wait(percent.parse().with_context(|| text.clone())?, flow.to_owned())
+            }
             ["share", link] => Quantity::Share(link.to_owned(), None),
             ["share", link, flow] => Quantity::Share(link.to_owned(), Some(flow.to_owned())),
             ["dominant"] => Quantity::Dominant,
@@ -83,7 +89,7 @@ impl TryFrom<String> for Value {
             ["correlation", one, other] => Quantity::Correlation(one.to_owned(), other.to_owned()),
             ["gap", percent] => Quantity::Gap(percent.parse().with_context(|| text.clone())?),
             _ => bail!(
-                "`{text}` is no value; write `sum`, `fairness`, `FLOW`, `lost FLOW`, `seconds FLOW`, `stall FLOW`, `share LINK`, `share LINK FLOW`, `dominant`, `marked`, `losses FLOW per FLOW`, `correlation FLOW FLOW` or `gap PERCENT`"
+                "`{text}` is no value; write `sum`, `fairness`, `FLOW`, `lost FLOW`, `seconds FLOW`, `stall FLOW`, `wait PERCENT FLOW`, `share LINK`, `share LINK FLOW`, `dominant`, `marked`, `losses FLOW per FLOW`, `correlation FLOW FLOW` or `gap PERCENT`"
             ),
         };
         Ok(Self {
@@ -154,6 +160,7 @@ impl Quantity {
             | Self::Lost(flow)
             | Self::Seconds(flow)
             | Self::Stall(flow)
+            | Self::Wait(_, flow)
             | Self::Share(_, Some(flow))
             | Self::Losses(flow, _)
             | Self::Correlation(flow, _) => Some(flow),
@@ -166,6 +173,7 @@ impl Quantity {
             Self::Fairness => fairness(&trial.goodputs(span).collect::<Vec<_>>()),
             Self::Goodput(flow) => trial.flow(flow)?.goodput_mbps(span),
             Self::Stall(flow) => trial.flow(flow)?.stall_s,
+            Self::Wait(percent, flow) => trial.flow(flow)?.wait_ms(*percent, span),
             Self::Lost(flow) => {
                 let datagrams = trial.flow(flow)?.datagrams()?;
                 datagrams.lost_percent().unwrap_or(0.0)

@@ -31,7 +31,6 @@ pub(super) fn sentence(steer: Steer) -> String {
         Steer::Short { goodput, alone } => format!(
             "the better access points carry {goodput}, less than the {alone} that this one could, although airtime is left"
         ),
-        Steer::IdleAir { busy } => format!("the channel is busy only {busy} of the time"),
         Steer::NoGain { before, with } => {
             format!("its use gained nothing: goodput was {with} with it and {before} before")
         }
@@ -48,9 +47,6 @@ pub(super) fn sentence(steer: Steer) -> String {
             "{rate} of its packets are marked, towards {target}: a packet takes {} of airtime, and {} at the best",
             Millis(packet_time),
             Millis(best)
-        ),
-        Steer::Held { rate, busy } => format!(
-            "{rate} of its packets are marked, so that it uses only idle airtime; the channel is busy {busy} of the time"
         ),
         Steer::OnlyOne { chosen } => format!(
             "one access point at a time: no other takes clearly less airtime than its {} per packet",

@@ -29,11 +29,6 @@ pub enum Steer {
         /// What this one could carry alone.
         alone: Bitrate,
     },
-    /// The efficient ones leave idle air that this one can use.
-    IdleAir {
-        /// The share of time in which the medium is busy.
-        busy: Ratio,
-    },
     /// Its use has not raised goodput.
     NoGain {
         /// Total goodput without it.
@@ -64,13 +59,6 @@ pub enum Steer {
         /// Airtime of the best one's packets.
         best: Duration,
     },
-    /// It is held to the air that the efficient ones leave.
-    Held {
-        /// The present marking rate.
-        rate: Ratio,
-        /// The share of time in which the medium is busy.
-        busy: Ratio,
-    },
     /// One at a time: this one is chosen.
     OnlyOne {
         /// Airtime of its packets.
@@ -91,12 +79,10 @@ impl Steer {
             Self::Efficient { .. } => "steer-efficient",
             Self::Poor { .. } => "steer-poor",
             Self::Short { .. } => "steer-short",
-            Self::IdleAir { .. } => "steer-idle-air",
             Self::NoGain { .. } => "steer-no-gain",
             Self::Trying { .. } => "steer-trying",
             Self::Missed { .. } => "steer-missed",
             Self::Marked { .. } => "steer-marked",
-            Self::Held { .. } => "steer-held",
             Self::OnlyOne { .. } => "steer-only-one",
             Self::OneAtATime { .. } => "steer-one-at-a-time",
         }

@@ -32,16 +32,10 @@ pub struct Ramp {
 impl Ramp {
     /// No marks.
     pub const fn new() -> Self {
-        Self::with(Ratio::ZERO, None)
-    }
-
-    /// Sets this rate at once: for a path that carries nothing yet, which no step can dry up.
-    pub const fn at(now: Instant, rate: Ratio) -> Self {
-        Self::with(rate, Some(now))
-    }
-
-    const fn with(rate: Ratio, stepped: Option<Instant>) -> Self {
-        Self { rate, stepped }
+        Self {
+            rate: Ratio::ZERO,
+            stepped: None,
+        }
     }
 
     /// The present rate.

@@ -36,6 +36,8 @@ impl World<'_> {
         let interrupted = stopped.is_some() && steps < self.what.most;
         self.events.sort_by_key(|event| event.t_ns);
         let run = self.summary(stopped);
+        let flows = self.flows.all.iter();
+        let waits = flows.map(|flow| flow.meter.waits().to_vec()).collect();
         self.record(What::RunEnd {
             summary: Box::new(run.clone()),
         });
@@ -46,6 +48,7 @@ impl World<'_> {
             interrupted,
             capture: self.capture.map(Capture::finish),
             steps,
+            waits,
         }
     }
 

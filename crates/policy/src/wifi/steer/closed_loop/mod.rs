@@ -3,13 +3,10 @@
 //!
 //! | stage | carrying | what ends it |
 //! |---|---|---|
-//! | alone | the efficient ones | less than the best other could carry, or idle air, for a while → trial |
+//! | alone | the efficient ones | less than the best other could carry, for a while → trial |
 //! | trial | also the best of the others | more in total → shared; otherwise → alone, and a longer pause |
 //! | shared | also those whose trial succeeded | a pause is over, or the efficient ones carry more → probe |
 //! | probe | the efficient ones | as much as all together → alone; no rise → shared, and a longer pause |
-//!
-//! An access point that was promoted to use idle air is *held*: the busier the air, the more of its packets
-//! are marked.
 //!
 //! # Sources
 //! - The project's steering study: demote above 1.2 times the best packet time. Promote when the goodput
@@ -24,9 +21,9 @@
 //! 3. A probe succeeds if the efficient ones carry as much as all did together. No formula is used, so it
 //!    holds for coupled and uncoupled senders.
 //! 4. A probe comes early when the efficient ones carry more by themselves: their uplink has become free.
-//! 5. Evidence is accumulated, and need not be uninterrupted: under noise every second has an exception.
-//! 6. Air that is idle while goodput rises is no evidence. Over a long round trip slow start leaves air idle
-//!    for seconds, and a trial would end it.
+//! 5. A shortage is accumulated, and need not be uninterrupted: under noise every second has an exception.
+//! 6. Idle air is no evidence. Trials of it cost more than they gain, with coupled and uncoupled senders
+//!    (papers/steering).
 //!
 //! # Checked by
 //! `steer::tests`: nsdi15's scenarios in a fluid model, with noise, strangers, changing uplinks and packet
@@ -37,11 +34,11 @@ mod watched;
 
 use super::lanes::Lanes;
 use super::smooth::Smooth;
-use super::{POOR_ABOVE_PERCENT, Ramp, Reading, Steer, Step, is_above};
+use super::{POOR_ABOVE_PERCENT, Reading, Steer, Step, is_above};
 use crate::io::LinkId;
 use alloc::vec::Vec;
 use stages::Stage;
-use units::{Bytes, Duration, Instant, Ratio};
+use units::{Bytes, Duration, Instant};
 use watched::{Pause, Watched};
 
 /// A poor access point becomes efficient again below this percentage of the best packet time.
@@ -55,9 +52,6 @@ pub struct ClosedLoop {
     lanes: Lanes,
     busy: Smooth,
     stage: Stage,
-    /// The marking rate of the promoted ones, and whether they are held by it.
-    hold: Ramp,
-    held: bool,
     trials: Pause,
     probes: Pause,
     hints: Pause,
@@ -82,8 +76,6 @@ impl ClosedLoop {
             lanes: Lanes::new(),
             busy: Smooth::over(Duration::from_secs(1)),
             stage: Stage::ALONE,
-            hold: Ramp::new(),
-            held: false,
             trials: Pause::NONE,
             probes: Pause::NONE,
             hints: Pause::NONE,
@@ -102,7 +94,7 @@ impl ClosedLoop {
         } else {
             self.advance(now, passed, reading.wanting);
         }
-        self.order(now, steps);
+        self.order(steps);
     }
 
     fn measure(&mut self, now: Instant, reading: &Reading<'_>) {
@@ -147,16 +139,9 @@ impl ClosedLoop {
     }
 
     /// Promotes before it demotes: one access point is in use at all times.
-    fn order(&mut self, now: Instant, steps: &mut Vec<Step>) {
+    fn order(&mut self, steps: &mut Vec<Step>) {
         let Some(best) = self.best() else { return };
         let probing = matches!(self.stage, Stage::Probe { .. });
-        let rate = self.marking_rate(now);
-        let busy = Ratio::from_fraction(self.busy.get(), Ratio::ONE.as_raw());
-        for watched in &self.watched {
-            let rate = if watched.promoted { rate } else { Ratio::ZERO };
-            self.lanes
-                .mark(watched.link, rate, Steer::Held { rate, busy }, steps);
-        }
         for carries in [true, false] {
             for watched in &self.watched {
                 if (watched.efficient || (watched.promoted && !probing)) == carries {

@@ -3,7 +3,6 @@
 use super::watched::{Mean, Pause, Watched};
 use super::{ClosedLoop, Steer};
 use crate::io::LinkId;
-use crate::wifi::steer::CAP;
 use units::{Bitrate, Duration, Instant, Ratio};
 
 /// Goodput is short below this percentage of what another could carry.
@@ -12,12 +11,6 @@ const SHORT_PERCENT: u64 = 95;
 const SHORT_FOR: Duration = Duration::from_millis(700);
 /// The air is full if it is busier than this.
 const FULL: Ratio = Ratio::from_ppm(970_000);
-/// The air has room for another if it is less busy than this.
-const IDLE: Ratio = Ratio::from_ppm(850_000);
-/// Accumulated idle air that leads to a trial.
-const IDLE_FOR: Duration = Duration::from_secs(2);
-/// Target for how busy the air is while others are held.
-const HELD_AT: Ratio = Ratio::from_ppm(950_000);
 /// Total goodput at which a trial succeeds, in percent of that before it.
 const WON_PERCENT: u64 = 104;
 const WON_EARLY_PERCENT: u64 = 125;
@@ -50,7 +43,10 @@ const FIRST_HINT_PAUSE: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Stage {
     /// The efficient ones only.
-    Alone(Evidence),
+    Alone {
+        /// Accumulated shortage.
+        short: Duration,
+    },
     /// The best of the others was just promoted.
     Trial(Trial),
     /// Others carry data too.
@@ -60,17 +56,9 @@ pub(super) enum Stage {
 }
 
 impl Stage {
-    pub(super) const ALONE: Self = Self::Alone(Evidence {
+    pub(super) const ALONE: Self = Self::Alone {
         short: Duration::ZERO,
-        idle: Duration::ZERO,
-    });
-}
-
-/// Evidence for promoting another.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Evidence {
-    short: Duration,
-    idle: Duration,
+    };
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +76,6 @@ pub(super) struct Shared {
     since: Instant,
     /// The goodput of the efficient ones once it had settled.
     level: Option<u64>,
-    short: Duration,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -106,9 +93,9 @@ pub(super) struct Probe {
 impl ClosedLoop {
     pub(super) fn advance(&mut self, now: Instant, passed: Duration, wanting: bool) {
         match self.stage {
-            Stage::Alone(evidence) => self.alone(now, passed, evidence, wanting),
+            Stage::Alone { short } => self.alone(now, passed, short, wanting),
             Stage::Trial(trial) => self.trial(now, passed, trial),
-            Stage::Shared(shared) => self.shared(now, passed, shared),
+            Stage::Shared(shared) => self.shared(now, shared),
             Stage::Probe(probe) => self.probe(now, probe),
         }
     }
@@ -150,7 +137,6 @@ impl ClosedLoop {
         self.watched
             .iter_mut()
             .for_each(|watched| watched.promoted = false);
-        self.held = false;
         self.stage = Stage::ALONE;
     }
 
@@ -184,37 +170,19 @@ impl ClosedLoop {
         (short && !self.is_rising() && !self.is_full()).then_some(could)
     }
 
-    fn alone(&mut self, now: Instant, passed: Duration, evidence: Evidence, wanting: bool) {
+    fn alone(&mut self, now: Instant, passed: Duration, short: Duration, wanting: bool) {
         let Some(next) = self.best_other(false) else {
             return;
         };
         let shortage = self.shortage(&next).filter(|_| wanting);
-        let idle = Ratio::from_fraction(self.busy.get(), Ratio::ONE.as_raw());
-        let room = wanting && idle < IDLE && next.air_when_held() <= idle.complement();
-        let evidence = Evidence {
-            short: gathered(evidence.short, passed, shortage.is_some(), SHORT_FOR),
-            idle: match room && self.is_rising() {
-                // What rises may fill the air by itself.
-                true => evidence.idle,
-                false => gathered(evidence.idle, passed, room, IDLE_FOR),
-            },
-        };
-        self.stage = Stage::Alone(evidence);
+        let short = gathered(short, passed, shortage.is_some());
+        self.stage = Stage::Alone { short };
         let goodput = self.efficient(|watched| watched.slow.get());
         let allowed =
             self.trials.is_over(now) || goodput < percent(self.trials.against, 100 - CHANGED_PERCENT);
-        match shortage {
-            _ if !allowed => {}
-            Some(alone) if evidence.short >= SHORT_FOR => {
-                let goodput = Bitrate::from_bps(goodput);
-                self.begin_trial(now, next.link, Steer::Short { goodput, alone });
-            }
-            _ if room && evidence.idle >= IDLE_FOR => {
-                self.held = true;
-                self.hold = crate::wifi::steer::Ramp::at(now, CAP);
-                self.begin_trial(now, next.link, Steer::IdleAir { busy: idle });
-            }
-            _ => {}
+        if let Some(alone) = shortage.filter(|_| allowed && short >= SHORT_FOR) {
+            let goodput = Bitrate::from_bps(goodput);
+            self.begin_trial(now, next.link, Steer::Short { goodput, alone });
         }
     }
 
@@ -253,7 +221,6 @@ impl ClosedLoop {
         self.stage = Stage::Shared(Shared {
             since: now,
             level: None,
-            short: Duration::ZERO,
         });
     }
 
@@ -267,18 +234,15 @@ impl ClosedLoop {
         self.silence();
     }
 
-    fn shared(&mut self, now: Instant, passed: Duration, mut shared: Shared) {
-        let Some(other) = self.best_other(true) else {
+    fn shared(&mut self, now: Instant, mut shared: Shared) {
+        if self.best_other(true).is_none() {
             self.silence();
             return;
-        };
+        }
         let slow = self.efficient(|watched| watched.slow.get());
         if now - shared.since >= SETTLED_AFTER {
             shared.level.get_or_insert(slow);
         }
-        let short = self.held && self.shortage(&other).is_some();
-        shared.short = gathered(shared.short, passed, short, SHORT_FOR);
-        self.held &= shared.short < SHORT_FOR;
         self.stage = Stage::Shared(shared);
         let hinted = self.hints.is_over(now) && self.is_hinted(&shared, slow);
         if hinted || self.probes.is_over(now) {
@@ -296,7 +260,7 @@ impl ClosedLoop {
         let equal = promoted
             .map(|watched| watched.slow.get())
             .any(|other| slow > percent(other, EQUAL_PERCENT));
-        freed || (shared.level.is_some() && equal && !self.held)
+        freed || (shared.level.is_some() && equal)
     }
 
     fn begin_probe(&mut self, now: Instant, hinted: bool) {
@@ -357,20 +321,6 @@ impl ClosedLoop {
         });
         self.share(now);
     }
-
-    /// The share of the promoted ones' packets to mark: more while the air is full, less while it is not.
-    pub(super) fn marking_rate(&mut self, now: Instant) -> Ratio {
-        if !self.held {
-            self.hold.release();
-            return Ratio::ZERO;
-        }
-        let target = if self.busy.get() > HELD_AT.as_raw() {
-            CAP
-        } else {
-            Ratio::ZERO
-        };
-        self.hold.towards(now, target)
-    }
 }
 
 /// Whether goodput that rose from `before` to `after` in `over` reaches the goal within the rest of a probe.
@@ -380,12 +330,12 @@ fn reaches(goal: u64, (before, after): (u64, u64), over: Duration, elapsed: Dura
     missing < u128::from(after.saturating_sub(before)) * left.as_nanos()
 }
 
-/// Evidence grows while it lasts and decays as fast, up to what is needed.
-fn gathered(evidence: Duration, passed: Duration, more: bool, enough: Duration) -> Duration {
+/// A shortage accumulates while it lasts and decays as fast, up to what leads to a trial.
+fn gathered(short: Duration, passed: Duration, more: bool) -> Duration {
     if more {
-        (evidence + passed).min(enough)
+        (short + passed).min(SHORT_FOR)
     } else {
-        evidence.saturating_sub(passed)
+        short.saturating_sub(passed)
     }
 }
 

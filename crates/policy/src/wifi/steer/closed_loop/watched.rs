@@ -17,7 +17,6 @@ pub(super) struct Watched {
     packet_time: Smooth,
     pub(super) quick: Smooth,
     pub(super) slow: Smooth,
-    base_rtt: Duration,
     pub(super) efficient: bool,
     pub(super) promoted: bool,
 }
@@ -29,7 +28,6 @@ impl Watched {
             packet_time: Smooth::over(Duration::from_secs(1)),
             quick: Smooth::over(Duration::from_millis(300)),
             slow: Smooth::over(Duration::from_secs(1)),
-            base_rtt: Duration::ZERO,
             efficient: false,
             promoted: false,
         }
@@ -38,7 +36,6 @@ impl Watched {
     pub(super) fn read(&mut self, now: Instant, point: &AccessPoint) {
         let time = u64::try_from(point.packet_time.as_nanos()).unwrap_or(u64::MAX);
         self.packet_time.read(now, time.max(1));
-        self.base_rtt = point.base_rtt;
         self.quick.read(now, point.goodput.as_bps());
         self.slow.read(now, point.goodput.as_bps());
     }
@@ -50,16 +47,6 @@ impl Watched {
     /// What it would carry alone in this share of the air.
     pub(super) fn alone(&self, packet: Bytes, air: Ratio) -> Bitrate {
         Bitrate::from_bps(scaled(packet.per(self.time()).as_bps(), air))
-    }
-
-    /// The share of the air that it takes at the highest marking rate: a window of √(3/2 / 5 %), 5.5 packets.
-    pub(super) fn air_when_held(&self) -> Ratio {
-        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let time = nanos(self.time());
-        Ratio::from_fraction(
-            time.saturating_mul(11) / 2,
-            nanos(self.base_rtt).saturating_add(time),
-        )
     }
 
     /// The share of the air that its packets take.
@@ -127,8 +114,7 @@ impl Pause {
 mod tests {
     use super::*;
 
-    /// `golden/left-air.csv`: packet time, round trip without queue, goodput, share of the air. Then alone,
-    /// held, taken.
+    /// `golden/left-air.csv`: packet time, goodput, share of the air. Then alone, taken.
     #[test]
     fn golden_vectors_hold() {
         let rows = include_str!("../../../../../../golden/left-air.csv")
@@ -142,21 +128,17 @@ mod tests {
             let point = AccessPoint {
                 link: LinkId(0),
                 packet_time: Duration::from_micros(numbers[0]),
-                goodput: Bitrate::from_bps(numbers[2]),
+                goodput: Bitrate::from_bps(numbers[1]),
                 rtt: Duration::ZERO,
-                base_rtt: Duration::from_micros(numbers[1]),
+                base_rtt: Duration::ZERO,
                 backup: false,
             };
             watched.read(Instant::ZERO, &point);
             let packet = Bytes::new(1_448);
             let ppm = |share: Ratio| libm::round(share.as_f64() * 1e6) as u64;
-            let alone = watched.alone(packet, Ratio::from_ppm(numbers[3] as u32)).as_bps();
-            assert!(alone.abs_diff(numbers[4]) <= 1, "{row}: {alone}");
-            assert_eq!(
-                [ppm(watched.air_when_held()), ppm(watched.air(packet))],
-                numbers[5..],
-                "{row}"
-            );
+            let alone = watched.alone(packet, Ratio::from_ppm(numbers[2] as u32)).as_bps();
+            assert!(alone.abs_diff(numbers[3]) <= 1, "{row}: {alone}");
+            assert_eq!(ppm(watched.air(packet)), numbers[4], "{row}");
             count += 1;
         }
         assert!(count >= 5, "only {count} vectors");

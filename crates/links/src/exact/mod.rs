@@ -92,6 +92,9 @@ impl Exact {
         let cast = Cast::of(config)?;
         let propagation = cast.wlan.air.propagation;
         let mut wlan = Wlan::new(seed, &cast.wlan).map_err(refused)?;
+        for member in cast.members.iter().filter(|member| !member.config.management) {
+            wlan.admit(member.interface, member.station);
+        }
         for &radio in cast.radios.iter().filter(|_| config.monitor) {
             wlan.monitor(radio);
         }

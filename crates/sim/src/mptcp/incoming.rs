@@ -2,8 +2,8 @@
 //!
 //! # Sources
 //! - Linux 6.18, `net/mptcp/protocol.c` (`__mptcp_move_skb`, `mptcp_data_queue_ofo`,
-//!   `mptcp_rcv_space_adjust`), `net/mptcp/protocol.h` (`__mptcp_space`: what is out of order takes room in the
-//!   buffer), `net/ipv4/tcp_input.c` (`tcp_rcvbuf_grow`), `net/mptcp/options.c` (`mptcp_set_rwin`: the
+//!   `mptcp_rcv_space_adjust`), `net/mptcp/protocol.h` (`__mptcp_space`: what is out of order takes room in
+//!   the buffer), `net/ipv4/tcp_input.c` (`tcp_rcvbuf_grow`), `net/mptcp/options.c` (`mptcp_set_rwin`: the
 //!   window's end never moves back).
 //! - `bpf/window.bpf.c` and `docs/window.md` for a cap.
 //!

@@ -3,7 +3,9 @@
 //! Every function is pure: it turns `trace` data into text, for a recorded run or one in progress. All output
 //! formats take their sentences from `words` and their figures from `figures`, so that they agree.
 
+mod distribution;
 mod figures;
+mod measure;
 mod page;
 mod papers;
 mod study;

@@ -4,75 +4,11 @@
 //! Where no key is swept, each figure is a distribution over the seeds. Where keys are, it is a curve over
 //! each key, with the spread over the seeds.
 
+use crate::distribution::{self, Sample};
+use crate::measure::{FIGURES, Figure};
 use crate::svg::{Curve, Plot, sheet};
 use std::collections::BTreeMap;
-use trace::{Case, Datagrams, PlayDocument, PolicyName, Run};
-
-/// A figure of a run.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Figure {
-    pub name: &'static str,
-    pub unit: &'static str,
-    /// Computes the figure. `None` if the run does not have it.
-    of: fn(&Run) -> Option<f64>,
-}
-
-/// Figures in the order in which they are shown.
-const FIGURES: [Figure; 5] = [
-    Figure {
-        name: "goodput",
-        unit: "Mb/s",
-        of: |run| Some(run.goodput_mbps()),
-    },
-    Figure {
-        name: "longest stall",
-        unit: "ms",
-        of: |run| Some(run.longest_stall_ms()),
-    },
-    Figure {
-        name: "first byte",
-        unit: "ms",
-        of: last_first_byte,
-    },
-    Figure {
-        name: "lost datagrams",
-        unit: "%",
-        of: lost_percent,
-    },
-    Figure {
-        name: "mean delay",
-        unit: "ms",
-        of: mean_delay_ms,
-    },
-];
-
-/// One-way, of all datagrams received.
-fn mean_delay_ms(run: &Run) -> Option<f64> {
-    let flows = run.flows.iter();
-    let known = flows.filter_map(|flow| Some((flow.datagrams?.received as f64, flow.delay?.mean_ms)));
-    let (count, sum) = known.fold((0.0, 0.0), |(count, sum), (received, mean)| {
-        (count + received, sum + received * mean)
-    });
-    (count > 0.0).then(|| sum / count)
-}
-
-/// Datagrams that were lost, in percent, of all flows together.
-fn lost_percent(run: &Run) -> Option<f64> {
-    let flows = run.flows.iter().filter_map(|flow| flow.datagrams);
-    let sum = flows.reduce(|sum, flow| Datagrams {
-        sent: sum.sent + flow.sent,
-        received: sum.received + flow.received,
-        lost: sum.lost + flow.lost,
-    });
-    sum?.lost_percent()
-}
-
-/// Time until every flow has its first byte, in ms.
-fn last_first_byte(run: &Run) -> Option<f64> {
-    let times = run.flows.iter().map(|flow| flow.first_byte_ms);
-    let times: Option<Vec<f64>> = times.collect();
-    times?.into_iter().reduce(f64::max)
-}
+use trace::{Case, PlayDocument, PolicyName, Run};
 
 /// More curves than this in one plot cannot be told apart.
 const MOST_CURVES: usize = 12;
@@ -162,11 +98,21 @@ impl<'d> Study<'d> {
     pub(crate) fn plots(&self) -> Vec<Plot> {
         let shown = || FIGURES.iter().filter(|figure| self.has(figure));
         if self.keys.is_empty() {
-            return shown().map(|figure| self.distribution(figure)).collect();
+            let seeds = shown().map(|figure| self.distribution(figure));
+            return seeds.chain(self.distributions_of_packets()).collect();
         }
         let keys = self.keys.iter();
         keys.flat_map(|key| shown().map(|figure| self.over(key, figure)))
             .collect()
+    }
+
+    /// Those of delays and round-trip times, of the runs of each policy together.
+    fn distributions_of_packets(&self) -> Vec<Plot> {
+        let sample = |group: &Group<'d>| Sample {
+            name: group.policy.to_string(),
+            runs: group.runs.clone(),
+        };
+        distribution::plots(&self.groups.iter().map(sample).collect::<Vec<_>>())
     }
 
     fn has(&self, figure: &Figure) -> bool {

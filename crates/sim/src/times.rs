@@ -12,7 +12,7 @@
 //! `tests` below; `tests/delays.rs`.
 
 use hdrhistogram::Histogram;
-use trace::TimesMs;
+use trace::{CDF_STEPS, TimesMs};
 use units::Duration;
 
 /// Significant decimal digits of a percentile.
@@ -73,6 +73,9 @@ impl Times {
             p95_ms: quantile(0.95),
             p99_ms: quantile(0.99),
             max_ms: millis(self.max),
+            cdf_ms: Some(std::array::from_fn(|step| {
+                quantile(step as f64 / CDF_STEPS as f64)
+            })),
         })
     }
 }
@@ -141,6 +144,12 @@ mod tests {
             );
         }
         assert_eq!(figures.max_ms, 1_000.0);
+        let cdf = figures.cdf_ms.unwrap();
+        assert_eq!(
+            (cdf[10], cdf[19], cdf[20]),
+            (figures.p50_ms, figures.p95_ms, 1_000.0)
+        );
+        assert!(cdf[0] < 0.2 && cdf.is_sorted(), "{cdf:?}");
         times.clear();
         assert_eq!(
             times,

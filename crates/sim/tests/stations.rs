@@ -104,15 +104,56 @@ fn without_management_only_data_is_on_the_air_and_no_radio_leaves() {
     );
 }
 
+/// The client and a guard, both with TCP: they are associated from the start, and the air has nothing but
+/// their data.
+#[test]
+fn hosts_are_associated_from_the_start_with_an_access_point_without_management() {
+    let tcp = "[flows.bulk]\ndirection = \"down\"\n[flows.rival]\nby = \"guard\"\ntransport = \"tcp\"\nover = \"near\"\n\
+        direction = \"down\"\n";
+    let text = AIR.split("[flows.up]").next().unwrap().to_owned() + tcp;
+    for policy in [PolicyName::Mptcp, PolicyName::HandoverWarm, PolicyName::Slowhand] {
+        let run = |settings: &[&str]| {
+            let plan = plan(&text, settings);
+            let played = play(&Play::new(&plan, policy.clone()));
+            played.unwrap_or_else(|error| panic!("{error}")).run
+        };
+        let (managed, bare) = (run(&[]), run(&UNMANAGED));
+        // By frames, joining takes a second for its address.
+        let first_byte = |run: &Run| run.flows[1].first_byte_ms.unwrap();
+        assert!(
+            first_byte(&managed) > 1_000.0 && first_byte(&bare) < 10.0,
+            "{} {}",
+            first_byte(&managed),
+            first_byte(&bare)
+        );
+        assert!(
+            bare.flows.iter().all(|flow| flow.goodput_mbps > 5.0),
+            "{:?}",
+            bare.flows
+        );
+        let near = bare.flows[0].paths.iter().find(|path| path.link == "near");
+        assert!(
+            near.is_some_and(|path| path.bytes > 100_000),
+            "{:?}",
+            bare.flows[0]
+        );
+    }
+    let idle_ones = run(&text, &[&UNMANAGED[..], &["aps.quiet.role=never"]].concat());
+    assert_eq!(idle(&idle_ones, 40), 1.0, "no beacons");
+}
+
 #[test]
 fn who_needs_beacons_refuses_an_access_point_without_them() {
     let refused =
         |text: &str, more: &str| sim::check(&plan(text, &[&UNMANAGED[..], &[more]].concat())).unwrap_err();
-    let tcp = refused(&format!("{AIR}{TCP}"), "duration_s=5");
-    assert!(
-        matches!(&tcp, CastError::Unmanaged(link) if link == "near"),
-        "{tcp}"
-    );
+    for link in ["\"near\"", "\"busiest\"", "\"all\""] {
+        let fault = format!("[[faults]]\nkind = \"down\"\nlink = {link}\nat_s = 1\n");
+        let tcp = refused(&format!("{AIR}{TCP}{fault}"), "duration_s=5");
+        assert!(
+            matches!(&tcp, CastError::Unmanaged(link) if link == "near"),
+            "{tcp}"
+        );
+    }
     for key in ["power_save=true", "associated=false"] {
         let sleeps = refused(AIR, &format!("walkers.client.{key}"));
         assert!(

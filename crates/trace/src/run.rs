@@ -251,6 +251,27 @@ pub struct TimesMs {
     pub p99_ms: f64,
     /// The longest.
     pub max_ms: f64,
+    /// The percentiles 0, 5, 10 … 100: the distribution function. Older results do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cdf_ms: Option<[f64; CDF_STEPS + 1]>,
+}
+
+/// Parts into which percentiles divide a distribution.
+pub const CDF_STEPS: usize = 20;
+
+impl TimesMs {
+    /// Corners of the distribution function: a time, and the share of the packets that took at most as long.
+    /// Empty for older results.
+    pub fn distribution(&self) -> Vec<[f64; 2]> {
+        let Some(percentiles) = self.cdf_ms else {
+            return Vec::new();
+        };
+        let share = |step: usize| step as f64 / CDF_STEPS as f64;
+        let mut corners: Vec<[f64; 2]> = (0..).map(share).zip(percentiles).map(|(y, x)| [x, y]).collect();
+        // The last step is the longest tail, and its 99th percentile is known.
+        corners.insert(CDF_STEPS, [self.p99_ms, 0.99]);
+        corners
+    }
 }
 
 /// What became of a flow's datagrams. The rest was still in flight when the run ended.
@@ -306,6 +327,9 @@ pub struct PathUse {
     pub bytes: u64,
     /// Segments the sender retransmitted.
     pub retransmits: u64,
+    /// Segments the sender sent, retransmissions included. Only in virtual time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segments: Option<u64>,
     /// Packets that arrived with congestion experienced, whoever marked them. The client's own marks on
     /// arrival are divided among flows by their share of the link's bytes.
     pub ce_marks: u64,

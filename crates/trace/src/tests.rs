@@ -178,6 +178,7 @@ fn run(policy: &str, duration_s: f64, series: Vec<u64>) -> Run {
                 link: "ap1".into(),
                 bytes: 3,
                 retransmits: 1,
+                segments: None,
                 ce_marks: 0,
                 rtt: None,
             }],

@@ -1,9 +1,9 @@
 //! Results of many runs: a row for each flow of each run.
 
 use columns::{Column, Table};
-use scenario::{Setting, TypedValue};
+use scenario::{Setting, TypedValue, Way, Work};
 use sim::Played;
-use trace::{Case, Datagrams, SetValue, TimesMs};
+use trace::{Case, Datagrams, SetValue, StationUse, TimesMs};
 
 use super::virtual_world::Job;
 
@@ -37,6 +37,27 @@ impl Row<'_> {
         let mut channels = self.played.run.channels.iter();
         let own = channels.find(|known| u16::from(known.channel) == number);
         own.map(|known| known.idle_share)
+    }
+
+    /// The station that sends its data over its link: the access point, or the radio of its walker.
+    fn sender(&self) -> Option<&StationUse> {
+        let (plan, link) = (&self.job.plan, &self.flow.paths.first()?.link);
+        let channel = plan.link(link)?.kind.channel()?;
+        let flow = plan.flows.iter().find(|flow| flow.name == self.flow.name)?;
+        let name = match flow.work {
+            Work::Upload { .. } | Work::Datagrams { way: Way::Up, .. } => {
+                format!("{}@{channel}", plan.walkers[flow.by].name)
+            }
+            Work::Download { .. } | Work::Requests { .. } | Work::Datagrams { .. } => link.clone(),
+        };
+        let mut stations = self.played.run.stations.iter();
+        stations.find(|station| station.name == name)
+    }
+
+    /// Segments over its link, and how many of them were retransmissions.
+    fn segments(&self) -> Option<[u64; 2]> {
+        let path = self.flow.paths.first()?;
+        Some([path.segments?, path.retransmits])
     }
 
     fn of_link(&self, figure: impl Fn(&trace::LinkUse) -> f64) -> f64 {
@@ -203,6 +224,10 @@ pub fn table<'r>(swept: &[Swept], done: impl IntoIterator<Item = (&'r Job, &'r P
     for (name, count) in COUNTS {
         table.add(name, integer(&|row| row.flow.datagrams.map_or(0, count)));
     }
+    for (place, name) in ["segments", "retransmits"].into_iter().enumerate() {
+        let count = |row: &Row<'_>| row.segments().map_or(0, |counts| counts[place]);
+        table.add(name, integer(&count));
+    }
     let kinds: [(&str, Times); 2] = [("delay", |row| row.delay()), ("rtt", |row| row.rtt())];
     for (kind, times) in kinds {
         for (name, time) in TIMES {
@@ -220,6 +245,13 @@ pub fn table<'r>(swept: &[Swept], done: impl IntoIterator<Item = (&'r Job, &'r P
         "airtime_share",
         real(&|row| row.of_link(|link| link.airtime_share)),
     );
+    let attempts = |row: &Row<'_>| row.sender().map_or(0, |station| station.attempts);
+    table.add("attempts", integer(&attempts));
+    let collided = |row: &Row<'_>| {
+        row.sender()
+            .map_or(f64::NAN, |station| station.collision_probability)
+    };
+    table.add("collision_probability", real(&collided));
     table.add("idle_share", real(&|row| row.idle_share().unwrap_or(f64::NAN)));
     table.add(
         "stopped",

@@ -1,6 +1,8 @@
-//! How long packets took: the table of one-way delays of datagrams, and of round-trip times of TCP.
+//! How long packets took: the table of one-way delays of datagrams, and of round-trip times of TCP, and their
+//! distributions.
 
 use super::escape;
+use crate::distribution::{Sample, plots};
 use crate::figures::Row;
 use std::fmt::Write;
 use trace::{Flow, TimesMs};
@@ -16,6 +18,29 @@ const HEADS: [&str; 8] = [
     "jitter ms",
     "lost %",
 ];
+
+/// Renders the section of distributions. Empty if no run knows such times.
+pub(super) fn distributions(rows: &[Row<'_>]) -> String {
+    let runs = rows.iter().filter(|row| !row.run.policy.is_computed());
+    let samples: Vec<Sample<'_>> = runs
+        .map(|row| Sample {
+            name: row.label.clone(),
+            runs: vec![row.run],
+        })
+        .collect();
+    let figures = plots(&samples)
+        .into_iter()
+        .map(|plot| format!("<figure>{}</figure>\n", plot.draw().0));
+    let figures: String = figures.collect();
+    match figures.is_empty() {
+        true => figures,
+        false => format!(
+            "  <section class=\"card\" aria-labelledby=\"packets-title\">\n    <h2 id=\"packets-title\">How long packets took</h2>\n    \
+             <p class=\"hint\">Share of the packets that took at most this long. Lines connect the percentiles 0, 5, 10 … 95, 99 and 100.</p>\n    \
+             <div class=\"pair\">\n{figures}    </div>\n  </section>"
+        ),
+    }
+}
 
 /// Renders the table. Empty if no run knows such times.
 pub(super) fn table(rows: &[Row<'_>]) -> String {
@@ -78,6 +103,7 @@ mod tests {
             p95_ms: 2.0,
             p99_ms: 2.5,
             max_ms: 3.25,
+            cdf_ms: None,
         };
         let entry = |name, paths| FlowMeter::new(name, Instant::ZERO).result(Instant::ZERO, None, paths);
         let call = Flow {
@@ -107,6 +133,7 @@ mod tests {
             link: link.into(),
             bytes: 1,
             retransmits: 0,
+            segments: None,
             ce_marks: 0,
             rtt,
         };

@@ -52,6 +52,7 @@ pub fn page(records: &[RunRecord], document: &PlayDocument) -> String {
         "others" => escape(&head.others),
         "about" => escape(&comparison.plan.sentence),
         "both" => both::section(&comparison),
+        "distributions" => delays::distributions(&rows),
         "table" => table(&rows),
         "buffered" => buffered(&rows),
         "delays" => delays::table(&rows),

@@ -406,6 +406,7 @@ fn finish(mut writer: Writer, policy: &PolicyName) -> (RunRecord, Run) {
         link: name(link),
         bytes: carried[link],
         retransmits: 3,
+        segments: None,
         ce_marks: 0,
         rtt: None,
     };

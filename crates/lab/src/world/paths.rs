@@ -274,6 +274,7 @@ impl Paths {
                 link: link.clone(),
                 bytes: of_link(flow).map(|carried| carried.bytes.get()).sum(),
                 retransmits: of_link(flow).map(|carried| carried.retransmits).sum(),
+                segments: None,
                 ce_marks: self.marks(flow, index, marked) + self.share(flow, index, on_arrival[index]),
                 rtt: None,
             });

@@ -76,6 +76,7 @@ impl Sources<'_> {
                 link: others::link(self.plan, flow).to_owned(),
                 bytes: outcome.meter.bytes().get(),
                 retransmits: 0,
+                segments: None,
                 ce_marks: 0,
                 rtt: None,
             }];

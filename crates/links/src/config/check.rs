@@ -60,6 +60,7 @@ fn coarse_is_enough(config: &NetworkConfig) -> Result<(), ConfigError> {
             wifi.ht.is_some()
                 || wifi.control != RateControl::Fixed
                 || wifi.fq_codel
+                || !wifi.management
                 || wifi.thresholds != Thresholds::default()
         }
         LinkConfig::Cable(_) | LinkConfig::Cell(_) => false,

@@ -41,6 +41,9 @@ pub struct WifiConfig {
     pub backhaul: Backhaul,
     /// Durations of the steps of joining.
     pub join: Join,
+    /// Whether it sends beacons, and radios associate with it by frames. If not, they are associated from the
+    /// start. Only on the exact medium.
+    pub management: bool,
 }
 
 impl WifiConfig {
@@ -63,6 +66,7 @@ impl WifiConfig {
             turn: None,
             backhaul: Backhaul::new(Bitrate::from_mbps(100), Duration::from_millis(5)),
             join: Join::default(),
+            management: true,
         }
     }
 }

@@ -149,10 +149,13 @@ impl<'c> Cast<'c> {
             discipline: discipline(wifi),
             ..StationConfig::new(&wifi.name, wifi.standard, wifi.position).with(wifi.thresholds)
         });
+        let usual = AccessPointConfig::new(station, &wifi.name);
         self.wlan.access_points.push(AccessPointConfig {
             wire: None,
             join: Some(wifi.join),
-            ..AccessPointConfig::new(station, &wifi.name)
+            patience: usual.patience.filter(|_| wifi.management),
+            beacon: usual.beacon.filter(|_| wifi.management),
+            ..usual
         });
     }
 

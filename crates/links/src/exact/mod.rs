@@ -92,6 +92,9 @@ impl Exact {
         let cast = Cast::of(config)?;
         let propagation = cast.wlan.air.propagation;
         let mut wlan = Wlan::new(seed, &cast.wlan).map_err(refused)?;
+        for member in cast.members.iter().filter(|member| !member.config.management) {
+            wlan.admit(member.interface, member.station);
+        }
         for &radio in cast.radios.iter().filter(|_| config.monitor) {
             wlan.monitor(radio);
         }
@@ -140,8 +143,28 @@ impl Exact {
         }
     }
 
-    /// Runs what is due. Returns a packet that came out of the air, if any.
-    pub(crate) fn run(&mut self, now: Instant, exits: &mut Exits) -> Option<Entry> {
+    /// Runs what is due at `now`, and then what is due up to `limit`, until something comes out of the air.
+    /// Returns when that was, and a packet, if one came out.
+    pub(crate) fn run(
+        &mut self,
+        mut now: Instant,
+        limit: Instant,
+        exits: &mut Exits,
+    ) -> (Instant, Option<Entry>) {
+        loop {
+            let entry = self.run_at(now, exits);
+            if entry.is_some() || !exits.is_empty() || self.has_overheard() {
+                return (now, entry);
+            }
+            let others = self.background.due().filter(|at| *at <= limit);
+            match self.wlan.advance(others.unwrap_or(limit)).or(others) {
+                Some(next) => now = next,
+                None => return (now, None),
+            }
+        }
+    }
+
+    fn run_at(&mut self, now: Instant, exits: &mut Exits) -> Option<Entry> {
         self.now = now;
         while let Some((at, flow, count)) = self.background.next(now) {
             (0..count).for_each(|_| self.send_of_others(at, flow));

@@ -141,7 +141,7 @@ impl Network {
         let due = self.first().filter(|&(due, _)| due <= until);
         if let Some((due, part)) = due {
             self.now = self.now.max(due);
-            self.run(part);
+            self.run(part, until);
         }
         due.is_some()
     }
@@ -312,10 +312,10 @@ impl Network {
             .map_or(Part::Channel(slot), Part::AccessPoint)
     }
 
-    fn run(&mut self, part: Part) {
+    fn run(&mut self, part: Part, until: Instant) {
         match part {
             Part::Wire(part) => self.run_wire(part),
-            Part::Channel(channel) => self.run_channel(channel),
+            Part::Channel(channel) => self.run_channel(channel, until),
             Part::AccessPoint(bss) => self.run_bss(bss),
         }
     }
@@ -341,8 +341,13 @@ impl Network {
         });
     }
 
-    fn run_channel(&mut self, channel: usize) {
-        match self.air.run_channel(self.now, channel, &mut self.exits) {
+    /// Runs a channel. It may run on until a wire is due, because only wires bring packets to the air.
+    fn run_channel(&mut self, channel: usize, until: Instant) {
+        let wire = self.wires.first().map(|(due, _)| due - Duration::from_nanos(1));
+        let limit = wire.map_or(until, |wire| wire.min(until));
+        let (now, passed) = self.air.run_channel(self.now, (channel, limit), &mut self.exits);
+        self.now = now;
+        match passed {
             Some(entry) if entry.packet.direction == Direction::Up => {
                 self.wires.enter(self.now, entry, &mut self.exits);
             }

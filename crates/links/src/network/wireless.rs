@@ -151,11 +151,17 @@ impl Wireless {
         }
     }
 
-    /// Runs a channel. Returns the packet that got through the air, if any.
-    pub(crate) fn run_channel(&mut self, now: Instant, channel: usize, exits: &mut Exits) -> Option<Entry> {
+    /// Runs a channel at `now`, and further if nothing comes out of it up to `limit`. Returns the time
+    /// reached, and the packet that got through the air, if any.
+    pub(crate) fn run_channel(
+        &mut self,
+        now: Instant,
+        (channel, limit): (usize, Instant),
+        exits: &mut Exits,
+    ) -> (Instant, Option<Entry>) {
         match self {
-            Self::Coarse(air) => air.run_channel(now, channel, exits),
-            Self::Exact(exact) => exact.run(now, exits),
+            Self::Coarse(air) => (now, air.run_channel(now, channel, exits)),
+            Self::Exact(exact) => exact.run(now, limit, exits),
         }
     }
 

@@ -53,6 +53,11 @@ impl Cables {
         self.now = self.now.max(now);
     }
 
+    /// Whether all outputs have been polled.
+    pub(crate) fn has_reported_all(&self) -> bool {
+        self.exits.is_empty()
+    }
+
     /// The next output, and the time at which it was due.
     pub(crate) fn poll_due(&mut self) -> Option<(Instant, Output)> {
         self.exits.pop()

@@ -33,6 +33,7 @@ pub(super) fn access_point(name: &str, ap: &AccessPoint) -> WifiConfig {
             queue: queue(ap.backhaul.queue),
         },
         join: join(ap.join),
+        management: ap.management,
         ..WifiConfig::new(name, position(ap.at))
     }
 }

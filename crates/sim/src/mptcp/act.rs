@@ -34,6 +34,8 @@ pub struct SubflowView {
     pub sample: SubflowSample,
     /// Counters of its sender.
     pub sent: Counts,
+    /// Segments with a number of their own that it has sent, retransmissions included.
+    pub segments: u64,
     /// Counters of its receiver.
     pub received: Received,
     /// Retransmission time-out (`tcpi_rto`).
@@ -220,6 +222,7 @@ impl Subflow {
                 backup: self.is_backup(),
             },
             sent,
+            segments: self.sender.numbered() + sent.retransmits,
             received,
             rto: self.sender.rto(),
             ssthresh: self.sender.get().and_then(Sender::ssthresh),

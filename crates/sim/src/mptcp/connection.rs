@@ -212,7 +212,8 @@ impl Connection {
         let subflow = &mut self.subflows[at];
         subflow.last_heard = now;
         (subflow.stale, subflow.stale_count) = (false, 0);
-        if self.outgoing.acknowledge(packet.data_ack, packet.window) {
+        let window = subflow.take_window(packet);
+        if self.outgoing.acknowledge(packet.data_ack, window) {
             self.set_retransmission_timer(now);
         }
         self.hear(now, packet, at);

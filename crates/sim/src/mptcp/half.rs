@@ -78,6 +78,11 @@ impl Half {
         self.get().map_or(0, |sender| sender.scoreboard().bytes())
     }
 
+    /// Segments sent for the first time.
+    pub(super) fn numbered(&self) -> u64 {
+        self.get().map_or(0, |sender| sender.scoreboard().end())
+    }
+
     /// Segments sent and not acknowledged in order.
     pub(super) fn unacknowledged(&self) -> u64 {
         let count = |sender: &Sender| sender.scoreboard().end() - sender.scoreboard().first();

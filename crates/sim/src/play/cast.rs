@@ -408,16 +408,7 @@ fn check(plan: &Plan) -> Result<(), CastError> {
             link: plan.links[link].name.clone(),
         });
     }
-    let mut unmanaged = plan.access_points().filter(|(_, ap)| !ap.management);
-    let mut walkers = plan.walkers.iter();
-    if let Some((link, _)) = unmanaged.next()
-        && let Some(walker) = walkers.find(|walker| walker.power_save || !walker.associated)
-    {
-        return Err(CastError::NeedsBeacons {
-            walker: walker.name.clone(),
-            link: plan.links[link].name.clone(),
-        });
-    }
+    has_needed_beacons(plan)?;
     let mut shared = None;
     for (link, ap) in plan.access_points() {
         let name = || plan.links[link].name.clone();
@@ -427,6 +418,21 @@ fn check(plan: &Plan) -> Result<(), CastError> {
         if *shared.get_or_insert(ap.propagation) != ap.propagation {
             return Err(CastError::Propagation(name()));
         }
+    }
+    Ok(())
+}
+
+/// Checks that no walker needs the beacons of an access point without any.
+pub(super) fn has_needed_beacons(plan: &Plan) -> Result<(), CastError> {
+    let mut unmanaged = plan.access_points().filter(|(_, ap)| !ap.management);
+    let mut walkers = plan.walkers.iter();
+    if let Some((link, _)) = unmanaged.next()
+        && let Some(walker) = walkers.find(|walker| walker.power_save || !walker.associated)
+    {
+        return Err(CastError::NeedsBeacons {
+            walker: walker.name.clone(),
+            link: plan.links[link].name.clone(),
+        });
     }
     Ok(())
 }

@@ -116,9 +116,9 @@ pub enum CastError {
         /// The access point that differs from the first one there.
         link: String,
     },
-    /// Hosts join access points by their beacons.
+    /// Radios join an access point by its beacons, also after a fault.
     #[error(
-        "`{0}` has `management = false`, but the hosts of TCP flows join by its beacons; remove it, or all TCP flows"
+        "`{0}` has `management = false`, but after a fault that takes it down radios join it by its beacons; remove it, or the fault"
     )]
     Unmanaged(String),
     /// So do sleeping radios, and those that join first.

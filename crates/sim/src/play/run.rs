@@ -459,6 +459,7 @@ impl<'p> Runner<'p> {
             link: self.link_of(flow),
             bytes: tally.payload_bytes,
             retransmits: 0,
+            segments: None,
             ce_marks: 0,
             rtt: None,
         };

@@ -16,7 +16,7 @@ const PLACE: &str = "{x}";
 #[derive(Debug)]
 pub(super) struct Study<'f> {
     folder: &'f Folder,
-    warm_s: f64,
+    warmup_s: f64,
     pub(super) figures: Vec<Figure>,
 }
 
@@ -52,7 +52,7 @@ pub(super) enum Axis {
 struct StudyFile {
     seeds: u64,
     #[serde(default)]
-    warm_s: f64,
+    warmup_s: f64,
     figures: Vec<FigureFile>,
 }
 
@@ -138,7 +138,7 @@ impl<'f> Study<'f> {
             figures.map(|figure| Figure::new(figure, file.seeds)).collect();
         Ok(Self {
             folder,
-            warm_s: file.warm_s,
+            warmup_s: file.warmup_s,
             figures: figures.with_context(place)?,
         })
     }
@@ -163,10 +163,10 @@ impl<'f> Study<'f> {
     pub(super) fn spans(&self, figure: &Figure, duration_s: f64) -> Vec<(f64, Span)> {
         let span = |from_s, to_s| Span { from_s, to_s };
         match figure.axis {
-            Axis::Cases | Axis::Swept(_) => vec![(0.0, span(self.warm_s, duration_s))],
+            Axis::Cases | Axis::Swept(_) => vec![(0.0, span(self.warmup_s, duration_s))],
             Axis::Time { every_s } => {
-                let windows = ((duration_s - self.warm_s) / every_s).floor() as u32;
-                let window = |number| self.warm_s + f64::from(number) * every_s;
+                let windows = ((duration_s - self.warmup_s) / every_s).floor() as u32;
+                let window = |number| self.warmup_s + f64::from(number) * every_s;
                 (0..windows)
                     .map(|number| (window(number + 1), span(window(number), window(number + 1))))
                     .collect()

@@ -18,7 +18,7 @@ const SCENARIO: &str = "
 ";
 const STUDY: &str = "
     seeds = 2
-    warm_s = 2
+    warmup_s = 2
     [[figures]]
     title = \"A sweep\"
     x = \"rate\"

@@ -24,7 +24,7 @@ pub(super) struct Scenario {
     /// Runs, each with a seed of its own.
     pub seeds: u64,
     duration_s: u64,
-    warm_s: u64,
+    warmup_s: u64,
     /// The second experiment.
     pub variants: Vec<Variant>,
 }
@@ -62,8 +62,8 @@ impl Scenario {
             "papers/nsdi15-users/scenario.toml: `channels`, `rate_mbps` and `seeds` must be at least 1"
         );
         ensure!(
-            least <= most && scenario.warm_s < scenario.duration_s,
-            "papers/nsdi15-users/scenario.toml: `late_ms` must ascend, and `warm_s` must be less than `duration_s`"
+            least <= most && scenario.warmup_s < scenario.duration_s,
+            "papers/nsdi15-users/scenario.toml: `late_ms` must ascend, and `warmup_s` must be less than `duration_s`"
         );
         ensure!(
             !scenario.cycles_ms.is_empty() && scenario.users.iter().all(|&users| users > 0),
@@ -92,7 +92,7 @@ impl Scenario {
     pub(super) const fn times(&self) -> (Duration, Duration) {
         (
             Duration::from_secs(self.duration_s),
-            Duration::from_secs(self.warm_s),
+            Duration::from_secs(self.warmup_s),
         )
     }
 }
@@ -108,7 +108,7 @@ mod tests {
         for (from, to) in [
             ("channels = 3", "channels = 0"),
             ("late_ms = [1, 10]", "late_ms = [10, 1]"),
-            ("warm_s = 20", "warm_s = 120"),
+            ("warmup_s = 20", "warmup_s = 120"),
             ("cycles_ms = [100, 150, 200]", "cycles_ms = []"),
             ("users = [1,", "users = [0,"),
             ("seeds = 20", "sheds = 20"),

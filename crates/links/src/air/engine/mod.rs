@@ -209,6 +209,29 @@ impl<S: Schedule> Air<S> {
         Instant::from_nanos(self.now)
     }
 
+    /// Advances time to the last event up to `limit`, or to the first one that reports something.
+    pub(in crate::air) fn advance_to_report(&mut self, limit: Instant) {
+        let limit = limit.as_nanos();
+        while self.has_reported_all() {
+            let (deadline, station) = self.schedule.first();
+            if deadline == NEVER || deadline >> 1 > limit {
+                return;
+            }
+            self.now = self.now.max(deadline >> 1);
+            self.act(station);
+        }
+    }
+
+    /// Whether all outputs and all frames of monitors have been polled.
+    pub(in crate::air) fn has_reported_all(&self) -> bool {
+        self.exits.is_empty() && self.captured.is_empty()
+    }
+
+    /// Present time.
+    pub(in crate::air) const fn now(&self) -> Instant {
+        Instant::from_nanos(self.now)
+    }
+
     /// Next output, or `None` if all have been polled.
     pub fn poll(&mut self) -> Option<Output> {
         self.exits.pop_front().map(|(_, output)| output)

@@ -200,6 +200,20 @@ impl Wlan {
         earlier(self.air.due(), others)
     }
 
+    /// Lets the air alone act up to `limit`, until it reports something or a timer is due. Returns when
+    /// [`Wlan::tick`] has something to do, if that is not after `limit`.
+    pub(crate) fn advance(&mut self, limit: Instant) -> Option<Instant> {
+        let timer = self.timers.first().map(|&(at, _)| at);
+        let others = earlier(timer, self.wires.due());
+        self.air
+            .advance_to_report(others.map_or(limit, |at| at.min(limit)));
+        if self.air.has_reported_all() {
+            others.filter(|at| *at <= limit)
+        } else {
+            Some(self.air.now())
+        }
+    }
+
     /// The air, for its counters.
     pub const fn air(&self) -> &Air {
         &self.air
@@ -278,6 +292,9 @@ impl Wlan {
 
     /// Processes the outputs of the air and the wires.
     fn settle(&mut self, now: Instant) {
+        if self.air.has_reported_all() && self.wires.has_reported_all() {
+            return;
+        }
         self.overhear();
         loop {
             if let Some((at, output)) = self.air.poll_due() {

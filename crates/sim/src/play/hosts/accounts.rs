@@ -142,6 +142,7 @@ impl Accounts {
             link: account.link.clone(),
             bytes: entry.bytes,
             retransmits: 0,
+            segments: None,
             ce_marks: 0,
             rtt: None,
         };

@@ -137,6 +137,13 @@ impl Others {
         Self { all, seats }
     }
 
+    /// Takes the states of their associations at the start.
+    pub(super) fn begin(&mut self, state: impl Fn(LinkId) -> LinkState) {
+        let links = self.all.iter_mut().flat_map(|other| &mut other.links);
+        let radios = links.filter(|link| link.is_radio);
+        radios.for_each(|link| link.state = state(link.id));
+    }
+
     pub(super) fn seat(&self, link: LinkId) -> Seat {
         self.seats[usize::from(link.0)]
     }

@@ -20,8 +20,8 @@ pub(super) struct Paths {
     marked: BTreeMap<(usize, SubflowId), (usize, u64)>,
     /// Smoothed round-trip times of the sender at each poll, by flow and link.
     rtts: BTreeMap<(usize, usize), Times>,
-    /// Bytes, retransmissions and marks that do not count, by flow and link.
-    uncounted: BTreeMap<(usize, usize), [u64; 3]>,
+    /// Bytes, retransmissions, marks and segments that do not count, by flow and link.
+    uncounted: BTreeMap<(usize, usize), [u64; 4]>,
     /// Bytes and retransmissions last written to the trace, by flow and link.
     told: BTreeMap<(usize, usize), (u64, u64)>,
 }
@@ -109,12 +109,12 @@ impl Paths {
         let links = 0..self.links.len();
         let keys = (0..flows).flat_map(|flow| links.clone().map(move |link| (flow, link)));
         let counted = keys.map(|key| (key, self.counted(key)));
-        self.uncounted = counted.filter(|(_, counted)| *counted != [0; 3]).collect();
+        self.uncounted = counted.filter(|(_, counted)| *counted != [0; 4]).collect();
         self.rtts.clear();
     }
 
-    /// Bytes, retransmissions and marks of a flow over a link since the start.
-    fn counted(&self, (flow, link): (usize, usize)) -> [u64; 3] {
+    /// Bytes, retransmissions, marks and segments of a flow over a link since the start.
+    fn counted(&self, (flow, link): (usize, usize)) -> [u64; 4] {
         let bytes = self.of(flow, link).map(|view| view.sample.bytes_acked.get());
         let retransmits = self.of(flow, link).map(|view| view.sent.retransmits);
         let marked = self
@@ -125,6 +125,7 @@ impl Paths {
             bytes.sum(),
             retransmits.sum(),
             marked.map(|(_, (_, marks))| marks).sum(),
+            self.of(flow, link).map(|view| view.segments).sum(),
         ]
     }
 
@@ -134,11 +135,12 @@ impl Paths {
             self.of(flow, link).next()?;
             let now = self.counted((flow, link));
             let then = self.uncounted.get(&(flow, link)).copied().unwrap_or_default();
-            let [bytes, retransmits, ce_marks] = [0, 1, 2].map(|place| now[place] - then[place]);
+            let [bytes, retransmits, ce_marks, segments] = [0, 1, 2, 3].map(|place| now[place] - then[place]);
             Some(PathUse {
                 link: name.clone(),
                 bytes,
                 retransmits,
+                segments: Some(segments),
                 ce_marks,
                 rtt: self.rtts.get(&(flow, link)).and_then(Times::figures),
             })

@@ -5,10 +5,11 @@
 //!    slowhand does nothing else here: it would only listen to signals for `cla`, which is refused.
 
 use crate::mptcp::Config;
+use crate::play::cast::has_needed_beacons;
 use crate::play::error::CastError;
 use crate::tcp::Control;
 use links::{Medium, NetworkConfig};
-use scenario::{Flow, Plan, Server, Walker, models};
+use scenario::{Change, Flow, Plan, Server, Target, Walker, models};
 
 /// Whether a plan has flows of TCP or MPTCP.
 pub(in crate::play) fn has(plan: &Plan) -> bool {
@@ -18,9 +19,8 @@ pub(in crate::play) fn has(plan: &Plan) -> bool {
 /// Checks that a plan with TCP flows can be played.
 pub(in crate::play) fn check(plan: &Plan) -> Result<(), CastError> {
     has_ipv4_for_datagrams(plan)?;
-    if let Some((link, _)) = plan.access_points().find(|(_, ap)| !ap.management) {
-        return Err(CastError::Unmanaged(plan.links[link].name.clone()));
-    }
+    has_needed_beacons(plan)?;
+    stays_up(plan)?;
     plan.flows
         .iter()
         .try_for_each(|flow| control(plan, flow).map(drop))?;
@@ -31,6 +31,25 @@ pub(in crate::play) fn check(plan: &Plan) -> Result<(), CastError> {
         .chain(stations.filter(|&by| by != 0))
         .try_for_each(|by| has_a_steady_radio(&plan.walkers[by]))?;
     Ok(())
+}
+
+/// Checks that no fault takes down an access point that nobody could join again.
+fn stays_up(plan: &Plan) -> Result<(), CastError> {
+    let downs = plan
+        .faults
+        .iter()
+        .filter(|fault| matches!(fault.change, Change::Down { .. }));
+    let is_hit = |link: usize| {
+        downs.clone().any(|fault| match &fault.target {
+            Target::Links(links) => links.contains(&link),
+            Target::Busiest => true,
+        })
+    };
+    let mut all = plan.access_points().filter(|(_, ap)| !ap.management);
+    match all.find(|(link, _)| is_hit(*link)) {
+        None => Ok(()),
+        Some((link, _)) => Err(CastError::Unmanaged(plan.links[link].name.clone())),
+    }
 }
 
 /// Checks that datagrams need no IPv6, as in the lab.

@@ -165,6 +165,7 @@ impl<'p> World<'p> {
         for link in 0..plan.links.len() {
             self.link_state(link, self.carrier.state(link));
         }
+        self.others.begin(|link| self.carrier.state(usize::from(link.0)));
         self.warm_up();
         self.settle()
     }

@@ -58,6 +58,11 @@ impl Radios {
             }
             RadioEvent::Gone => drop(self.radios.remove(&id)),
             _ => {
+                if let RadioEvent::Leaves(link) = event
+                    && let Some(path) = state.paths.get_mut(&link)
+                {
+                    path.absent = Duration::ZERO;
+                }
                 if let Some(radio) = self.radios.get_mut(&id)
                     && radio.learn(state, event)
                 {
@@ -183,6 +188,7 @@ impl Radio {
             Ok(()) => {
                 if plan != self.plan {
                     self.plan.clone_from(&plan);
+                    self.tell_absences(state);
                     state.push(Action::Slots(id, plan));
                 }
                 Cycle::Divided {
@@ -196,6 +202,18 @@ impl Radio {
         if self.reported.as_ref() != Some(&reason) {
             self.reported = Some(reason.clone());
             state.remark(None, None, Verb::Slots, reason);
+        }
+    }
+
+    /// Records for how long each network in the cycle is not listened to.
+    fn tell_absences(&self, state: &mut State) {
+        let cycle: Duration = self.plan.iter().map(|slot| slot.switch + slot.stays).sum();
+        for slot in &self.plan {
+            if let Occupant::Network(link) = slot.occupant
+                && let Some(path) = state.paths.get_mut(&link)
+            {
+                path.absent = cycle - slot.stays;
+            }
         }
     }
 

@@ -46,6 +46,11 @@ pub enum PlanError {
         "`{0}` saves power, and in the lab only the client's radio can sleep; remove `power_save` from `{0}`"
     )]
     Sleeps(String),
+    /// Radios of the lab stay on their channels.
+    #[error(
+        "`{0}` has a single radio, which needs virtual time; remove `radio` and `slots`, or use `--world sim`"
+    )]
+    SingleRadio(String),
     /// Datagrams have one server address.
     #[error(
         "flow `{0}` is UDP, which the lab sends over IPv4 only; remove it, or all `families` and `server_families`"
@@ -86,6 +91,7 @@ impl PlanError {
             Self::Walks(walker)
             | Self::TooManyHosts(walker)
             | Self::Sleeps(walker)
+            | Self::SingleRadio(walker)
             | Self::OwnRate(walker) => Some(Thing::Walker(walker)),
             Self::SleepsTwice { walker, .. } => Some(Thing::Walker(walker)),
             Self::Coarse => Some(Thing::Medium),
@@ -109,6 +115,9 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
     }
     if let Some((link, _)) = plan.access_points().find(|(_, ap)| !ap.management) {
         return Err(PlanError::Unmanaged(plan.links[link].name.clone()));
+    }
+    if let Some(walker) = plan.walkers.iter().find(|walker| walker.radio.is_some()) {
+        return Err(PlanError::SingleRadio(walker.name.clone()));
     }
     refuse_two_beacons(plan)?;
     refuse_v6(plan)?;

@@ -141,6 +141,19 @@ fn what_has_no_single_radio_is_refused() {
         "[cells.lte]",
         "[aps.ap2]\nat_m = [1, 2]\nstandard = \"a\"\nchannel = 36\nbackhaul = { rate_mbps = 100, rtt_ms = 20 }\n\n[cells.lte]",
     );
+    let scans = sound::SOUND
+        .replace("channel = 6", "channel = 36\nstandard = \"a\"")
+        .replace(
+            "at_m = [0, 0]",
+            "at_m = [0, 0]\nradio = \"single\"\nslots = { scan_ms = 20 }",
+        );
+    let scans = messages(read(&scans, &[]));
+    assert!(
+        scans
+            .iter()
+            .any(|line| line.contains("which 802.11a does not have")),
+        "{scans:?}"
+    );
     let unlike = messages(read(&two, &["walkers.client.radio=single"]));
     assert!(
         unlike

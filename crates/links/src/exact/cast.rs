@@ -3,6 +3,7 @@
 use alloc::format;
 use alloc::vec::Vec;
 use units::Duration;
+use units::wifi::Standard;
 
 use crate::air::wlan::{AccessPointConfig, ClientConfig, InterfaceId, WlanConfig};
 use crate::air::{Addresses, AirConfig, Discipline, StationConfig, StationId};
@@ -17,6 +18,10 @@ const DEFAULT_QUEUE: usize = 200;
 /// A target that no sojourn time reaches, so CoDel never drops. Only FQ-CoDel's round robin among receivers
 /// remains.
 const NEVER: Duration = Duration::from_secs(86_400);
+
+/// Where a single radio of 2.4 GHz may look for access points besides their channels: the three that do not
+/// overlap.
+const SCANNED: [u8; 3] = [1, 6, 11];
 
 /// The participants.
 pub(crate) struct Cast<'c> {
@@ -202,12 +207,14 @@ impl<'c> Cast<'c> {
             if host.is_none() && config.power_save && count > 1 {
                 return Err(ConfigError::SleepsTwice { channel });
             }
-            let station = match host {
+            let mut station = match host {
                 None => client(("client", config.radio, config.thresholds), first, queue),
                 Some(host) => client((&host.name, host.radio, host.thresholds), first, queue),
             };
             if host.is_none() {
                 self.radios.push(radio);
+                let scans = single && first.standard != Standard::A;
+                station.also.extend(SCANNED.iter().filter(|_| scans));
             }
             self.wlan.air.stations.push(station);
             self.wlan.clients.push(ClientConfig {

@@ -122,7 +122,8 @@ impl Network {
     /// Lets the client's single radio take these turns from now on. A plan that comes with
     /// [`crate::RadioReport::CycleEnded`] applies to the next cycle. Any other begins at once.
     ///
-    /// No effect without [`NetworkConfig::single_radio`].
+    /// No effect without [`NetworkConfig::single_radio`]. Its channels are those of the access points, and at
+    /// 2.4 GHz also 1, 6 and 11.
     pub fn take_turns(&mut self, now: Instant, slots: &[RadioSlot]) {
         self.tick(now);
         let places: Vec<Option<usize>> = slots

@@ -31,8 +31,8 @@
 //! 8. Links that fall silent together have one cause, which is rarely their death: the peer, its host or a
 //!    shared part of the path pauses for a moment. So while no link is known to be alive, none is removed
 //!    until the replies of all are overdue. Nothing is lost by waiting, as there is no other link to use.
-//! 9. A radio that takes turns hears nothing of a link while it listens to others. That time is added to
-//!    every limit.
+//! 9. A radio that takes turns hears nothing of a link while it listens to others, and may have received all
+//!    that was waiting long before it leaves. So its cycle is added to every limit.
 //!
 //! # Checked by
 //! `tests::loss`, `tests::looks`; `tests/engine_slots.rs` (9); `stall-drop`, `stall-backup` and `wrong-removals` in the benchmarks.
@@ -104,7 +104,7 @@ pub(crate) fn doubt(
     let Some(path) = state.paths.get_mut(&link).filter(|path| path.is_alive()) else {
         return false;
     };
-    let wait = path.rtt().max(loaded) + path.gap.patience(now, path.spec.kind) + path.absent;
+    let wait = path.rtt().max(loaded) + path.gap.patience(now, path.spec.kind) + path.cycle;
     let doubt = Doubt::new(now, conn, silence, wait);
     path.health = Health::Doubted(doubt);
     state.remark(None, Some(link), Verb::Suspect, Evidence::Silent { silence });
@@ -132,9 +132,9 @@ fn suspicious(now: Instant, conn: &Conn, subflow: &Subflow, path: &Path) -> Opti
     let unanswered = subflow
         .waiting
         .map(|since| now - since)
-        .filter(|&wait| worth(wait, ack_limit(subflow) + path.absent));
+        .filter(|&wait| worth(wait, ack_limit(subflow) + path.cycle));
     unanswered.or_else(|| {
-        let limit = quiet_for(is_busy(now, subflow), path.spec.kind) + path.absent;
+        let limit = quiet_for(is_busy(now, subflow), path.spec.kind) + path.cycle;
         missing_data(now, conn, subflow).filter(|&silence| worth(silence, limit))
     })
 }

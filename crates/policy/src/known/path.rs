@@ -41,8 +41,8 @@ pub(crate) struct Path {
     /// What it would carry in ten seconds, in a world that knows.
     pub(crate) foreseen: Option<Bytes>,
     pub(crate) health: Health,
-    /// For how long its radio listens to others in each cycle. Zero: it has a radio of its own.
-    pub(crate) absent: Duration,
+    /// The cycle of the radio that it shares with other networks. Zero: it has a radio to itself.
+    pub(crate) cycle: Duration,
     /// Why nothing new may use it, although it is alive.
     pub(crate) held: Option<Held>,
     pub(crate) gap: Gap,
@@ -132,7 +132,7 @@ impl Path {
             draws: None,
             foreseen: None,
             health: Health::Alive,
-            absent: Duration::ZERO,
+            cycle: Duration::ZERO,
             held: None,
             gap: Gap::default(),
             base_rtt: None,

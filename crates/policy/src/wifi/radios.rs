@@ -61,7 +61,7 @@ impl Radios {
                 if let RadioEvent::Leaves(link) = event
                     && let Some(path) = state.paths.get_mut(&link)
                 {
-                    path.absent = Duration::ZERO;
+                    path.cycle = Duration::ZERO;
                 }
                 if let Some(radio) = self.radios.get_mut(&id)
                     && radio.learn(state, event)
@@ -188,7 +188,7 @@ impl Radio {
             Ok(()) => {
                 if plan != self.plan {
                     self.plan.clone_from(&plan);
-                    self.tell_absences(state);
+                    self.tell_cycle(state);
                     state.push(Action::Slots(id, plan));
                 }
                 Cycle::Divided {
@@ -205,14 +205,19 @@ impl Radio {
         }
     }
 
-    /// Records for how long each network in the cycle is not listened to.
-    fn tell_absences(&self, state: &mut State) {
-        let cycle: Duration = self.plan.iter().map(|slot| slot.switch + slot.stays).sum();
+    /// Records how often each network is listened to. A radio with one network never leaves it.
+    fn tell_cycle(&self, state: &mut State) {
+        let all = self.plan.iter().map(|slot| slot.switch + slot.stays);
+        let cycle = if self.plan.len() > 1 {
+            all.sum()
+        } else {
+            Duration::ZERO
+        };
         for slot in &self.plan {
             if let Occupant::Network(link) = slot.occupant
                 && let Some(path) = state.paths.get_mut(&link)
             {
-                path.absent = cycle - slot.stays;
+                path.cycle = cycle;
             }
         }
     }

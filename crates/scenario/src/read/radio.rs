@@ -2,7 +2,7 @@
 
 use super::walk::Around;
 use super::{names, nanos};
-use crate::plan::{Division, Link, LinkKind, Medium, SingleRadio};
+use crate::plan::{Division, Link, LinkKind, Medium, SingleRadio, Standard};
 use crate::quantity::Quantity;
 use crate::section::Section;
 use units::Duration;
@@ -51,6 +51,7 @@ pub(super) fn read(section: &Section<'_>, name: &str, around: Around<'_>) -> Opt
     let radio = slots.map(|slots| {
         let radio = divided(&slots, around.links);
         slots.finish();
+        refuse_scan(&slots, &radio, around.links);
         radio
     });
     Some(radio.unwrap_or(usual))
@@ -89,6 +90,18 @@ fn refuse(section: &Section<'_>, name: &str, around: Around<'_>) {
             "power_save",
             "a single radio saves no power: it leaves a channel only for another one",
             "remove it, or `radio = \"single\"`",
+        );
+    }
+}
+
+/// Notes a scanning slot at 5 GHz, where the channels that it visits do not exist.
+fn refuse_scan(slots: &Section<'_>, radio: &SingleRadio, links: &[Link]) {
+    let is_a = |link: &Link| matches!(&link.kind, LinkKind::Wifi(ap) if ap.standard == Standard::A);
+    if !radio.scan.is_zero() && links.iter().any(is_a) {
+        slots.note(
+            "scan_ms",
+            "the scanning slot visits channels 1, 6 and 11, which 802.11a does not have",
+            "remove it, or give access points another `standard`",
         );
     }
 }

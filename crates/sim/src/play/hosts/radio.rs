@@ -2,31 +2,44 @@
 //!
 //! # Sources
 //! - juggler §3.3: the radio visits its networks in turn, and joins a network the first time it visits it.
-//! - Linux `net/mac80211/scan.c`: a passive scan stays on each channel for 111 ms.
 //!
 //! # Where we differ, and why
 //! 1. A radio that serves no access point listens to all channels of the scenario's access points in turn, as
 //!    a host does that has just started. It joins what it has heard once it has listened to all of them.
 //! 2. While it serves one, it finds others in its scanning slot, or on a channel that it visits anyway.
-//! 3. An access point of a cycle gets its slot when the engine wants to join it, and loses the slot with the
-//!    association.
+//! 3. An access point gets its slot when the engine wants to join it, and loses the slot with the association.
+//!    After a join that failed it keeps the slot for a while, to be tried again.
 //!
 //! # Checked by
 //! `tests/single_radio.rs`.
 
 use super::world::World;
-use links::{Input as Order, RadioReport, RadioSlot};
+use links::{Input as Order, LinkState, RadioReport, RadioSlot};
 use policy::estimate::energy::Radios;
 use policy::slot::{self, Occupant, Rules, Slot};
 use policy::{Division, Input, LinkEvent, LinkId, LinkKind, RadioEvent, RadioId};
 use scenario::Plan;
 use std::collections::BTreeMap;
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, Instant};
 
 /// The client has one.
 const RADIO: RadioId = RadioId(0);
-/// A passive scan's time on a channel: longer than the usual 102.4 ms from beacon to beacon.
-const DWELL: Duration = Duration::from_millis(111);
+/// Time on a channel while it serves nobody: the engine joins after three beacons, which are 102.4 ms apart.
+const DWELL: Duration = Duration::from_millis(320);
+/// How long an access point keeps its slot after a failed join: the engine tries again after 2 s if it still
+/// hears it.
+const LINGER: Duration = Duration::from_secs(3);
+
+/// A link that has a slot, or is about to have one.
+#[derive(Debug)]
+struct Served {
+    /// The bytes that had arrived when the present cycle began.
+    arrived: Bytes,
+    /// Whether it was up since it was asked for.
+    joined: bool,
+    /// When the last attempt to join it failed.
+    failed: Option<Instant>,
+}
 
 /// The radio, and what it is doing.
 #[derive(Debug)]
@@ -34,8 +47,7 @@ pub(super) struct SingleRadio {
     config: scenario::SingleRadio,
     /// The channels of the scenario's access points.
     channels: Vec<u8>,
-    /// The links that it serves, each with the bytes that had arrived when the present cycle began.
-    served: BTreeMap<LinkId, Bytes>,
+    served: BTreeMap<LinkId, Served>,
     /// Whether it listens to all channels, and serves none.
     searches: bool,
     /// What the engine wants to join once that is over.
@@ -169,9 +181,29 @@ impl World<'_> {
     fn serve(&mut self, link: LinkId) {
         let arrived = self.carrier.carried()[usize::from(link.0)].down;
         if let Some(radio) = &mut self.single {
-            radio.served.insert(link, arrived);
+            let served = radio.served.entry(link).or_insert(Served {
+                arrived,
+                joined: false,
+                failed: None,
+            });
+            served.failed = None;
             let serves = radio.serves(link);
             self.tell(serves);
+        }
+    }
+
+    /// Handles the state of an association.
+    pub(super) fn served_is(&mut self, link: LinkId, state: LinkState) {
+        let now = self.now;
+        let radio = self.single.as_mut();
+        let Some(served) = radio.and_then(|radio| radio.served.get_mut(&link)) else {
+            return;
+        };
+        match state {
+            LinkState::Up => served.joined = true,
+            LinkState::Down if served.joined => self.stop_serving(link),
+            LinkState::Down => served.failed = Some(now),
+            LinkState::Joining | LinkState::Carrier => {}
         }
     }
 
@@ -213,12 +245,17 @@ impl World<'_> {
             wanted.into_iter().for_each(|link| self.associate(link));
             return;
         }
-        for (&link, then) in &mut radio.served {
+        let mut given_up = Vec::new();
+        for (&link, served) in &mut radio.served {
             let now = self.carrier.carried()[usize::from(link.0)].down;
-            let brought = now.saturating_sub(std::mem::replace(then, now));
+            let brought = now.saturating_sub(std::mem::replace(&mut served.arrived, now));
             let brought = RadioEvent::Brought(link, brought);
             self.facts.push_back(Input::Radio(RADIO, brought));
+            if served.failed.is_some_and(|failed| self.now - failed >= LINGER) {
+                given_up.push(link);
+            }
         }
+        given_up.into_iter().for_each(|link| self.stop_serving(link));
         self.tell(Input::Radio(RADIO, RadioEvent::CycleEnded));
     }
 }

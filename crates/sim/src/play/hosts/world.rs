@@ -291,9 +291,7 @@ impl<'p> World<'p> {
 
     fn link_state(&mut self, link: usize, state: links::LinkState) {
         self.plugs.state(link, state, &self.versions, &mut self.facts);
-        if state == links::LinkState::Down {
-            self.stop_serving(LinkId(link as u16));
-        }
+        self.served_is(LinkId(link as u16), state);
         let link = self.what.plan.links[link].name.clone();
         let state = trace_state(state);
         self.record(What::LinkState { link, state });

@@ -149,9 +149,13 @@ fn a_scanning_slot_finds_an_access_point_that_comes_later() {
 fn an_access_point_that_goes_loses_its_slot() {
     let gone = "[[faults]]\nlink = \"one\"\nkind = \"down\"\nat_s = 8\n";
     let played = played(&format!("{MPTCP}{gone}"), PolicyName::Slowhand, &[]);
-    let (at, why) = cycles(&played).pop().expect("a division");
-    assert!((8.0..8.5).contains(&at), "{at} s: {why}");
-    assert!(!why.contains("one") && why.contains("two"), "{why}");
+    let mut after = cycles(&played);
+    after.retain(|(at, _)| *at >= 8.0);
+    // The engine tries to join it again as long as it counts its beacons, and gives up.
+    for (at, why) in [after.first(), after.last()].map(|cycle| cycle.expect("a division")) {
+        assert!((8.0..12.0).contains(at), "{at} s: {why}");
+        assert!(!why.contains("one") && why.contains("two"), "{at} s: {why}");
+    }
     assert!(mbps(&played, 0) > 5.0, "{} Mb/s", mbps(&played, 0));
 }
 

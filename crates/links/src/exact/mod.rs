@@ -1,8 +1,9 @@
 //! Access points and the client on the exact medium, which models every frame and management exchange.
 //!
 //! The client has a radio on each channel with access points, and hears all channels at once. Or it has a
-//! single radio, which takes turns on them. It has a separate association with each access point. Other hosts have radios and associations of their own, at
-//! fixed places. As for every other link, the network models the wired segment behind an access point.
+//! single radio, which takes turns on them. It has a separate association with each access point. Other hosts
+//! have radios and associations of their own, at fixed places. As for every other link, the network models
+//! the wired segment behind an access point.
 //!
 //! # Sources
 //! - [`air`](crate::air) and [`wlan`](crate::air::wlan) name their sources.

@@ -35,7 +35,8 @@
 //!    that was waiting long before it leaves. So its cycle is added to every limit.
 //!
 //! # Checked by
-//! `tests::loss`, `tests::looks`; `tests/engine_slots.rs` (9); `stall-drop`, `stall-backup` and `wrong-removals` in the benchmarks.
+//! `tests::loss`, `tests::looks`; `tests/engine_slots.rs` (9); `stall-drop`, `stall-backup` and
+//! `wrong-removals` in the benchmarks.
 
 use crate::alive::idle;
 use crate::io::reason::Evidence;

@@ -11,7 +11,8 @@ pub struct SingleRadio {
     pub switch: Duration,
     /// The time for which it is deaf when it changes network on one channel.
     pub same_channel: Duration,
-    /// The time in each cycle for which it looks for access points on channels 1, 6 and 11. Zero: it does not.
+    /// The time in each cycle for which it looks for access points on channels 1, 6 and 11. Zero: it does
+    /// not.
     pub scan: Duration,
 }
 

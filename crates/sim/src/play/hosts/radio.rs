@@ -7,8 +7,8 @@
 //! 1. A radio that serves no access point listens to all channels of the scenario's access points in turn, as
 //!    a host does that has just started. It joins what it has heard once it has listened to all of them.
 //! 2. While it serves one, it finds others in its scanning slot, or on a channel that it visits anyway.
-//! 3. An access point gets its slot when the engine wants to join it, and loses the slot with the association.
-//!    After a join that failed it keeps the slot for a while, to be tried again.
+//! 3. An access point gets its slot when the engine wants to join it, and loses the slot with the
+//!    association. After a join that failed it keeps the slot for a while, to be tried again.
 //!
 //! # Checked by
 //! `tests/single_radio.rs`.

@@ -196,6 +196,7 @@ fn medium(plan: &Plan) -> Medium {
 mod tests {
     use super::*;
     use links::LinkConfig;
+    use units::Duration;
 
     fn plan(top: &str, ap: &str, flow: &str) -> Plan {
         let text = format!(
@@ -262,6 +263,21 @@ mod tests {
         let udp = "direction = \"down\"\ntransport = \"udp\"\nover = \"hall\"";
         let message = refused(plan(families, "", udp));
         assert!(message.contains("flow `radio` is UDP"), "{message}");
+        let mut single = plan("", "", DOWN);
+        single.walkers[0].radio = Some(scenario::SingleRadio {
+            division: scenario::Division::Weighted {
+                slice: Duration::from_millis(100),
+                weights: Vec::new(),
+            },
+            switch: Duration::ZERO,
+            same_channel: Duration::ZERO,
+            scan: Duration::ZERO,
+        });
+        let message = refused(single);
+        assert!(
+            message.starts_with("x.toml:10:10: `client` has a single radio, which needs virtual time"),
+            "{message}"
+        );
         let mut sleeper = plan("", "", DOWN);
         sleeper.walkers[0].power_save = true;
         assert!(network_config(&sleeper, 1).unwrap().power_save);

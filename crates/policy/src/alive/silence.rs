@@ -31,8 +31,8 @@
 //! 8. Links that fall silent together have one cause, which is rarely their death: the peer, its host or a
 //!    shared part of the path pauses for a moment. So while no link is known to be alive, none is removed
 //!    until the replies of all are overdue. Nothing is lost by waiting, as there is no other link to use.
-//! 9. A radio that takes turns hears nothing of a link while it listens to others, and may have received all
-//!    that was waiting long before it leaves. So its cycle is added to every limit.
+//! 9. A radio that takes turns hears nothing of a link while it listens to others. It may have received all
+//!    that was waiting long before it left. So its cycle is added to every limit.
 //!
 //! # Checked by
 //! `tests::loss`, `tests::looks`; `tests/engine_slots.rs` (9); `stall-drop`, `stall-backup` and

@@ -178,7 +178,7 @@ impl Wlan {
         }
     }
 
-    /// Goes on to a slot. It stays where it is if that suits the slot.
+    /// Turns to a slot. The radio stays where it is if that suits the slot.
     fn turn_to_slot(&mut self, now: Instant, client: usize, slot: usize) {
         let of = &self.clients[client];
         let Some(next) = of.slots.get(slot) else { return };

@@ -4,8 +4,8 @@
 //! - juggler §3.3: the radio visits its networks in turn, and joins a network the first time it visits it.
 //!
 //! # Where we differ, and why
-//! 1. A radio that serves no access point listens to all channels of the scenario's access points in turn, as
-//!    a host does that has just started. It joins what it has heard once it has listened to all of them.
+//! 1. A radio that serves no access point listens to all channels of the scenario's access points in turn.
+//!    It joins what it has heard once it has listened to all of them.
 //! 2. While it serves one, it finds others in its scanning slot, or on a channel that it visits anyway.
 //! 3. An access point gets its slot when the engine wants to join it, and loses the slot with the
 //!    association. After a join that failed it keeps the slot for a while, to be tried again.

@@ -149,6 +149,33 @@ pub enum Output {
         /// Its new state.
         state: LinkState,
     },
+    /// The client's single radio has something to report ([`crate::Network::take_turns`]).
+    Radio(RadioReport),
+}
+
+/// A part of the cycle of the client's single radio.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RadioSlot {
+    /// The channel.
+    pub channel: u8,
+    /// The access point with which it exchanges packets. `None`: it only listens.
+    pub serves: Option<LinkId>,
+    /// The time for which it is deaf before it listens.
+    pub switch: Duration,
+    /// The time for which it listens.
+    pub stays: Duration,
+}
+
+/// What the client's single radio reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RadioReport {
+    /// It has arrived on another channel.
+    Turned {
+        /// The channel.
+        channel: u8,
+    },
+    /// The last slot of its plan is over. A plan that comes now applies to the next cycle.
+    CycleEnded,
 }
 
 /// A frame received without errors, as a monitor interface shows it.

@@ -75,7 +75,7 @@ pub use config::{
 pub use exact::Stations;
 pub use io::{
     Counters, Datagrams, Direction, DropReason, Fault, Heard, Input, LinkId, LinkState, Output, Packet,
-    Position,
+    Position, RadioReport, RadioSlot,
 };
 pub use network::Network;
 pub use optimal::{Condition, Shared, Stream, optimal};

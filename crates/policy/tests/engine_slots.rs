@@ -275,3 +275,40 @@ fn facts_about_unknown_radios_and_links_are_ignored() {
     ]);
     assert!(plans(&world).is_empty());
 }
+
+/// Doubts and removals of links while a radio is with one access point for half a cycle, and then with the
+/// other one.
+fn doubts_in_turns(plan: &[Step]) -> usize {
+    let mut world = World::after(Policy::Slowhand, plan);
+    world.follow(&[Step::Up(0, true), Step::Up(1, true), Step::Open(0)]);
+    world.follow(&[Step::Run(2_000 * MS)]);
+    assert_eq!(world.in_use(), [0, 1]);
+    for _ in 0..10 {
+        for away in [0, 1] {
+            world.link(away).silent = true;
+            world.link(1 - away).silent = false;
+            world.follow(&[Step::Run(100 * MS)]);
+        }
+    }
+    world.notes(Verb::Suspect).len() + world.notes(Verb::Remove).len()
+}
+
+#[test]
+fn a_link_is_not_doubted_while_its_radio_listens_to_another() {
+    assert_eq!(doubts_in_turns(TWO), 0);
+    assert!(
+        doubts_in_turns(&TWO[..2]) > 0,
+        "with a radio of their own they are"
+    );
+}
+
+#[test]
+fn a_link_that_dies_under_a_radio_that_takes_turns_is_removed() {
+    let mut world = World::after(Policy::Slowhand, TWO);
+    world.follow(&[Step::Up(0, true), Step::Up(1, true), Step::Open(0)]);
+    world.follow(&[Step::Run(2_000 * MS)]);
+    world.link(1).silent = true;
+    world.follow(&[Step::Run(600 * MS)]);
+    assert_eq!(world.in_use(), [0]);
+    assert!(!world.notes(Verb::Remove).is_empty());
+}

@@ -232,7 +232,10 @@ impl<'d> Section<'d> {
 
     /// Reads a whole number within bounds.
     pub fn count(&self, key: &'static str, bounds: std::ops::RangeInclusive<i64>) -> Option<i64> {
-        let entry = self.entry(key)?;
+        self.within(self.entry(key)?, &bounds)
+    }
+
+    fn within(&self, entry: &Entry, bounds: &std::ops::RangeInclusive<i64>) -> Option<i64> {
         match entry.node.value {
             Value::Integer(Some(number)) if bounds.contains(&number) => Some(number),
             _ => {
@@ -243,6 +246,26 @@ impl<'d> Section<'d> {
                 None
             }
         }
+    }
+
+    /// Reads a table of whole numbers within bounds by name: `{ NAME = 3 }`. A wrong number is `None`.
+    pub fn counts(
+        &self,
+        key: &'static str,
+        bounds: std::ops::RangeInclusive<i64>,
+    ) -> Vec<(&'d str, At, Option<i64>)> {
+        let Some(entry) = self.entry(key) else {
+            return Vec::new();
+        };
+        let Value::Table(table) = &entry.node.value else {
+            self.wrong(entry, &format!("numbers with names: {key} = {{ NAME = 3 }}"));
+            return Vec::new();
+        };
+        let number = |entry: &'d Entry| {
+            let number = self.within(entry, &bounds);
+            (entry.key.as_str(), entry.key_at, number)
+        };
+        table.entries.iter().map(number).collect()
     }
 
     /// A number with a unit, in the quantity's own fine unit.

@@ -14,6 +14,7 @@ const SHIPPED: [&str; 13] = [
     include_str!("../../../scenarios/flapping.toml"),
     include_str!("../../../scenarios/legacy-server.toml"),
     include_str!("../../../scenarios/lte-gaps.toml"),
+    include_str!("../../../scenarios/one-radio.toml"),
     include_str!("../../../scenarios/poor-and-good.toml"),
     include_str!("../../../scenarios/relay.toml"),
     include_str!("../../../scenarios/shared-air.toml"),

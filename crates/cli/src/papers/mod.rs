@@ -24,6 +24,8 @@ use show::terminal;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Papers:
+  juggler-fig3    a download while the radio scans for a tenth of its time
+  juggler-fig4    downloads over two access points by one radio
   nsdi15-11n      two access points within carrier sense in 802.11n
   nsdi15-dsl      several clients share three DSL lines on one channel
   nsdi15-fig2     two access points that are hidden from each other
@@ -34,6 +36,7 @@ Papers:
   nsdi15-fig8     a slow walk past five access points
   nsdi15-fig9     downloads of a client that does not move
   nsdi15-marks    when marks are set, and a fast walk
+  nsdi15-switch   one radio that takes turns on two channels
   nsdi15-tab1     fairness: all close together
   nsdi15-tab2     fairness: a client close to one access point
   nsdi15-tab3     fairness: a client between two access points
@@ -97,7 +100,16 @@ macro_rules! paper {
     };
 }
 
-const PAPERS: [Paper; 16] = [
+const PAPERS: [Paper; 19] = [
+    paper!("juggler-fig3", study::run, "study.toml", "scenario.toml"),
+    paper!(
+        "juggler-fig4",
+        study::run,
+        "study.toml",
+        "scenario.toml",
+        "one.toml",
+        "mptcp.toml"
+    ),
     paper!("nsdi15-11n", study::run, "study.toml", "scenario.toml"),
     paper!("nsdi15-dsl", study::run, "study.toml", "scenario.toml"),
     paper!(
@@ -130,6 +142,7 @@ const PAPERS: [Paper; 16] = [
         "scenario.toml",
         "walk.toml"
     ),
+    paper!("nsdi15-switch", study::run, "study.toml", "scenario.toml"),
     paper!("nsdi15-tab1", study::run, "study.toml", "scenario.toml"),
     paper!("nsdi15-tab2", study::run, "study.toml", "scenario.toml"),
     paper!("nsdi15-tab3", study::run, "study.toml", "scenario.toml"),

@@ -311,6 +311,8 @@ impl Core {
                     }
                 }
                 Output::Background { flow, bytes, .. } => self.background.arrived(due, flow, bytes),
+                // No radio of the lab takes turns.
+                Output::Radio(_) => {}
                 Output::State { link, state } => self.announce(Event::State { at: due, link, state }),
             }
         }

@@ -46,6 +46,11 @@ pub enum PlanError {
         "`{0}` saves power, and in the lab only the client's radio can sleep; remove `power_save` from `{0}`"
     )]
     Sleeps(String),
+    /// Radios of the lab stay on their channels.
+    #[error(
+        "`{0}` has a single radio, which needs virtual time; remove `radio` and `slots`, or use `--world sim`"
+    )]
+    SingleRadio(String),
     /// Datagrams have one server address.
     #[error(
         "flow `{0}` is UDP, which the lab sends over IPv4 only; remove it, or all `families` and `server_families`"
@@ -86,6 +91,7 @@ impl PlanError {
             Self::Walks(walker)
             | Self::TooManyHosts(walker)
             | Self::Sleeps(walker)
+            | Self::SingleRadio(walker)
             | Self::OwnRate(walker) => Some(Thing::Walker(walker)),
             Self::SleepsTwice { walker, .. } => Some(Thing::Walker(walker)),
             Self::Coarse => Some(Thing::Medium),
@@ -109,6 +115,9 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
     }
     if let Some((link, _)) = plan.access_points().find(|(_, ap)| !ap.management) {
         return Err(PlanError::Unmanaged(plan.links[link].name.clone()));
+    }
+    if let Some(walker) = plan.walkers.iter().find(|walker| walker.radio.is_some()) {
+        return Err(PlanError::SingleRadio(walker.name.clone()));
     }
     refuse_two_beacons(plan)?;
     refuse_v6(plan)?;
@@ -187,6 +196,7 @@ fn medium(plan: &Plan) -> Medium {
 mod tests {
     use super::*;
     use links::LinkConfig;
+    use units::Duration;
 
     fn plan(top: &str, ap: &str, flow: &str) -> Plan {
         let text = format!(
@@ -253,6 +263,21 @@ mod tests {
         let udp = "direction = \"down\"\ntransport = \"udp\"\nover = \"hall\"";
         let message = refused(plan(families, "", udp));
         assert!(message.contains("flow `radio` is UDP"), "{message}");
+        let mut single = plan("", "", DOWN);
+        single.walkers[0].radio = Some(scenario::SingleRadio {
+            division: scenario::Division::Weighted {
+                slice: Duration::from_millis(100),
+                weights: Vec::new(),
+            },
+            switch: Duration::ZERO,
+            same_channel: Duration::ZERO,
+            scan: Duration::ZERO,
+        });
+        let message = refused(single);
+        assert!(
+            message.starts_with("x.toml:10:10: `client` has a single radio, which needs virtual time"),
+            "{message}"
+        );
         let mut sleeper = plan("", "", DOWN);
         sleeper.walkers[0].power_save = true;
         assert!(network_config(&sleeper, 1).unwrap().power_save);

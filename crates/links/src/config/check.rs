@@ -76,6 +76,8 @@ fn coarse_is_enough(config: &NetworkConfig) -> Result<(), ConfigError> {
         "a threshold of the client's".to_string()
     } else if config.power_save {
         "a client that saves power".to_string()
+    } else if config.single_radio {
+        "a client with a single radio".to_string()
     } else if !config.background.flows.is_empty() {
         "the traffic of other stations, or to everyone,".to_string()
     } else if let Some(name) = link.or(noise).or(host) {

@@ -74,6 +74,11 @@ pub enum ConfigError {
         /// The channel.
         channel: u8,
     },
+    /// The access points of a single radio differ in their standard.
+    #[error(
+        "`{0}` has another standard than the other access points, but the client's single radio has one; give all of them the same"
+    )]
+    UnlikeRadio(String),
     /// A background flow without a valid sender or receiver.
     #[error(
         "background flow {0} names no access point, or a station that does not exist; name existing ones"

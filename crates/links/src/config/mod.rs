@@ -59,6 +59,9 @@ pub struct NetworkConfig {
     /// Whether the client's radios sleep between beacons while they have an address. Only on the exact
     /// medium.
     pub power_save: bool,
+    /// Whether the client has one radio for all access points, which takes turns on their channels
+    /// ([`crate::Network::take_turns`]), and not one on each channel. Only on the exact medium.
+    pub single_radio: bool,
     /// Background traffic. Only on the exact medium.
     pub background: Background,
     /// Hosts that use these links beside the client. Those that use access points need the exact medium.

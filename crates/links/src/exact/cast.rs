@@ -3,6 +3,7 @@
 use alloc::format;
 use alloc::vec::Vec;
 use units::Duration;
+use units::wifi::Standard;
 
 use crate::air::wlan::{AccessPointConfig, ClientConfig, InterfaceId, WlanConfig};
 use crate::air::{Addresses, AirConfig, Discipline, StationConfig, StationId};
@@ -18,12 +19,16 @@ const DEFAULT_QUEUE: usize = 200;
 /// remains.
 const NEVER: Duration = Duration::from_secs(86_400);
 
+/// Where a single radio of 2.4 GHz may look for access points besides their channels: the three that do not
+/// overlap.
+const SCANNED: [u8; 3] = [1, 6, 11];
+
 /// The participants.
 pub(crate) struct Cast<'c> {
     pub(crate) wlan: WlanConfig,
     /// The access points, in the order of their links, and after them other hosts' associations with them.
     pub(crate) members: Vec<Member<'c>>,
-    /// The client's radios, one for each channel.
+    /// The client's radios, one for each channel, or a single one.
     pub(crate) radios: Vec<StationId>,
     /// The stations with background traffic.
     pub(crate) others: Vec<StationId>,
@@ -36,7 +41,7 @@ pub struct Stations {
     pub addresses: Addresses,
     /// The access point of each WiFi link.
     pub access_points: Vec<(LinkId, StationId)>,
-    /// The client's radios, each with its channel.
+    /// The channels of access points, each with the client's radio for it.
     pub radios: Vec<(u8, StationId)>,
 }
 
@@ -53,14 +58,17 @@ impl NetworkConfig {
         let air = &cast.wlan.air;
         let count = access_points(self).count();
         let roles = (0..air.stations.len()).map(|station| station < count);
-        let channel = |&radio: &StationId| (air.stations[radio.0 as usize].channel, radio);
+        let own = cast.members[..count].iter();
+        let mut radios: Vec<(u8, StationId)> = own.map(|own| (own.config.channel, own.radio)).collect();
+        radios.sort_unstable();
+        radios.dedup();
         Ok(Some(Stations {
             addresses: Addresses::of(air, roles.collect()),
             access_points: cast.members[..count]
                 .iter()
                 .map(|member| (member.link, member.station))
                 .collect(),
-            radios: cast.radios.iter().map(channel).collect(),
+            radios,
         }))
     }
 }
@@ -77,9 +85,10 @@ pub(crate) struct Member<'c> {
 }
 
 impl<'c> Member<'c> {
-    /// The owner and the channel of its radio.
-    fn radio_of(&self) -> (Option<&'c str>, u8) {
-        (self.host.map(|host| &*host.name), self.config.channel)
+    /// The owner and the channel of its radio. A `single` radio of the client has no channel of its own.
+    fn radio_of(&self, single: bool) -> (Option<&'c str>, Option<u8>) {
+        let channel = Some(self.config.channel).filter(|_| self.host.is_some() || !single);
+        (self.host.map(|host| &*host.name), channel)
     }
 }
 
@@ -167,9 +176,13 @@ impl<'c> Cast<'c> {
     ) -> Result<(), ConfigError> {
         let mut interfaces = (0..).map(InterfaceId);
         for place in 0..self.members.len() {
-            let (owner, channel) = self.members[place].radio_of();
+            let single = config.single_radio;
+            let (owner, channel) = (
+                self.members[place].radio_of(single),
+                self.members[place].config.channel,
+            );
             let earlier = &self.members[..place];
-            if earlier.iter().any(|member| member.radio_of() == (owner, channel)) {
+            if earlier.iter().any(|member| member.radio_of(single) == owner) {
                 continue;
             }
             let Some((_, first)) = all.iter().find(|(_, wifi)| wifi.channel == channel) else {
@@ -179,13 +192,16 @@ impl<'c> Cast<'c> {
             let here = self
                 .members
                 .iter_mut()
-                .filter(|member| member.radio_of() == (owner, channel));
+                .filter(|member| member.radio_of(single) == owner);
             let (mut count, mut queue) = (0, 0);
             for member in here {
                 if (member.config.standard, member.config.ht.is_some())
                     != (first.standard, first.ht.is_some())
                 {
-                    return Err(ConfigError::Unlike { channel });
+                    return Err(match owner.1 {
+                        Some(channel) => ConfigError::Unlike { channel },
+                        None => ConfigError::UnlikeRadio(member.config.name.clone()),
+                    });
                 }
                 (member.radio, count, queue) = (radio, count + 1, queue + packets(member.config));
                 member.interface = interfaces.next().unwrap_or(InterfaceId(0));
@@ -194,18 +210,20 @@ impl<'c> Cast<'c> {
             if host.is_none() && config.power_save && count > 1 {
                 return Err(ConfigError::SleepsTwice { channel });
             }
-            let station = match host {
+            let mut station = match host {
                 None => client(("client", config.radio, config.thresholds), first, queue),
                 Some(host) => client((&host.name, host.radio, host.thresholds), first, queue),
             };
             if host.is_none() {
                 self.radios.push(radio);
+                let scans = single && first.standard != Standard::A;
+                station.also.extend(SCANNED.iter().filter(|_| scans));
             }
             self.wlan.air.stations.push(station);
             self.wlan.clients.push(ClientConfig {
                 interfaces: count,
                 join: first.join,
-                roams: false,
+                roams: host.is_none() && single,
                 ..ClientConfig::new(radio)
             });
         }

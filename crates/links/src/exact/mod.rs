@@ -1,8 +1,9 @@
 //! Access points and the client on the exact medium, which models every frame and management exchange.
 //!
-//! The client has a radio on each channel with access points, and hears all channels at once. It has a
-//! separate association with each access point. Other hosts have radios and associations of their own, at
-//! fixed places. As for every other link, the network models the wired segment behind an access point.
+//! The client has a radio on each channel with access points, and hears all channels at once. Or it has a
+//! single radio, which takes turns on them. It has a separate association with each access point. Other hosts
+//! have radios and associations of their own, at fixed places. As for every other link, the network models
+//! the wired segment behind an access point.
 //!
 //! # Sources
 //! - [`air`](crate::air) and [`wlan`](crate::air::wlan) name their sources.
@@ -33,7 +34,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Bitrate, Db, Dbm, Duration, Instant, Rng};
 
-use crate::air::wlan::{InterfaceId, Load, Wlan, WlanError, WlanInput, WlanOutput};
+use crate::air::wlan::{InterfaceId, Load, Slot, Whom, Wlan, WlanError, WlanInput, WlanOutput};
 use crate::air::{self, Overheard, RateControl, Stamp, StationId};
 use crate::config::NetworkConfig;
 use crate::io::side;
@@ -41,7 +42,10 @@ use crate::pipe::timers::earlier;
 use crate::queue::exits::Exits;
 use crate::queue::{Depth, Entry};
 use crate::wifi::{Propagation, Radio, Signal, Wall, WifiConfig, moved_mm};
-use crate::{ConfigError, Counters, Datagrams, Direction, DropReason, LinkId, LinkState, Output, Position};
+use crate::{
+    ConfigError, Counters, Datagrams, Direction, DropReason, LinkId, LinkState, Output, Position,
+    RadioReport, RadioSlot,
+};
 use background::Background;
 use carried::Carried;
 pub use cast::Stations;
@@ -64,6 +68,8 @@ pub(crate) struct Exact {
     /// Whether to report what the client's radios hear.
     /// Whether the client's radios sleep while they have an address.
     power_save: bool,
+    /// The client's only radio, if it has one for all access points.
+    single: Option<StationId>,
     background: Background,
     now: Instant,
 }
@@ -121,6 +127,7 @@ impl Exact {
             passed: VecDeque::new(),
             heard: VecDeque::new(),
             power_save: config.power_save,
+            single: cast.radios.first().copied().filter(|_| config.single_radio),
             background: Background::new(config, &cast)?,
             now: Instant::ZERO,
         };
@@ -248,6 +255,19 @@ impl Exact {
     pub(crate) fn leave(&mut self, now: Instant, bss: usize) {
         let interface = self.all[bss].interface;
         self.tell(now, WlanInput::Leave(interface));
+    }
+
+    /// Lets the client's single radio take turns. `places`: the access point of each slot.
+    pub(crate) fn take_turns(&mut self, now: Instant, slots: &[RadioSlot], places: &[Option<usize>]) {
+        let Some(radio) = self.single else { return };
+        let slot = |(slot, place): (&RadioSlot, &Option<usize>)| Slot {
+            channel: slot.channel,
+            time: slot.stays,
+            switch: Some(slot.switch),
+            whom: place.map_or(Whom::Nobody, |bss| Whom::One(self.all[bss].station)),
+        };
+        let slots = slots.iter().zip(places).map(slot).collect();
+        self.tell(now, WlanInput::Slots(radio, slots));
     }
 
     /// Switches an access point off or on.
@@ -386,6 +406,13 @@ impl Exact {
                     exits.push(at, Output::Beacon { link, signal });
                 }
             }
+            WlanOutput::Turned { client, channel } if self.single == Some(client) => {
+                exits.push(at, Output::Radio(RadioReport::Turned { channel }));
+            }
+            WlanOutput::CycleEnded(client) if self.single == Some(client) => {
+                exits.push(at, Output::Radio(RadioReport::CycleEnded));
+            }
+            WlanOutput::Turned { .. } | WlanOutput::CycleEnded(_) => {}
             WlanOutput::Air(output) => self.take_of_others(at, output, exits),
             WlanOutput::Passed { .. } | WlanOutput::Found { .. } | WlanOutput::Scanned(_) => {}
         }

@@ -17,6 +17,7 @@ use crate::queue::exits::Exits;
 use crate::queue::{Depth, Entry};
 use crate::{
     ConfigError, Counters, Datagrams, Direction, DropReason, Fault, Input, LinkId, LinkState, Output, Packet,
+    RadioSlot,
 };
 
 /// All links of a run. The crate documentation has the contract.
@@ -116,6 +117,21 @@ impl Network {
             Input::Associate(link) => self.with_bss(link, Wireless::associate),
             Input::Leave(link) => self.with_bss(link, Wireless::leave),
         }
+    }
+
+    /// Lets the client's single radio take these turns from now on. A plan that comes with
+    /// [`crate::RadioReport::CycleEnded`] applies to the next cycle. Any other begins at once.
+    ///
+    /// No effect without [`NetworkConfig::single_radio`]. Its channels are those of the access points, and at
+    /// 2.4 GHz also 1, 6 and 11.
+    pub fn take_turns(&mut self, now: Instant, slots: &[RadioSlot]) {
+        self.tick(now);
+        let places: Vec<Option<usize>> = slots
+            .iter()
+            .map(|slot| slot.serves.and_then(|link| self.bss(link)))
+            .collect();
+        self.air.take_turns(self.now, slots, &places);
+        (0..self.air.sizes().0).for_each(|channel| self.set_channel_timer(channel));
     }
 
     /// Advances time up to and including `now`.

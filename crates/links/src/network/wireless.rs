@@ -9,7 +9,7 @@ use crate::exact::{Exact, access_points};
 use crate::queue::exits::Exits;
 use crate::queue::{Depth, Entry};
 use crate::wifi::Air;
-use crate::{ConfigError, Counters, Direction, LinkState, Position};
+use crate::{ConfigError, Counters, Direction, LinkState, Position, RadioSlot};
 
 /// Access points are numbered in the order of their links. The exact medium runs as one channel, whatever the
 /// channels of its stations.
@@ -183,6 +183,14 @@ impl Wireless {
         match self {
             Self::Coarse(air) => air.leave(now, bss, exits),
             Self::Exact(exact) => exact.leave(now, bss),
+        }
+    }
+
+    /// Lets the client's single radio take turns. `places`: the access point of each slot.
+    pub(crate) fn take_turns(&mut self, now: Instant, slots: &[RadioSlot], places: &[Option<usize>]) {
+        match self {
+            Self::Coarse(_) => {}
+            Self::Exact(exact) => exact.take_turns(now, slots, places),
         }
     }
 

@@ -36,7 +36,7 @@ pub fn link_of(output: &Output) -> LinkId {
     match *output {
         Output::Delivered { packet, .. } | Output::Dropped { packet, .. } => packet.link,
         Output::Beacon { link, .. } | Output::State { link, .. } | Output::Heard { link, .. } => link,
-        Output::Background { .. } => panic!("nobody has asked for a background"),
+        Output::Background { .. } | Output::Radio(_) => panic!("nobody has asked for it"),
     }
 }
 

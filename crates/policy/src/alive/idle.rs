@@ -305,7 +305,7 @@ fn give_up(now: Instant, state: &mut State, link: LinkId, proof: Evidence) {
 }
 
 fn patience(now: Instant, state: &State, link: LinkId) -> Duration {
-    let beyond = |path: &Path| path.rtt() * 2 + path.gap.patience(now, path.spec.kind);
+    let beyond = |path: &Path| path.rtt() * 2 + path.gap.patience(now, path.spec.kind) + path.cycle;
     PATIENCE + state.paths.get(&link).map_or(Duration::ZERO, beyond)
 }
 

@@ -31,9 +31,12 @@
 //! 8. Links that fall silent together have one cause, which is rarely their death: the peer, its host or a
 //!    shared part of the path pauses for a moment. So while no link is known to be alive, none is removed
 //!    until the replies of all are overdue. Nothing is lost by waiting, as there is no other link to use.
+//! 9. A radio that takes turns hears nothing of a link while it listens to others. It may have received all
+//!    that was waiting long before it left. So its cycle is added to every limit.
 //!
 //! # Checked by
-//! `tests::loss`, `tests::looks`; `stall-drop`, `stall-backup` and `wrong-removals` in the benchmarks.
+//! `tests::loss`, `tests::looks`; `tests/engine_slots.rs` (9); `stall-drop`, `stall-backup` and
+//! `wrong-removals` in the benchmarks.
 
 use crate::alive::idle;
 use crate::io::reason::Evidence;
@@ -76,10 +79,10 @@ pub(crate) fn inspect(now: Instant, state: &mut State, conn_id: ConnId, subflow_
     };
     let link = subflow.link;
     let unheard = |path: &&Path| path.heard != Some(now);
-    let Some(kind) = state.paths.get(&link).filter(unheard).map(|path| path.spec.kind) else {
+    let Some(path) = state.paths.get(&link).filter(unheard) else {
         return false;
     };
-    let Some(silence) = suspicious(now, conn, subflow, kind) else {
+    let Some(silence) = suspicious(now, conn, subflow, path) else {
         return false;
     };
     let loaded = match is_busy(now, subflow) {
@@ -102,7 +105,7 @@ pub(crate) fn doubt(
     let Some(path) = state.paths.get_mut(&link).filter(|path| path.is_alive()) else {
         return false;
     };
-    let wait = path.rtt().max(loaded) + path.gap.patience(now, path.spec.kind);
+    let wait = path.rtt().max(loaded) + path.gap.patience(now, path.spec.kind) + path.cycle;
     let doubt = Doubt::new(now, conn, silence, wait);
     path.health = Health::Doubted(doubt);
     state.remark(None, Some(link), Verb::Suspect, Evidence::Silent { silence });
@@ -121,7 +124,7 @@ fn arriving_rtt(now: Instant, state: &State, link: LinkId) -> Duration {
 }
 
 /// How long this subflow has been silent, if that is worth a probe.
-fn suspicious(now: Instant, conn: &Conn, subflow: &Subflow, kind: LinkKind) -> Option<Duration> {
+fn suspicious(now: Instant, conn: &Conn, subflow: &Subflow, path: &Path) -> Option<Duration> {
     let cleared = subflow.cleared.filter(|&at| now - at < CLEARED_FOR);
     let worth = |silence: Duration, limit: Duration| match cleared {
         Some(at) => now - silence > at && silence >= limit * 2,
@@ -130,9 +133,9 @@ fn suspicious(now: Instant, conn: &Conn, subflow: &Subflow, kind: LinkKind) -> O
     let unanswered = subflow
         .waiting
         .map(|since| now - since)
-        .filter(|&wait| worth(wait, ack_limit(subflow)));
+        .filter(|&wait| worth(wait, ack_limit(subflow) + path.cycle));
     unanswered.or_else(|| {
-        let limit = quiet_for(is_busy(now, subflow), kind);
+        let limit = quiet_for(is_busy(now, subflow), path.spec.kind) + path.cycle;
         missing_data(now, conn, subflow).filter(|&silence| worth(silence, limit))
     })
 }

@@ -41,6 +41,8 @@ pub(crate) struct Path {
     /// What it would carry in ten seconds, in a world that knows.
     pub(crate) foreseen: Option<Bytes>,
     pub(crate) health: Health,
+    /// The cycle of the radio that it shares with other networks. Zero: it has a radio to itself.
+    pub(crate) cycle: Duration,
     /// Why nothing new may use it, although it is alive.
     pub(crate) held: Option<Held>,
     pub(crate) gap: Gap,
@@ -130,6 +132,7 @@ impl Path {
             draws: None,
             foreseen: None,
             health: Health::Alive,
+            cycle: Duration::ZERO,
             held: None,
             gap: Gap::default(),
             base_rtt: None,

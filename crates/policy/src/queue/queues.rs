@@ -120,7 +120,9 @@ impl Queues {
                 let Some(path) = state.paths.get(&subflow.link) else {
                     continue;
                 };
-                let Some(base) = path.base_rtt else { continue };
+                let Some(base) = path.base_rtt.map(|base| base + path.cycle) else {
+                    continue;
+                };
                 let starts = path.spec.kind == LinkKind::Cable && is_young(now - subflow.since, base);
                 let young = starts.then_some(subflow.id);
                 any_young |= starts;

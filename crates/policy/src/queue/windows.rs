@@ -83,11 +83,13 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
     for subflow in in_use {
         let path = state.paths.get(&subflow.link)?;
         let carries = shown(now, subflow, path).max(subflow.carries.rate());
-        let (_, lately) = subflow.arrivals.lately(now, path.rtt().max(LATELY));
+        // A radio that takes turns holds back a round trip by up to its cycle.
+        let round = path.rtt() + path.cycle;
+        let (_, lately) = subflow.arrivals.lately(now, round.max(LATELY));
         rate = rate + carries;
         goodput = goodput + carries.max(lately);
-        under_way += carries.max(lately) * path.rtt();
-        rtt = rtt.max(path.rtt());
+        under_way += carries.max(lately) * round;
+        rtt = rtt.max(round);
         links += 1;
         queued |= subflow.arrivals.recent_segments(now) >= BUSY_SEGMENTS && is_queued(subflow, path);
         wired &= path.spec.kind == LinkKind::Cable;

@@ -58,6 +58,11 @@ impl Radios {
             }
             RadioEvent::Gone => drop(self.radios.remove(&id)),
             _ => {
+                if let RadioEvent::Leaves(link) = event
+                    && let Some(path) = state.paths.get_mut(&link)
+                {
+                    path.cycle = Duration::ZERO;
+                }
                 if let Some(radio) = self.radios.get_mut(&id)
                     && radio.learn(state, event)
                 {
@@ -183,6 +188,7 @@ impl Radio {
             Ok(()) => {
                 if plan != self.plan {
                     self.plan.clone_from(&plan);
+                    self.tell_cycle(state);
                     state.push(Action::Slots(id, plan));
                 }
                 Cycle::Divided {
@@ -196,6 +202,23 @@ impl Radio {
         if self.reported.as_ref() != Some(&reason) {
             self.reported = Some(reason.clone());
             state.remark(None, None, Verb::Slots, reason);
+        }
+    }
+
+    /// Records how often each network is listened to. A radio with one network never leaves it.
+    fn tell_cycle(&self, state: &mut State) {
+        let all = self.plan.iter().map(|slot| slot.switch + slot.stays);
+        let cycle = if self.plan.len() > 1 {
+            all.sum()
+        } else {
+            Duration::ZERO
+        };
+        for slot in &self.plan {
+            if let Occupant::Network(link) = slot.occupant
+                && let Some(path) = state.paths.get_mut(&link)
+            {
+                path.cycle = cycle;
+            }
         }
     }
 

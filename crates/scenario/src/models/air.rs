@@ -155,7 +155,10 @@ pub fn losses(plan: &Plan) -> Vec<links::air::Loss> {
             return None;
         };
         let station = plan.links[loss.link].name.clone();
-        let radio = format!("{}@{}", plan.walkers[loss.walker].name, ap.channel);
+        let walker = &plan.walkers[loss.walker];
+        let only = plan.access_points().next().filter(|_| walker.radio.is_some());
+        let channel = only.map_or(ap.channel, |(_, first)| first.channel);
+        let radio = format!("{}@{channel}", walker.name);
         let (from, to) = match loss.way {
             Way::Up => (radio, station),
             Way::Down | Way::Everyone => (station, radio),

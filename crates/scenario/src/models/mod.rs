@@ -46,6 +46,7 @@ pub fn network(plan: &Plan, seed: u64) -> NetworkConfig {
         losses: losses(plan),
         thresholds: client.map_or_else(Default::default, |client| thresholds(client.thresholds)),
         power_save: client.is_some_and(|client| client.power_save),
+        single_radio: client.is_some_and(|client| client.radio.is_some()),
         ..NetworkConfig::default()
     }
 }

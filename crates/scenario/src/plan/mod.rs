@@ -7,6 +7,7 @@ mod fault;
 mod group;
 mod link;
 mod place;
+mod radio;
 mod relay;
 mod traffic;
 mod walk;
@@ -22,6 +23,7 @@ pub use link::{
     Repeats, Subnet, Wire,
 };
 pub use place::{Label, Noise, Place, Point, Wall};
+pub use radio::{Division, SingleRadio};
 pub use relay::Relay;
 pub use traffic::{Flow, Pace, Transport, Way, Work};
 pub use units::wifi::Standard;

@@ -1,6 +1,6 @@
 //! Who is where at what time.
 
-use super::{Point, Thresholds};
+use super::{Point, SingleRadio, Thresholds};
 use units::{Bitrate, Dbm, Duration};
 
 /// Somebody with a radio, and the way they go.
@@ -14,6 +14,8 @@ pub struct Walker {
     pub rate: Option<WalkerRate>,
     /// Whether the walker's radio sleeps between beacons.
     pub power_save: bool,
+    /// The radio that serves all access points in turn. `None`: a radio on each channel.
+    pub radio: Option<SingleRadio>,
     /// What their radio senses, and when it asks before it sends.
     pub thresholds: Thresholds,
     /// Whether they are associated already with what is in reach when the run begins, in virtual time.
@@ -80,6 +82,7 @@ mod tests {
             tx_power: Dbm::from_dbm(15),
             rate: None,
             power_save: false,
+            radio: None,
             thresholds: Thresholds::default(),
             associated: true,
             way: points.iter().map(waypoint).collect(),

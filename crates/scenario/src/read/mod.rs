@@ -12,6 +12,7 @@ mod names;
 mod noise;
 mod place;
 mod propagation;
+mod radio;
 mod rate;
 mod relay;
 mod traffic;
@@ -67,9 +68,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
     let walkers = walk::all(
         root,
         walk::Around {
-            needed: links
-                .iter()
-                .any(|link| matches!(link.kind, crate::LinkKind::Wifi(_))),
+            links,
             medium,
             hearing,
         },

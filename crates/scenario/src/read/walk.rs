@@ -3,8 +3,8 @@
 use super::air::Hearing;
 use super::group::{self, Known, Places};
 use super::place::point;
-use super::{dbm, names, nanos, rate};
-use crate::plan::{Medium, Members, Point, Scatter, Thresholds, Walker, Waypoint};
+use super::{dbm, names, nanos, radio, rate};
+use crate::plan::{Link, LinkKind, Medium, Members, Point, Scatter, Thresholds, Walker, Waypoint};
 use crate::quantity::Quantity;
 use crate::section::Section;
 use std::collections::BTreeMap;
@@ -15,11 +15,18 @@ const USUAL_POWER: Dbm = Dbm::from_dbm(15);
 
 /// What the rest of the file says that walkers need.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Around {
-    /// There are access points, so that it matters where the client is.
-    pub needed: bool,
+pub(super) struct Around<'a> {
+    pub links: &'a [Link],
     pub medium: Medium,
     pub hearing: Hearing,
+}
+
+impl Around<'_> {
+    /// Whether there are access points, so that it matters where the client is.
+    fn needs_place(&self) -> bool {
+        let is_ap = |link: &Link| matches!(link.kind, LinkKind::Wifi(_));
+        self.links.iter().any(is_ap)
+    }
 }
 
 /// The walkers of a file, and its groups of them.
@@ -33,13 +40,13 @@ pub(super) struct Walkers {
 }
 
 /// Reads all walkers, the client first.
-pub(super) fn all(root: &Section<'_>, around: Around) -> Walkers {
+pub(super) fn all(root: &Section<'_>, around: Around<'_>) -> Walkers {
     let mut sections = root.named("walkers", "walker");
     let mut all = Walkers::default();
     match sections.iter().position(|(name, _)| *name == "client") {
         Some(index) => sections[..=index].rotate_right(1),
         None => {
-            if around.needed {
+            if around.needs_place() {
                 root.missing("walkers.client", "[walkers.client] with `at_m = [x, y]` or a `way`: with access points, the client needs a position");
             }
             let client = standing("client", USUAL_POWER, Point::default());
@@ -74,7 +81,7 @@ fn refuse_same_names(sections: &[(&str, Section<'_>)], all: &Walkers) {
 
 impl Walkers {
     /// Adds a walker, or a group of them.
-    fn add(&mut self, name: &str, section: &Section<'_>, around: Around) {
+    fn add(&mut self, name: &str, section: &Section<'_>, around: Around<'_>) {
         let walker = one(name, section, around);
         let group = group::read(section, name, &["at_m", "way"]);
         section.finish();
@@ -124,6 +131,7 @@ fn standing(name: &str, tx_power: Dbm, point: Point) -> Walker {
         tx_power,
         rate: None,
         power_save: false,
+        radio: None,
         thresholds: Thresholds::default(),
         associated: true,
         way: vec![Waypoint {
@@ -133,7 +141,7 @@ fn standing(name: &str, tx_power: Dbm, point: Point) -> Walker {
     }
 }
 
-fn one(name: &str, section: &Section<'_>, around: Around) -> Walker {
+fn one(name: &str, section: &Section<'_>, around: Around<'_>) -> Walker {
     names::checked(section, section.at, "walker", name);
     let tx_power = section
         .amount("tx_power_dbm", &Quantity::DBM)
@@ -144,6 +152,7 @@ fn one(name: &str, section: &Section<'_>, around: Around) -> Walker {
             tx_power,
             rate: None,
             power_save: false,
+            radio: None,
             thresholds: Thresholds::default(),
             associated: true,
             way: way(section),
@@ -165,6 +174,7 @@ fn one(name: &str, section: &Section<'_>, around: Around) -> Walker {
     Walker {
         rate: rate::of_walker(section),
         power_save,
+        radio: radio::read(section, name, around),
         associated,
         thresholds,
         ..walker

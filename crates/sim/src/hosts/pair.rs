@@ -142,6 +142,7 @@ impl Pair {
                 Output::Beacon { .. }
                 | Output::Heard { .. }
                 | Output::Background { .. }
+                | Output::Radio(_)
                 | Output::State { .. } => {}
             }
         }

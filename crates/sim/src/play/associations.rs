@@ -259,7 +259,10 @@ impl Associations {
                 }
                 WlanOutput::Beacon { client, from } => self.notice(now, client, from),
                 WlanOutput::Air(output) => self.outputs.push_back((now, output)),
-                WlanOutput::Found { .. } | WlanOutput::Scanned(_) => {}
+                WlanOutput::Found { .. }
+                | WlanOutput::Scanned(_)
+                | WlanOutput::Turned { .. }
+                | WlanOutput::CycleEnded(_) => {}
             }
         }
     }

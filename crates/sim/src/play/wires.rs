@@ -139,6 +139,7 @@ impl Wires {
                     Passed::Beacon { .. }
                     | Passed::Heard { .. }
                     | Passed::Background { .. }
+                    | Passed::Radio(_)
                     | Passed::State { .. } => {}
                 }
             }

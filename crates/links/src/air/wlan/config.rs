@@ -178,6 +178,44 @@ pub struct Slot {
     pub channel: u8,
     /// Length of the slot.
     pub time: Duration,
+    /// The time for which the radio is deaf before it. `None`: the client's [`ClientConfig::switch`].
+    pub switch: Option<Duration>,
+    /// Which access points on the channel learn that the radio is awake.
+    pub whom: Whom,
+}
+
+impl Slot {
+    /// A slot for all access points on a channel.
+    pub const fn new(channel: u8, time: Duration) -> Self {
+        Self {
+            channel,
+            time,
+            switch: None,
+            whom: Whom::All,
+        }
+    }
+}
+
+/// The access points that a radio exchanges packets with in a slot. It hears beacons of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Whom {
+    /// All on the channel with which it is associated.
+    #[default]
+    All,
+    /// This one. Others on the channel continue to buffer.
+    One(StationId),
+    /// None.
+    Nobody,
+}
+
+impl Whom {
+    pub(super) fn includes(self, access_point: StationId) -> bool {
+        match self {
+            Self::All => true,
+            Self::One(one) => one == access_point,
+            Self::Nobody => false,
+        }
+    }
 }
 
 /// A packet of the caller's.
@@ -216,7 +254,8 @@ pub enum WlanInput {
     Leave(InterfaceId),
     /// An access point throws a client out.
     Deauthenticate(InterfaceId),
-    /// A radio takes turns on these channels from now on. An empty plan lets it stay where it is.
+    /// A radio takes turns on these channels from now on. An empty plan lets it stay where it is. A plan that
+    /// comes at the end of a cycle applies to the next one. Any other begins at once.
     Slots(StationId, Vec<Slot>),
     /// A radio scans all channels of its plan, unless it scans already or takes turns on channels.
     Scan(StationId),
@@ -283,6 +322,15 @@ pub enum WlanOutput {
     },
     /// A scan is over, and the radio is back on its channel.
     Scanned(StationId),
+    /// A radio that takes turns has arrived on another channel.
+    Turned {
+        /// The client.
+        client: StationId,
+        /// The channel.
+        channel: u8,
+    },
+    /// The last slot of a radio's plan is over.
+    CycleEnded(StationId),
     /// Output of the air about a packet of a station that is neither access point nor client.
     Air(Output),
 }

@@ -42,8 +42,8 @@ impl Wlan {
     pub(super) fn is_elsewhere(&self, place: usize) -> bool {
         let of = &self.interfaces[place];
         let client = &self.clients[of.client];
-        let channel = of.ap.map(|ap| self.access_points[ap].channel);
-        client.is_under_way() || channel.is_some_and(|channel| channel != client.channel)
+        let meets = |ap: usize| client.meets(&self.access_points[ap]);
+        client.is_under_way() || of.ap.is_some_and(|ap| !meets(ap))
     }
 
     /// Queues a packet until the radio is back.

@@ -52,8 +52,8 @@ use alloc::vec::Vec;
 use units::{Dbm, Instant};
 
 pub use config::{
-    AccessPointConfig, ClientConfig, InterfaceId, Load, Patience, Scan, ScanWay, Slot, WlanConfig, WlanError,
-    WlanInput, WlanOutput,
+    AccessPointConfig, ClientConfig, InterfaceId, Load, Patience, Scan, ScanWay, Slot, Whom, WlanConfig,
+    WlanError, WlanInput, WlanOutput,
 };
 
 use super::io::{Destination, Fate, Input, Output, Packet, StationId};
@@ -401,6 +401,7 @@ impl Wlan {
             crate::Output::Beacon { .. }
             | crate::Output::Heard { .. }
             | crate::Output::Background { .. }
+            | crate::Output::Radio(_)
             | crate::Output::State { .. } => {}
         }
     }

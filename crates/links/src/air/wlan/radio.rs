@@ -24,7 +24,7 @@ use super::super::io::{Input, StationId};
 use super::elsewhere::Kept;
 use super::message::Message;
 use super::scan::Search;
-use super::{AirConfig, ClientConfig, Scan, Slot, Timer, Wlan};
+use super::{AccessPoint, AirConfig, ClientConfig, Scan, Slot, Timer, Whom, Wlan, WlanOutput};
 
 /// Longest wait for the acknowledgement of a null frame that announces sleep.
 const FAREWELL: Duration = Duration::from_millis(10);
@@ -41,6 +41,8 @@ pub(super) struct Client {
     roams: bool,
     pub(super) switch: Duration,
     slots: Vec<Slot>,
+    /// The access points that know it as awake while it is on their channel.
+    whom: Whom,
     pub(super) state: State,
     /// When its current wait ends.
     until: Option<Instant>,
@@ -88,6 +90,7 @@ impl Client {
             roams: config.roams,
             switch: config.switch,
             slots: Vec::new(),
+            whom: Whom::All,
             state: State::Still,
             until: None,
             farewells: 0,
@@ -97,6 +100,12 @@ impl Client {
         }
     }
 
+    /// The time for which it is deaf before a slot.
+    fn cost_of(&self, slot: usize) -> Duration {
+        let own = self.slots.get(slot).and_then(|slot| slot.switch);
+        own.unwrap_or(self.switch)
+    }
+
     /// Whether it can use that channel.
     pub(super) const fn reaches(&self, channel: u8) -> bool {
         self.roams || self.channel == channel
@@ -104,6 +113,17 @@ impl Client {
 
     pub(super) const fn has_no_plan(&self) -> bool {
         self.slots.is_empty()
+    }
+
+    /// Whether it exchanges packets with that access point on its present channel.
+    pub(super) fn meets(&self, ap: &AccessPoint) -> bool {
+        ap.channel == self.channel && self.whom.includes(ap.station)
+    }
+
+    /// Whether it need not leave anybody for that slot.
+    fn is_in(&self, slot: &Slot) -> bool {
+        matches!(self.state, State::Still | State::Dwelling(_))
+            && (self.channel, self.whom) == (slot.channel, slot.whom)
     }
 
     /// Whether it saves power: its frames say that it sleeps afterwards.
@@ -136,9 +156,7 @@ impl Wlan {
     pub(super) fn is_away(&self, place: usize) -> bool {
         let of = &self.interfaces[place];
         let client = &self.clients[of.client];
-        let here = of
-            .ap
-            .is_some_and(|ap| self.access_points[ap].channel == client.channel);
+        let here = of.ap.is_some_and(|ap| client.meets(&self.access_points[ap]));
         !here || client.is_under_way()
     }
 
@@ -147,10 +165,27 @@ impl Wlan {
         let Some(client) = self.client_at(station) else {
             return;
         };
-        self.clients[client].slots = slots;
-        match self.clients[client].slots.len() {
-            0 => self.enter_state(client, State::Still, None),
-            _ => self.say_farewell(now, client, State::Leaving(0)),
+        let of = &mut self.clients[client];
+        of.slots = slots;
+        match of.state {
+            _ if of.slots.is_empty() => {
+                of.whom = Whom::All;
+                self.enter_state(client, State::Still, None);
+            }
+            State::Leaving(_) => of.state = State::Leaving(0),
+            State::Turning(_) => of.state = State::Turning(0),
+            _ => self.turn_to_slot(now, client, 0),
+        }
+    }
+
+    /// Turns to a slot. The radio stays where it is if that suits the slot.
+    fn turn_to_slot(&mut self, now: Instant, client: usize, slot: usize) {
+        let of = &self.clients[client];
+        let Some(next) = of.slots.get(slot) else { return };
+        if of.is_in(next) {
+            self.enter_state(client, State::Dwelling(slot), Some(now + next.time));
+        } else {
+            self.say_farewell(now, client, State::Leaving(slot));
         }
     }
 
@@ -185,13 +220,13 @@ impl Wlan {
         self.air.handle(now, Input::Tune(station, channel));
     }
 
-    /// Associations whose access points are on the radio's channel.
+    /// Associations whose access points the radio meets on its channel.
     pub(super) fn members_here(&self, client: usize) -> Vec<usize> {
         let of = &self.clients[client];
         let here = |&place: &usize| {
             let interface = &self.interfaces[place];
             let ap = interface.ap.filter(|_| interface.is_associated());
-            ap.is_some_and(|ap| self.access_points[ap].channel == of.channel)
+            ap.is_some_and(|ap| of.meets(&self.access_points[ap]))
         };
         of.interfaces.clone().filter(here).collect()
     }
@@ -226,7 +261,7 @@ impl Wlan {
     pub(super) fn go(&mut self, now: Instant, client: usize) {
         let of = &self.clients[client];
         let (state, until) = match of.state {
-            State::Leaving(slot) => (State::Turning(slot), now + of.switch),
+            State::Leaving(slot) => (State::Turning(slot), now + of.cost_of(slot)),
             State::Parting => return self.hop(now, client, 0),
             _ => (State::Dozing, self.next_beacon(now, client)),
         };
@@ -266,7 +301,10 @@ impl Wlan {
             State::Still => {}
             State::Dwelling(slot) => {
                 let next = (slot + 1) % of.slots.len().max(1);
-                self.say_farewell(now, client, State::Leaving(next));
+                if next == 0 {
+                    self.tell(now, WlanOutput::CycleEnded(of.station));
+                }
+                self.turn_to_slot(now, client, next);
             }
             State::Leaving(_) | State::Parting | State::Yawning => self.go(now, client),
             State::Hopping(leg) => self.land(now, client, leg),
@@ -284,11 +322,20 @@ impl Wlan {
 
     fn arrive_in_slot(&mut self, now: Instant, client: usize, slot: usize) {
         let of = &mut self.clients[client];
-        let Some(&Slot { channel, time }) = of.slots.get(slot) else {
+        let Some(&Slot {
+            channel, time, whom, ..
+        }) = of.slots.get(slot)
+        else {
             return;
         };
-        of.channel = channel;
+        let station = of.station;
+        let before = core::mem::replace(&mut of.channel, channel);
+        of.whom = whom;
         self.tune(now, client, Some(channel));
+        if channel != before {
+            let client = station;
+            self.tell(now, WlanOutput::Turned { client, channel });
+        }
         self.enter_state(client, State::Dwelling(slot), Some(now + time));
         self.greet(now, client);
         self.send_kept(now, client);

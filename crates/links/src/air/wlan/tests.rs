@@ -211,10 +211,7 @@ fn a_deauthentication_ends_it_at_once() {
 #[test]
 fn one_radio_keeps_two_associations_in_slots_and_loses_nothing() {
     let mut wlan = joined();
-    let slot = |channel| Slot {
-        channel,
-        time: Duration::from_millis(100),
-    };
+    let slot = |channel| Slot::new(channel, SLOT);
     wlan.handle(
         ms(2_000),
         WlanInput::Slots(CLIENT, Vec::from([slot(36), slot(48)])),
@@ -246,7 +243,7 @@ fn one_radio_keeps_two_associations_in_slots_and_loses_nothing() {
 #[test]
 fn what_a_radio_in_slots_sends_waits_for_the_channel_of_its_access_point() {
     let mut wlan = joined();
-    let slot = |channel| Slot { channel, time: SLOT };
+    let slot = |channel| Slot::new(channel, SLOT);
     wlan.handle(
         ms(2_000),
         WlanInput::Slots(CLIENT, Vec::from([slot(36), slot(48)])),
@@ -317,7 +314,7 @@ fn in_slots(switch: Duration) -> Wlan {
     let mut wlan = Wlan::new(1, &config).unwrap();
     wlan.handle(Instant::ZERO, WlanInput::Associate(FIRST, StationId(0)));
     until(&mut wlan, ms(2_000));
-    let slot = |channel| Slot { channel, time: SLOT };
+    let slot = |channel| Slot::new(channel, SLOT);
     wlan.handle(
         ms(2_000),
         WlanInput::Slots(CLIENT, Vec::from([slot(36), slot(48)])),
@@ -331,18 +328,16 @@ const SLOT: Duration = Duration::from_millis(100);
 fn a_radio_is_away_for_as_long_as_turning_costs() {
     for switch in [0, 2_000, 20_000].map(Duration::from_micros) {
         let turns = turns(switch);
-        // The first slot is on the radio's own channel. Then the radio is away for a slot, and switches
-        // twice.
+        // The first slot is on the radio's own channel, so that it stays. Then it is away for a slot, and
+        // switches twice.
         let away: Vec<_> = turns.iter().map(|&(away, back)| back.since(away)).collect();
-        let (first, others) = away.split_first().unwrap();
-        assert!(others.len() >= 7, "{turns:?}");
+        assert!(away.len() >= 7, "{turns:?}");
         // On its return the medium may be busy with a beacon, and the radio waits for the rest of its
         // backoff.
         let late = Duration::from_micros(34 + 15 * 9 + 500);
-        assert!((switch..switch + late).contains(first), "{switch:?}: {first:?}");
-        for away in others {
+        for away in away {
             let least = SLOT + switch * 2;
-            assert!((least..least + late).contains(away), "{switch:?}: {away:?}");
+            assert!((least..least + late).contains(&away), "{switch:?}: {away:?}");
         }
     }
 }
@@ -469,4 +464,73 @@ fn a_plan_that_cannot_be_is_refused_with_a_remedy() {
     assert!(refused(|config| config.access_points[1].station = CLIENT).contains("at most one role"));
     assert!(refused(|config| config.clients[0].station = StationId(9)).contains("not in the plan"));
     assert!(refused(|config| config.access_points[0].beacon = Some(Duration::ZERO)).contains("interval"));
+}
+
+#[test]
+fn a_slot_for_one_access_point_leaves_the_others_of_its_channel_asleep() {
+    let mut config = config();
+    config.air.stations[1].channel = 36;
+    let mut wlan = Wlan::new(1, &config).unwrap();
+    let slot = |whom| Slot {
+        whom: Whom::One(StationId(whom)),
+        switch: Some(Duration::from_micros(381)),
+        ..Slot::new(36, SLOT)
+    };
+    wlan.handle(
+        Instant::ZERO,
+        WlanInput::Slots(CLIENT, Vec::from([slot(0), slot(1)])),
+    );
+    wlan.handle(Instant::ZERO, WlanInput::Associate(FIRST, StationId(0)));
+    wlan.handle(Instant::ZERO, WlanInput::Associate(SECOND, StationId(1)));
+    until(&mut wlan, ms(8_000));
+    assert_eq!(
+        [wlan.state(FIRST), wlan.state(SECOND)],
+        [LinkState::Up, LinkState::Up]
+    );
+    let mut outputs = Vec::new();
+    for step in 0..400_u64 {
+        let now = ms(8_000 + 5 * step);
+        wlan.handle(now, WlanInput::Down(FIRST, Load::new(1_000, step * 2)));
+        wlan.handle(now, WlanInput::Down(SECOND, Load::new(1_000, step * 2 + 1)));
+        outputs.extend(until(&mut wlan, now));
+    }
+    outputs.extend(until(&mut wlan, ms(11_000)));
+    assert_eq!(delivered(&outputs).len(), 800, "none is lost");
+    // Packets of one access point come together, and then those of the other one.
+    let tokens = delivered(&outputs);
+    let changes = tokens
+        .windows(2)
+        .filter(|pair| pair[0] % 2 != pair[1] % 2)
+        .count();
+    assert!((15..40).contains(&changes), "{changes} changes in ten cycles");
+}
+
+#[test]
+fn a_plan_that_comes_at_the_end_of_a_cycle_applies_to_the_next_one() {
+    let mut wlan = joined();
+    let slots = |first: u64, second: u64| {
+        let slot = |channel, time| Slot::new(channel, Duration::from_millis(time));
+        WlanInput::Slots(CLIENT, Vec::from([slot(36, first), slot(48, second)]))
+    };
+    wlan.handle(ms(2_000), slots(50, 50));
+    let (mut ends, mut turned) = (Vec::new(), Vec::new());
+    while ends.len() < 4 {
+        let at = wlan.wake_at().expect("the radio takes turns").0;
+        wlan.tick(at);
+        while let Some((at, output)) = wlan.poll() {
+            match output {
+                WlanOutput::CycleEnded(CLIENT) => {
+                    ends.push(at);
+                    wlan.handle(at, slots(20, 100));
+                }
+                WlanOutput::Turned { channel, .. } => turned.push((at, channel)),
+                _ => {}
+            }
+        }
+    }
+    let channels: Vec<u8> = turned.iter().map(|&(_, channel)| channel).collect();
+    assert_eq!(channels, [48, 36, 48, 36, 48, 36, 48]);
+    // The client's switch takes 5 ms, and each null frame less than one.
+    let third = ends[2].since(ends[1]).as_millis();
+    assert!((130..134).contains(&third), "{third} ms");
 }

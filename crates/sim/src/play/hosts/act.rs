@@ -41,8 +41,12 @@ impl World<'_> {
     /// Carries out one action.
     pub(super) fn carry_out(&mut self, action: &Action) -> Result<(), ActError> {
         match *action {
-            Action::Associate(link) => self.carrier.handle(self.now, Order::Associate(wire(link))),
-            Action::Leave(link) => self.carrier.handle(self.now, Order::Leave(wire(link))),
+            Action::Associate(link) => self.associate(link),
+            Action::Leave(link) => {
+                self.carrier.handle(self.now, Order::Leave(wire(link)));
+                self.stop_serving(link);
+            }
+            Action::Slots(_, ref slots) => self.take_turns(slots),
             Action::DefaultRoute(family, link) => self.routes[family as usize] = link,
             Action::Endpoint(link, wanted) => {
                 let conns: Vec<ConnId> = self.book.conns().collect();
@@ -85,12 +89,8 @@ impl World<'_> {
             Action::CapPacing { .. } | Action::Outlook(..) | Action::Note(_) => {}
             Action::Ask { .. } => return Err(ActError::Unable("probe hosts that programs reach")),
             Action::Check(_) => return Err(ActError::Unable("check for captive portals")),
-            // Slots of a radio and networks of single flows. No policy of a scenario asks for them.
-            _ => {
-                return Err(ActError::Unable(
-                    "divide a radio's time, or give a flow its own network",
-                ));
-            }
+            // Networks of single flows. No policy of a scenario asks for them.
+            _ => return Err(ActError::Unable("give a flow its own network")),
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use crate::tcp::packet::{Ecn, Kind, Packet};
 use links::air::{self, Overheard};
 use links::{
     ConfigError, Counters, Datagrams, Direction, Heard, Input, LinkId, LinkState, Network, NetworkConfig,
-    Output,
+    Output, RadioReport, RadioSlot,
 };
 use policy::estimate::delivery::{Frame, Receiver};
 use policy::estimate::energy::Carried;
@@ -43,6 +43,8 @@ pub(super) enum Happened {
     Beacon(LinkId, Dbm),
     /// A link changed its state.
     State(LinkId, LinkState),
+    /// The client's single radio reports something.
+    Radio(RadioReport),
     /// The client heard a frame that was sent to it, on a medium whose monitors show nothing else.
     Frame(LinkId, Frame),
 }
@@ -64,6 +66,11 @@ impl Carrier {
 
     pub(super) fn handle(&mut self, now: Instant, input: Input) {
         self.network.handle(now, input);
+    }
+
+    /// Lets the client's single radio take these turns.
+    pub(super) fn take_turns(&mut self, now: Instant, turns: &[RadioSlot]) {
+        self.network.take_turns(now, turns);
     }
 
     pub(super) fn tick(&mut self, now: Instant) {
@@ -115,6 +122,7 @@ impl Carrier {
                 Output::Background { flow, bytes, delay } => Happened::Background { flow, bytes, delay },
                 Output::Beacon { link, signal } => Happened::Beacon(link, signal),
                 Output::State { link, state } => Happened::State(link, state),
+                Output::Radio(report) => Happened::Radio(report),
                 Output::Heard { link, frame } => Happened::Frame(link, digest(frame)),
             };
             return Some((at, happened));

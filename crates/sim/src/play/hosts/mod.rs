@@ -16,6 +16,7 @@
 //! | connections and subflows as the engine knows them | `book` |
 //! | events and counters as facts for the engine | `hear`, `sampler` |
 //! | actions of the engine | `act` |
+//! | the turns of a single radio | `radio` |
 //! | the path manager of a stock kernel | `endpoints` |
 //! | faults and walks | `script` |
 //! | what links will carry | `forecast` |
@@ -48,6 +49,7 @@ mod hear;
 mod others;
 mod paths;
 mod plugs;
+mod radio;
 mod sampler;
 mod script;
 mod stage;

@@ -1,13 +1,14 @@
 //! Links as the client's kernel shows them: carrier, address, and the beacons that a listener hears.
 
 use links::LinkState;
-use policy::estimate::energy::{Radio, Radios};
+use policy::estimate::energy::Radio;
 use policy::{Input, LinkEvent, LinkId, LinkKind, LinkSpec, Role};
 use scenario::Plan;
 use std::collections::VecDeque;
 use units::Dbm;
 
 use super::families::Versions;
+use super::radio;
 use crate::play::brain::spec;
 
 /// All links of the client.
@@ -28,8 +29,7 @@ impl Plugs {
     /// Links of which the engine knows nothing yet.
     pub(super) fn new(plan: &Plan) -> Self {
         let specs: Vec<LinkSpec> = plan.links.iter().map(spec).collect();
-        let sleeps = plan.walkers.first().is_some_and(|client| client.power_save);
-        let radios = Radios::of(specs.iter().map(|spec| (spec.kind, spec.channel)), sleeps);
+        let radios = radio::powered(plan);
         let known = |(link, spec)| Known {
             spec,
             draws: radios.of_link(link),

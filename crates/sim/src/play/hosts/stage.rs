@@ -11,9 +11,9 @@ use crate::tcp::Control;
 use links::{Medium, NetworkConfig};
 use scenario::{Change, Flow, Plan, Server, Target, Walker, models};
 
-/// Whether a plan has flows of TCP or MPTCP.
+/// Whether a plan needs hosts: it has flows of TCP or MPTCP, or an engine whose actions matter to datagrams.
 pub(in crate::play) fn has(plan: &Plan) -> bool {
-    plan.sends_by_tcp()
+    plan.sends_by_tcp() || plan.client().radio.is_some()
 }
 
 /// Checks that a plan with TCP flows can be played.

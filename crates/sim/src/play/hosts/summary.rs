@@ -9,6 +9,10 @@ use scenario::models;
 use trace::{LinkMarks, LinkUse, Run, RunRecord, What, summed_series};
 use units::{Bitrate, Duration, Instant};
 
+/// What `optimal_mbps` means for a single radio.
+const SINGLE: &str =
+    "the upper limit (`optimal_mbps`) counts every access point as if it had a radio of its own";
+
 /// Counts of marks for the result. In virtual time every requested mark is set.
 const fn told(counts: MarkCounts) -> LinkMarks {
     LinkMarks {
@@ -124,6 +128,7 @@ impl World<'_> {
         });
         let flows = self.flows.all.iter().filter(|flow| flow.fell_back);
         let fell_back = flows.map(|flow| format!("{} fell back to plain TCP", flow.name));
-        bounded.into_iter().chain(fell_back).collect()
+        let single = self.single.is_some().then(|| SINGLE.to_owned());
+        bounded.into_iter().chain(fell_back).chain(single).collect()
     }
 }

@@ -18,6 +18,7 @@ use super::flows::{Flows, Opening};
 use super::others::{Openers, Others};
 use super::paths::Paths;
 use super::plugs::Plugs;
+use super::radio::{self, SingleRadio};
 use super::sampler::Sampler;
 use super::script::{Due, Script};
 use super::stage;
@@ -71,6 +72,8 @@ pub(super) struct World<'p> {
     pub(super) capture: Option<Capture>,
     pub(super) paths: Paths,
     pub(super) radios: Radios,
+    /// The client's radio, if it has one for all access points.
+    pub(super) single: Option<SingleRadio>,
     pub(super) observer: Observer,
     pub(super) events: Vec<Event>,
     pub(super) levels: LevelMeter,
@@ -110,9 +113,6 @@ impl<'p> World<'p> {
         };
         let engine = Recorded::new(engine, what.recording());
         let (ears, capture) = monitors(what, &config)?;
-        let links = plan.links.iter();
-        let kinds = links.map(|link| (link.kind.word().into(), link.kind.channel()));
-        let sleeps = plan.walkers.first().is_some_and(|client| client.power_save);
         // Each flow configures its own connections.
         let unused = Config::stock(Control::Coupled(Controller::Reno), true);
         let others = Others::new(plan, unused);
@@ -140,7 +140,8 @@ impl<'p> World<'p> {
             capture,
             paths: Paths::new(names.clone(), others.through()),
             others,
-            radios: Radios::of(kinds, sleeps),
+            radios: radio::powered(plan),
+            single: SingleRadio::new(plan),
             observer: Observer::new(names),
             events: Vec::new(),
             touched: Vec::new(),
@@ -162,6 +163,7 @@ impl<'p> World<'p> {
             plan: plan.to_trace(),
         })));
         self.plugs.begin(&mut self.facts);
+        self.begin_turns();
         for link in 0..plan.links.len() {
             self.link_state(link, self.carrier.state(link));
         }
@@ -275,6 +277,7 @@ impl<'p> World<'p> {
                     self.record(What::Signal { link, dbm });
                 }
                 Happened::State(link, state) => self.link_state(usize::from(link.0), state),
+                Happened::Radio(report) => self.radio_reports(report),
                 Happened::Frame(link, frame) => {
                     self.tell(Input::Link(LinkId(link.0), LinkEvent::Frame(frame)));
                 }
@@ -289,6 +292,7 @@ impl<'p> World<'p> {
 
     fn link_state(&mut self, link: usize, state: links::LinkState) {
         self.plugs.state(link, state, &self.versions, &mut self.facts);
+        self.served_is(LinkId(link as u16), state);
         let link = self.what.plan.links[link].name.clone();
         let state = trace_state(state);
         self.record(What::LinkState { link, state });

@@ -1,0 +1,181 @@
+//! A client with one radio for several access points: its turns, what they carry, and what they cost.
+
+mod common;
+
+use common::plan;
+use sim::{Play, Played, play};
+use trace::{PolicyName, What};
+
+/// Two access points on two channels of 802.11a.
+const TWO: &str = "sentence = \"One radio.\"\nduration_s = 15\nwarmup_s = 5\nmedium = \"exact\"\n\
+    [aps.one]\nat_m = [0, 0]\nstandard = \"a\"\nchannel = 36\nrate_mbps = 54\n\
+    backhaul = { rate_mbps = 100, rtt_ms = 10 }\n\
+    [aps.two]\nat_m = [8, 0]\nstandard = \"a\"\nchannel = 44\nrate_mbps = 54\n\
+    backhaul = { rate_mbps = 100, rtt_ms = 10 }\n\
+    [walkers.client]\nat_m = [4, 0]\nradio = \"single\"\n";
+
+const MPTCP: &str = "[flows.download]\ndirection = \"down\"\n";
+
+/// Datagrams from each access point, as many as it can send.
+const UDP: &str = "[flows.first]\ntransport = \"udp\"\nover = \"one\"\ndirection = \"down\"\n\
+    [flows.second]\ntransport = \"udp\"\nover = \"two\"\ndirection = \"down\"\n";
+
+fn played(flows: &str, policy: PolicyName, settings: &[&str]) -> Played {
+    let plan = plan(&format!("{TWO}{flows}"), settings);
+    play(&Play::new(&plan, policy)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Megabits per second of a flow after the warm-up.
+fn mbps(played: &Played, flow: usize) -> f64 {
+    let run = &played.run;
+    run.flows[flow].bytes as f64 * 8e-6 / (run.duration_s - run.warmup_s)
+}
+
+/// Why the radio was divided as it was, each time with its time in seconds.
+fn cycles(played: &Played) -> Vec<(f64, String)> {
+    let events = played.record.events.iter();
+    let cycles = events.filter_map(|event| match &event.what {
+        What::Decision { verb, why, .. } if verb == "slots" => Some((event.t_ns as f64 / 1e9, why.clone())),
+        _ => None,
+    });
+    cycles.collect()
+}
+
+#[test]
+fn one_radio_carries_both_and_pays_for_the_turns() {
+    let one = played(MPTCP, PolicyName::Tcp("one".to_owned()), &[]);
+    let both = played(MPTCP, PolicyName::Mptcp, &[]);
+    let paths = &both.run.flows[0].paths;
+    let share = |link: &str| {
+        let all: u64 = paths.iter().map(|path| path.bytes).sum();
+        let own = paths
+            .iter()
+            .find(|path| path.link == link)
+            .map_or(0, |path| path.bytes);
+        own as f64 / all as f64
+    };
+    assert!(share("one") > 0.2 && share("two") > 0.2, "{paths:?}");
+    let (alone, turns) = (mbps(&one, 0), mbps(&both, 0));
+    assert!(
+        turns > alone * 0.7 && turns < alone,
+        "{turns} Mb/s in turns, {alone} over one"
+    );
+    // One station takes the place of client@36 and client@44.
+    let clients = both
+        .run
+        .stations
+        .iter()
+        .filter(|station| station.name.starts_with("client"));
+    assert_eq!(clients.count(), 1);
+    let (_, why) = cycles(&both).pop().expect("a division");
+    assert!(why.contains("one") && why.contains("two"), "{why}");
+}
+
+#[test]
+fn slow_lines_behind_both_add_up() {
+    let slow = [
+        "aps.one.backhaul={ rate_mbps = 4, rtt_ms = 10, queue_packets = 100 }",
+        "aps.two.backhaul={ rate_mbps = 4, rtt_ms = 10, queue_packets = 100 }",
+    ];
+    let one = mbps(&played(MPTCP, PolicyName::Tcp("one".to_owned()), &slow), 0);
+    for policy in [PolicyName::Mptcp, PolicyName::Slowhand] {
+        let both = mbps(&played(MPTCP, policy.clone(), &slow), 0);
+        assert!(
+            both > one * 1.6,
+            "{policy}: {both} Mb/s over both, {one} over one"
+        );
+    }
+}
+
+#[test]
+fn weights_divide_the_time() {
+    let weighted = "walkers.client.slots={ slice_ms = 100, weights = { one = 3, two = 1 } }";
+    let played = played(UDP, PolicyName::Mptcp, &[weighted]);
+    let (first, second) = (mbps(&played, 0), mbps(&played, 1));
+    let share = first / (first + second);
+    assert!((share - 0.75).abs() < 0.04, "{first} and {second} Mb/s");
+}
+
+#[test]
+fn an_adaptive_cycle_prefers_the_better_access_point() {
+    let poor = "aps.two.rate_mbps=6";
+    let equal = played(UDP, PolicyName::Mptcp, &[poor, "walkers.client.slots.alpha=0"]);
+    let adaptive = played(UDP, PolicyName::Mptcp, &[poor]);
+    let sum = |played: &Played| mbps(played, 0) + mbps(played, 1);
+    assert!(
+        sum(&adaptive) > sum(&equal) * 1.3,
+        "{} and {} Mb/s",
+        sum(&adaptive),
+        sum(&equal)
+    );
+    assert!(mbps(&adaptive, 1) > 0.05, "the poor one keeps the shortest slot");
+}
+
+#[test]
+fn nothing_is_lost_while_the_radio_is_away() {
+    let thin = "[flows.first]\ntransport = \"udp\"\nover = \"one\"\ndirection = \"down\"\nevery_ms = 20\nstart_s = 4\n\
+        [flows.second]\ntransport = \"udp\"\nover = \"two\"\ndirection = \"up\"\nevery_ms = 20\nstart_s = 4\n";
+    let played = played(thin, PolicyName::Mptcp, &["walkers.client.slots.alpha=0"]);
+    for flow in &played.run.flows {
+        let datagrams = flow.datagrams.as_ref().expect("datagrams");
+        assert!(datagrams.sent > 400 && datagrams.lost <= 1, "{datagrams:?}");
+        let delay = flow.delay.as_ref().expect("delays");
+        // Half a cycle of 200 ms.
+        assert!(delay.max_ms > 60.0 && delay.max_ms < 250.0, "{delay:?}");
+    }
+}
+
+#[test]
+fn a_scanning_slot_finds_an_access_point_that_comes_later() {
+    let late = "[[faults]]\nlink = \"two\"\nkind = \"down\"\nat_s = 0\nfor_s = 5\n";
+    let ghz2 = [
+        "aps.one.standard=g",
+        "aps.two.standard=g",
+        "aps.one.channel=1",
+        "aps.two.channel=11",
+    ];
+    let flows = format!("{MPTCP}{late}");
+    let second = |scan: &str| {
+        let all: Vec<&str> = ghz2.iter().copied().chain([scan]).collect();
+        let played = played(&flows, PolicyName::Mptcp, &all);
+        let bytes = played.run.flows[0].paths.iter().find(|path| path.link == "two");
+        bytes.map_or(0, |path| path.bytes)
+    };
+    assert_eq!(second("walkers.client.slots.scan_ms=0"), 0);
+    assert!(second("walkers.client.slots.scan_ms=40") > 1_000_000);
+}
+
+#[test]
+fn an_access_point_that_goes_loses_its_slot() {
+    let gone = "[[faults]]\nlink = \"one\"\nkind = \"down\"\nat_s = 8\n";
+    let played = played(&format!("{MPTCP}{gone}"), PolicyName::Slowhand, &[]);
+    let mut after = cycles(&played);
+    after.retain(|(at, _)| *at >= 8.0);
+    // The engine tries to join it again as long as it counts its beacons, and gives up.
+    for (at, why) in [after.first(), after.last()].map(|cycle| cycle.expect("a division")) {
+        assert!((8.0..12.0).contains(at), "{at} s: {why}");
+        assert!(!why.contains("one") && why.contains("two"), "{at} s: {why}");
+    }
+    assert!(mbps(&played, 0) > 5.0, "{} Mb/s", mbps(&played, 0));
+}
+
+#[test]
+fn no_link_is_suspected_dead_for_its_absence() {
+    let played = played(MPTCP, PolicyName::Slowhand, &[]);
+    let of = |wanted: &str| {
+        let events = played.record.events.iter();
+        events
+            .filter(|event| matches!(&event.what, What::Decision { verb, .. } if verb == wanted))
+            .count()
+    };
+    // Some 65 cycles. A doubt costs a few probes.
+    assert_eq!(of("remove"), 0);
+    assert!(of("suspect") <= 3, "{} doubts", of("suspect"));
+}
+
+#[test]
+fn one_seed_gives_one_record() {
+    let one = played(MPTCP, PolicyName::Slowhand, &[]);
+    let two = played(MPTCP, PolicyName::Slowhand, &[]);
+    assert_eq!(one.record, two.record);
+}

@@ -537,6 +537,19 @@ fn flows() -> Vec<Row> {
             "flow 7 ends: its network is gone, and its peer knows it by that address",
         ),
         flow(Assigned::TooMany, "flow 7 ends: too many flows are open"),
+        flow(
+            Assigned::RepliesHere {
+                silence: Duration::from_millis(90),
+            },
+            "flow 7 moves to this link: its server replied here, and not over the former one for 90 ms",
+        ),
+        flow(
+            Assigned::Unanswered {
+                silence: Duration::from_millis(450),
+            },
+            "flow 7 moves to this link: it had no reply over the former one for 450 ms",
+        ),
+        flow(Assigned::Moved, "flow 7 moves to this link, as the user asked"),
     ])
 }
 

@@ -7,8 +7,11 @@ use crate::nft::TableError;
 use crate::rtnl::{AddAddressError, IfName, LinkError, ListError, Prefix};
 use crate::tun::CreateError;
 use policy::LinkId;
+use policy::flow::FlowId;
+use policy::reason::Assigned;
 use std::net::{Ipv4Addr, SocketAddr};
 use thiserror::Error;
+use units::Instant;
 
 /// The most rules that the mark of a flow can tell apart.
 pub const MOST_RULES: usize = 255;
@@ -55,8 +58,16 @@ pub struct NetworksReport {
 /// A flow that one link carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowReport {
+    /// Its number, which it keeps when it moves.
+    pub id: FlowId,
     /// Its link. `None`: it waits for one.
     pub link: Option<LinkId>,
+    /// Since when it has this link.
+    pub since: Instant,
+    /// Why it has this link. `None` until the engine has said.
+    pub why: Option<Assigned>,
+    /// Where it comes from.
+    pub local: Option<SocketAddr>,
     /// Where it goes.
     pub remote: Option<SocketAddr>,
     /// The position of the rule that it follows, if any.

@@ -12,7 +12,7 @@ use crate::daemon::ask::probes::ProbeError;
 use crate::daemon::drive::world::World;
 use crate::daemon::flows::book::Flows;
 use policy::flow::FlowId;
-use policy::{Action, ConnId, LinkId};
+use policy::{Action, ConnId, LinkId, Reason};
 use units::{Instant, Ratio};
 
 impl World {
@@ -76,9 +76,16 @@ impl World {
             }
             Action::Note(ref note) => {
                 self.conns.bounds.marks.remember(note);
+                if let (Some(networks), Reason::Flow(flow, why)) = (&mut self.networks, &note.reason) {
+                    networks.because(*flow, *why);
+                }
                 Ok(())
             }
             Action::Assign(flow, link) => self.assign(flow, Some(link)),
+            Action::Move(flow, link) => match &mut self.networks {
+                Some(networks) => Ok(networks.move_to(now, flow, link)?),
+                None => Ok(()),
+            },
             Action::Hold(flow) => self.assign(flow, None),
             Action::EndFlow(flow) => match &mut self.networks {
                 Some(networks) => Ok(networks.end(flow)?),

@@ -190,8 +190,8 @@ impl Daemon {
             self.world.radio.read(now);
         }
         if ready.has(FLOWS) {
-            self.now();
-            self.world.read_flows();
+            let now = self.now();
+            self.world.read_flows(now);
         }
         if ready.has(INLET) {
             self.read_inlet();

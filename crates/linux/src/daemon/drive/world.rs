@@ -201,9 +201,9 @@ impl World {
         self.checks.read(&mut self.host.outlet);
     }
 
-    pub(crate) fn read_flows(&mut self) {
+    pub(crate) fn read_flows(&mut self, now: Instant) {
         if let Some(networks) = &mut self.networks {
-            networks.read(&self.links, &mut self.host.outlet);
+            networks.read(now, &self.links, &mut self.host.outlet);
         }
     }
 
@@ -211,8 +211,8 @@ impl World {
     fn watch_flows(&mut self, now: Instant) {
         if let Some(networks) = &mut self.networks {
             networks.restore(now, &self.links, &mut self.host.outlet);
-            let heard = networks.count(now, &mut self.host.outlet);
-            self.idle.hear_flows(now, heard, &self.links, &mut self.host);
+            let seen = networks.count(now, &mut self.host.outlet);
+            self.idle.hear_flows(now, seen, &self.links, &mut self.host);
         }
     }
 

@@ -1,7 +1,8 @@
-//! `networks-silent`, `networks-down` and `networks-wrong`: a UDP flow behind the interface that never changes.
+//! `networks-silent`, `networks-down` and `networks-wrong`: a UDP flow behind the interface that never
+//! changes.
 //!
-//! Two lines lead to a server that echoes, each with a router of its own. A flow sends 100 packets a second. In
-//! `networks-silent` the router of its line stops forwarding, in `networks-down` the line goes down. The
+//! Two lines lead to a server that echoes, each with a router of its own. A flow sends 100 packets a second.
+//! In `networks-silent` the router of its line stops forwarding, in `networks-down` the line goes down. The
 //! figure is the time between the last reply before the fault and the first one after it. The control is the
 //! same host with a daemon without `[networks]`, in the same run.
 //!

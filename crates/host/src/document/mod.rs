@@ -7,7 +7,7 @@ mod wifi;
 
 pub use access_point::{AccessPoint, AccessPoints};
 pub use marks::Marks;
-pub use networks::{Flow, Networks};
+pub use networks::{Flow, NETWORKS, Network, Networks, NetworksList};
 pub use wifi::Wifi;
 
 use linux::bpf::WindowKind;
@@ -211,6 +211,9 @@ pub struct Why {
     /// Access points of the networks in `[wifi]`; absent without that table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wifi: Option<AccessPoints>,
+    /// Flows that cannot use several links; empty without `[networks]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<Flow>,
 }
 
 /// Why a link is in its state.
@@ -372,7 +375,7 @@ fn fallbacks(report: &Report) -> Vec<Fallback> {
 
 fn networks(report: &Report) -> Option<Networks> {
     let networks = report.networks.as_ref()?;
-    Some(Networks::new(networks, |link| link_name(report, link)))
+    Some(Networks::new(report.at, networks, |link| link_name(report, link)))
 }
 
 fn fallback_sentence(fallback: &FallbackReport) -> String {
@@ -448,6 +451,9 @@ impl Why {
             levers: lever_sentences(report),
             agent: None,
             wifi: None,
+            flows: networks(report)
+                .map(|networks| networks.flows)
+                .unwrap_or_default(),
         }
     }
 }

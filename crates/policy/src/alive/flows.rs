@@ -9,7 +9,7 @@
 //! |---|---|
 //! | over its link | stays: the link works, and the server's program is silent |
 //! | over another link, and over its own it did earlier, and is overdue | moves there |
-//! | over no link, and never did over its own | moves after a longer silence, if nothing was heard over the link |
+//! | nowhere, and never over its own | moves after a longer silence, if nothing was heard over the link |
 //! | otherwise | stays until the link is proven dead |
 //!
 //! # Sources

@@ -247,6 +247,10 @@ impl Daemon {
                     self.world
                         .change_links(now, |links, steps| links.retire(link, steps));
                 }
+                Word::Networks(change, answer) => {
+                    // The asker may have timed out.
+                    let _ = answer.try_send(self.world.change_networks(change));
+                }
                 Word::Report(answer) => {
                     // The asker may have timed out.
                     let _ = answer.try_send(self.report());

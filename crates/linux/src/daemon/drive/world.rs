@@ -4,6 +4,7 @@ use crate::daemon::act::cla::Cla;
 use crate::daemon::act::conns::Conns;
 use crate::daemon::api::error::{RunError, StartError};
 use crate::daemon::api::inlet::Inlet;
+use crate::daemon::api::networks::{ChangeError, NetworksChange};
 use crate::daemon::api::observe::Observation;
 use crate::daemon::api::setup::{Associates, Setup};
 use crate::daemon::ask::checks::Checks;
@@ -214,6 +215,12 @@ impl World {
             let seen = networks.count(now, &mut self.host.outlet);
             self.idle.hear_flows(now, seen, &self.links, &mut self.host);
         }
+    }
+
+    /// Makes a change of the user.
+    pub(crate) fn change_networks(&mut self, change: NetworksChange) -> Result<(), ChangeError> {
+        let networks = self.networks.as_mut().ok_or(ChangeError::Off)?;
+        networks.change(change, &self.links, &mut self.host.outlet)
     }
 
     /// Lets new flows follow the links.

@@ -23,6 +23,7 @@
 
 mod book;
 mod chains;
+mod change;
 mod silence;
 
 pub(crate) use silence::Shown;
@@ -42,6 +43,7 @@ use crate::nft::{Table, TableError};
 use crate::rtnl::{Address, IfName, Prefix, Rtnl};
 use crate::tun;
 use book::{Begun, Book, Known};
+use chains::Choice;
 use policy::flow::FlowId;
 use policy::reason::Assigned;
 use policy::{Family, FlowEvent, Input, LinkId, Wish};
@@ -65,15 +67,18 @@ pub(crate) struct Networks {
     interface: IfName,
     ifindex: u32,
     address: Ipv4Addr,
-    rules: Vec<FlowRule>,
+    /// The user's rules by their numbers, in order.
+    rules: Vec<(u8, FlowRule)>,
+    /// The shares of links in new flows that match no rule.
+    weights: Vec<(LinkId, u16)>,
     /// Keeps the interface.
     _device: File,
     table: Table,
     kernel: Conntrack,
     events: Events,
     flows: Book,
-    /// The link of new flows without a rule, then that of each rule. `None`: they are held.
-    chosen: Vec<Option<LinkId>>,
+    /// Where new flows begin, as the table says.
+    chosen: Choice,
     /// What `chosen` was last made from: the link of new connections, and all links that carry flows.
     basis: Option<(Option<LinkId>, Vec<LinkId>)>,
     mtu: u32,
@@ -123,8 +128,9 @@ impl Networks {
             interface,
             ifindex: link.ifindex,
             address,
-            chosen: vec![None; rules.len() + 1],
-            rules,
+            chosen: Choice::default(),
+            rules: (1..=u8::MAX).zip(rules).collect(),
+            weights: Vec::new(),
             _device: device,
             events: Events::open(marks::ALL)?,
             table: Table::install(&chains::table(interface), chains::CHAIN)?,
@@ -191,12 +197,11 @@ impl Networks {
     }
 
     fn began(&mut self, now: Instant, flow: Flow, links: &Links, outlet: &mut Outlet) {
-        let rule = usize::from(marks::rule_of(flow.mark)).checked_sub(1);
-        let network = rule.and_then(|at| self.rules.get(at)).map(|rule| &rule.network);
-        let wish = match network.and_then(|name| links.named(name)) {
-            Some(link) => Wish::Network(link),
-            None => Wish::Active,
-        };
+        let number = marks::rule_of(flow.mark);
+        let rule = self.rules.iter().find(|(other, _)| *other == number);
+        let by_rule = rule.and_then(|(_, rule)| links.named(&rule.network));
+        let by_share = marks::link_of(flow.mark).filter(|_| number == 0 && !self.weights.is_empty());
+        let wish = by_rule.or(by_share).map_or(Wish::Active, Wish::Network);
         let settled = match self.flows.began(now, flow.clone()) {
             Begun::New(id) => {
                 outlet.tell(Input::Flow(id, FlowEvent::Began(wish)));
@@ -223,9 +228,16 @@ impl Networks {
         let (begins, carrying) = &basis;
         let usable = |link: &LinkId| carrying.contains(link);
         let common = begins.filter(usable).or_else(|| carrying.first().copied());
-        let of_rule = |rule: &FlowRule| links.named(&rule.network).filter(usable).or(common);
-        let mut chosen = vec![common];
-        chosen.extend(self.rules.iter().map(of_rule));
+        let of_rule = |(number, rule): &(u8, FlowRule)| {
+            let link = links.named(&rule.network).filter(usable).or(common);
+            (*number, link)
+        };
+        let shares = self.weights.iter().filter(|(link, _)| usable(link)).copied();
+        let chosen = Choice {
+            common,
+            shares: shares.filter(|(_, share)| *share > 0).collect(),
+            of_rules: self.rules.iter().map(of_rule).collect(),
+        };
         if let Err(error) = self.choose(chosen) {
             return outlet.trouble("choosing the network of new flows", &error);
         }
@@ -270,7 +282,7 @@ impl Networks {
         }
     }
 
-    fn choose(&mut self, chosen: Vec<Option<LinkId>>) -> Result<(), TableError> {
+    fn choose(&mut self, chosen: Choice) -> Result<(), TableError> {
         if chosen != self.chosen || self.basis.is_none() {
             self.table.change(&chains::choice(&self.rules, &chosen))?;
             self.chosen = chosen;
@@ -355,9 +367,7 @@ impl Networks {
         };
         let flow = &known.flow;
         let mut chosen = self.chosen.clone();
-        if let Some(place) = chosen.get_mut(usize::from(marks::rule_of(flow.mark))) {
-            *place = link;
-        }
+        chosen.set(marks::rule_of(flow.mark), link);
         self.kernel.forget(flow)?;
         self.choose(chosen)?;
         Ok(())
@@ -378,20 +388,20 @@ impl Networks {
             link: known.link(),
             local: known.flow.local,
             remote: known.flow.remote,
-            rule: usize::from(marks::rule_of(known.flow.mark)).checked_sub(1),
+            rule: Some(marks::rule_of(known.flow.mark)).filter(|number| *number > 0),
             since: known.since,
             why: known.why,
         };
         NetworksReport {
             interface: self.interface.to_string(),
             address: self.address,
-            begins: self.chosen.first().copied().flatten(),
+            begins: self.chosen.common,
             rules: self
                 .rules
                 .iter()
-                .cloned()
-                .zip(self.chosen.iter().skip(1).copied())
+                .map(|(number, rule)| (*number, rule.clone(), self.chosen.of(*number)))
                 .collect(),
+            weights: self.weights.clone(),
             flows: self.flows.iter().map(flow).collect(),
         }
     }

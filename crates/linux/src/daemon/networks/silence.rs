@@ -6,8 +6,8 @@
 //! | shown | when |
 //! |---|---|
 //! | [`Shown::Heard`] | a reply arrived, reported at most every [`TELL_EVERY`] |
-//! | [`Shown::Unanswered`] | it sends without a reply for [`SILENCE`], or for [`AT_FIRST`] if it never had one |
-//! | [`Shown::Answered`] | it has had [`STEADY`] replies, or one after a silence that was reported |
+//! | [`Shown::Unanswered`] | it sends without a reply for [`SILENCE`], or [`AT_FIRST`] if it never had one |
+//! | [`Shown::Answered`] | it has had [`STEADY`] replies, also after a reported silence |
 //! | [`Shown::Silent`] | it had [`STEADY`] replies, and sends without one for much longer than usual |
 //!
 //! None of this proves anything, since a server may pause. The engine probes the server over this link and
@@ -28,6 +28,8 @@ const SILENCE: Duration = Duration::from_millis(200);
 const AT_FIRST: Duration = Duration::from_secs(1);
 /// Interval between two reports of the same kind about a flow.
 const TELL_EVERY: Duration = Duration::from_millis(100);
+/// Interval between two reports that a flow has replies: links come, and may lead elsewhere.
+const TELL_AGAIN: Duration = Duration::from_secs(10);
 /// Replies after which replies are usual.
 const STEADY: u64 = 10;
 /// The shortest silence that is reported, if replies usually come more often.
@@ -86,8 +88,8 @@ struct Counted {
     usual: Usual,
     /// The silence that is reported next. `None`: twice the usual one.
     next: Option<Duration>,
-    /// Whether its replies were reported since its last silence.
-    answered: bool,
+    /// When its replies were last reported, unless a silence was reported since.
+    answered: Option<Instant>,
     /// When [`Shown::Heard`] or [`Shown::Unanswered`] may be reported again.
     quiet_until: Instant,
 }
@@ -104,7 +106,7 @@ impl Counted {
                 ..Usual::default()
             },
             next: None,
-            answered: false,
+            answered: None,
             quiet_until: now,
         }
     }
@@ -118,8 +120,9 @@ impl Counted {
                 self.usual.take(now, now - since);
             }
             self.next = None;
-            if packets.replies >= STEADY && !self.answered {
-                self.answered = true;
+            let again = self.answered.is_none_or(|at| now - at >= TELL_AGAIN);
+            if packets.replies >= STEADY && again {
+                self.answered = Some(now);
                 show(Shown::Answered);
             }
         } else if sends && self.silent.is_none() {
@@ -147,7 +150,7 @@ impl Counted {
         if let Some((lasts, sent)) = silence
             && (lasts >= due && sent >= LEAST_SENT && packets.replies >= STEADY)
         {
-            (self.next, self.answered) = (Some(lasts * 2), false);
+            (self.next, self.answered) = (Some(lasts * 2), None);
             show(Shown::Silent(lasts, usual));
         }
         (self.packets, self.at, self.sends) = (packets, now, sends);
@@ -271,6 +274,13 @@ mod tests {
             later.is_some_and(|(_, silence)| silence >= Duration::from_millis(760)),
             "{later:?}"
         );
+    }
+
+    #[test]
+    fn replies_are_reported_again_after_a_while() {
+        let shown = all(20, &echo(1_050, 1_050));
+        let reports = shown.iter().flatten().filter(|shown| **shown == Shown::Answered);
+        assert_eq!(reports.count(), 3, "in 21 s");
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub const ALL: &[Bench] = &[
         dead_idle::healthy,
     ),
     Bench::rooted(
-        &[Figure::less("networks-silent", "ms", "with `[networks]`, the link of a UDP flow (100 packets/s) silently drops everything: gap in its replies").quoted()],
+        &[Figure::less("networks-silent", "ms", "with `[networks]`, the link of a UDP flow (100 packets/s) silently drops everything: gap in its replies")],
         &[Trials::of(20, "and 20 without `[networks]`")],
         networks::silent,
     ),

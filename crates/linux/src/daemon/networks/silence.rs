@@ -116,7 +116,10 @@ impl Counted {
         let was = self.packets;
         let sends = packets.sent > was.sent;
         if packets.replies > was.replies {
-            if let Some((since, _)) = self.silent.take() {
+            // A flow's first replies are counted too rarely to show how long it is usually silent.
+            if let Some((since, _)) = self.silent.take()
+                && was.replies >= STEADY
+            {
                 self.usual.take(now, now - since);
             }
             self.next = None;
@@ -248,6 +251,13 @@ mod tests {
         );
         let ms = Duration::from_millis;
         assert_eq!(silences(&shown)[..3], [(21, ms(40)), (23, ms(80)), (27, ms(160))]);
+        let mut late = vec![(2, 0), (4, 0), (6, 0), (8, 0), (10, 0), (12, 2)];
+        late.extend((7..=40).map(|at| (2 * at, 2 * at.min(20))));
+        assert_eq!(
+            silences(&all(20, &late)),
+            silences(&shown),
+            "its first reply was late"
+        );
         assert_eq!(silences(&all(20, &echo(40, 4))), [], "8 replies are not usual");
     }
 

@@ -1,8 +1,8 @@
 //! Protocol between the commands and a running daemon: one line of JSON each way over a Unix socket.
 //!
 //! A question is `{"verb": "status"}` (`why`, `stop`, `reload`, `networks`). The answer is the verb's
-//! document, or `{"error": "…"}`. Root and the user that runs the daemon ask on `control.sock`. Everybody else asks on
-//! `status.sock`, where `stop`, `reload` and `networks` are refused. The daemon's end is
+//! document, or `{"error": "…"}`. Root and the user that runs the daemon ask on `control.sock`. Everybody
+//! else asks on `status.sock`, where `stop`, `reload` and `networks` are refused. The daemon's end is
 //! `crates/slowhandd/src/server.rs`.
 //!
 //! A stop has three steps. The daemon answers `{"pid": …}`, the client acknowledges that with a line, and

@@ -278,7 +278,7 @@ impl Status {
                 .map(|conn| Connection::new(report, conn))
                 .collect(),
             fallbacks: fallbacks(report),
-            networks: networks(report),
+            networks: Networks::of(report),
             agent: None,
             wifi: None,
         }
@@ -371,11 +371,6 @@ fn fallbacks(report: &Report) -> Vec<Fallback> {
     fallbacks
         .map(|fallback| Fallback::new(report, fallback))
         .collect()
-}
-
-fn networks(report: &Report) -> Option<Networks> {
-    let networks = report.networks.as_ref()?;
-    Some(Networks::new(report.at, networks, |link| link_name(report, link)))
 }
 
 fn fallback_sentence(fallback: &FallbackReport) -> String {

@@ -1,7 +1,7 @@
 //! Networks of flows that cannot use several links, in the document of `status`.
 
-use super::{Link, Status};
-use linux::daemon::{FlowReport, FlowRule, NetworksReport};
+use super::{Link, Status, link_name};
+use linux::daemon::{FlowReport, FlowRule, NetworksReport, Report};
 use policy::flow::FlowId;
 use policy::reason::Assigned;
 use policy::{LinkId, Reason};
@@ -120,8 +120,14 @@ impl NetworksList {
 }
 
 impl Networks {
+    /// Makes the document from the daemon's report. `None` without `[networks]`.
+    pub(super) fn of(report: &Report) -> Option<Self> {
+        let networks = report.networks.as_ref()?;
+        Some(Self::new(report.at, networks, |link| link_name(report, link)))
+    }
+
     /// Makes the document. `name` gives the name of a link.
-    pub(super) fn new(now: Instant, report: &NetworksReport, name: impl Fn(LinkId) -> String) -> Self {
+    fn new(now: Instant, report: &NetworksReport, name: impl Fn(LinkId) -> String) -> Self {
         let rule = |(number, rule, begins): &(u8, FlowRule, Option<LinkId>)| Rule {
             number: *number,
             of: selectors(rule),

@@ -18,7 +18,7 @@
 //!
 //! # Where we differ, and why
 //! 1. A flow that never had a reply does not move by itself: its silence shows nothing, and it would move
-//!    again and again. So a move that brings no reply is the last one.
+//!    again and again. So a move after which there is no reply is the last one.
 //! 2. Each move without a reply to a probe doubles the silence that the flow's next such move needs.
 //! 3. A host counts as overdue only where it has replied before. So it is probed once, gently, as soon as a
 //!    flow has replies from it.

@@ -88,7 +88,7 @@ impl Networks {
         Ok(())
     }
 
-    /// Brings the table in line with what has changed.
+    /// Changes the table to what is wanted now.
     fn follow(&mut self, links: &Links, outlet: &mut Outlet) {
         self.basis = None;
         self.settle(links, outlet);

@@ -3,7 +3,7 @@
 use crate::coupled::{self, cla_steps};
 use crate::declaration::{Bench, Figure, Trials};
 use crate::emulator::{self, both_worlds, lab_tcp};
-use crate::host::{dead_idle, fade, removals, resume, stall, up_down, walk};
+use crate::host::{dead_idle, fade, networks, removals, resume, stall, up_down, walk};
 use crate::speed::{engine, estimator, links};
 use crate::{air, relay, transport, window, worlds};
 
@@ -41,6 +41,21 @@ pub const ALL: &[Bench] = &[
         &[Figure::less("healthy-idle", "packets/min", "two links while no connection is open and nothing is wrong: packets with neighbour discovery").quoted()],
         &[Trials::of(1, "of 10 minutes")],
         dead_idle::healthy,
+    ),
+    Bench::rooted(
+        &[Figure::less("networks-silent", "ms", "with `[networks]`, the link of a UDP flow (100 packets/s) silently drops everything: gap in its replies")],
+        &[Trials::of(20, "and 20 without `[networks]`")],
+        networks::silent,
+    ),
+    Bench::rooted(
+        &[Figure::less("networks-down", "ms", "the same where the link goes down")],
+        &[Trials::of(20, "and 20 without `[networks]`")],
+        networks::down,
+    ),
+    Bench::rooted(
+        &[Figure::less("networks-wrong", "count", "moves of a UDP flow whose server pauses, whose links lose 20 %, which speaks in bursts, or whose LTE has gaps of 300 ms")],
+        &[Trials::of(1, "of a minute each")],
+        networks::wrong,
     ),
     Bench::rooted(
         &[Figure::less("wrong-removals", "count", "links declared dead although they delivered").quoted()],

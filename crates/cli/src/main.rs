@@ -40,6 +40,7 @@ fn run(Usage { verb, log }: Usage) -> anyhow::Result<ExitCode> {
         Verb::Down(args) => live::down::run(&args),
         Verb::Reload(args) => live::reload::run(&args),
         Verb::Status(args) => live::status::run(&args),
+        Verb::Networks(args) => live::networks::run(&args),
         Verb::Top(args) => live::top::run(&args),
         Verb::Why(args) => live::why::run(&args),
         Verb::Doctor(args) => live::doctor::run(&args),

@@ -1,8 +1,8 @@
 //! Protocol between the commands and a running daemon: one line of JSON each way over a Unix socket.
 //!
-//! A question is `{"verb": "status"}` (`why`, `stop`, `reload`). The answer is the verb's document, or
-//! `{"error": "…"}`. Root and the user that runs the daemon ask on `control.sock`. Everybody else asks on
-//! `status.sock`, where `stop` and `reload` are refused. The daemon's end is
+//! A question is `{"verb": "status"}` (`why`, `stop`, `reload`, `networks`). The answer is the verb's
+//! document, or `{"error": "…"}`. Root and the user that runs the daemon ask on `control.sock`. Everybody
+//! else asks on `status.sock`, where `stop`, `reload` and `networks` are refused. The daemon's end is
 //! `crates/slowhandd/src/server.rs`.
 //!
 //! A stop has three steps. The daemon answers `{"pid": …}`, the client acknowledges that with a line, and
@@ -12,6 +12,7 @@
 
 use super::place::Place;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -26,7 +27,7 @@ const GLANCE: Duration = Duration::from_millis(100);
 pub const HEARD: &str = "heard";
 
 /// A question to the daemon.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verb", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Question {
     /// Links, connections, subflows.
@@ -37,12 +38,65 @@ pub enum Question {
     Stop,
     /// The same, then start again with the configuration as it is now.
     Reload,
+    /// Change networks for flows. The answer is [`Done`].
+    Networks {
+        /// What to change.
+        change: NetworksChange,
+    },
+}
+
+/// A change of networks for flows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
+pub enum NetworksChange {
+    /// Add a rule after all others.
+    Add {
+        /// Flows of this user.
+        #[serde(default)]
+        user: Option<u32>,
+        /// Flows to these addresses.
+        #[serde(default)]
+        to: Option<String>,
+        /// Flows to this port.
+        #[serde(default)]
+        port: Option<u16>,
+        /// The link that carries them while it can.
+        network: String,
+    },
+    /// Remove a rule.
+    Remove {
+        /// Its number.
+        rule: u8,
+    },
+    /// Share new flows among links. Empty: they begin on one link.
+    Weight {
+        /// The share of each link.
+        weights: BTreeMap<String, u16>,
+    },
+    /// Move a flow, or all flows of a link.
+    Move {
+        /// The flow.
+        #[serde(default)]
+        flow: Option<u64>,
+        /// The link whose flows move.
+        #[serde(default)]
+        from: Option<String>,
+        /// The link that they use from then on.
+        to: String,
+    },
+}
+
+/// The change is made.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Done {
+    /// Always true.
+    pub done: bool,
 }
 
 impl Question {
     /// Whether only root may ask.
-    const fn changes_the_host(self) -> bool {
-        matches!(self, Self::Stop | Self::Reload)
+    const fn changes_the_host(&self) -> bool {
+        matches!(self, Self::Stop | Self::Reload | Self::Networks { .. })
     }
 }
 
@@ -82,7 +136,7 @@ pub enum AskError {
     )]
     NotRunning,
     /// Other users may only query.
-    #[error("only root may stop or reload the daemon: run as root")]
+    #[error("only root may stop, reload or change the daemon: run as root")]
     NotAllowed,
     /// A daemon runs, but the socket failed.
     #[error("the daemon does not answer ({0}); see its log, or end it with `slowhand down`")]
@@ -100,7 +154,7 @@ pub enum AskError {
 
 /// Asks the daemon of this place.
 pub fn ask<T: DeserializeOwned>(place: &Place, question: Question) -> Result<T, AskError> {
-    Talk::begin(place, question)?.answer()
+    Talk::begin(place, &question)?.answer()
 }
 
 /// A stop in progress.
@@ -121,7 +175,7 @@ pub fn reload(place: &Place) -> Result<Ending, AskError> {
 }
 
 fn end(place: &Place, question: Question) -> Result<Ending, AskError> {
-    let mut talk = Talk::begin(place, question)?;
+    let mut talk = Talk::begin(place, &question)?;
     let Stopping { pid } = talk.answer()?;
     writeln!(talk.stream.get_ref(), "{HEARD}").map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => AskError::HungUp,
@@ -144,8 +198,8 @@ struct Talk {
 }
 
 impl Talk {
-    fn begin(place: &Place, question: Question) -> Result<Self, AskError> {
-        let text = serde_json::to_string(&question).map_err(AskError::Unreadable)?;
+    fn begin(place: &Place, question: &Question) -> Result<Self, AskError> {
+        let text = serde_json::to_string(question).map_err(AskError::Unreadable)?;
         debug!("asking the daemon in {}: {text}", place.runtime_dir.display());
         let stream = connect(place, question).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => AskError::NotRunning,
@@ -192,7 +246,7 @@ impl Talk {
 }
 
 /// Connects to `control.sock`. A user without access gets `status.sock` instead, except to change the host.
-fn connect(place: &Place, question: Question) -> io::Result<UnixStream> {
+fn connect(place: &Place, question: &Question) -> io::Result<UnixStream> {
     match UnixStream::connect(place.control()) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !question.changes_the_host() => {
             UnixStream::connect(place.status())

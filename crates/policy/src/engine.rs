@@ -154,10 +154,14 @@ impl Engine {
     fn dispatch(&mut self, now: Instant, input: Input) -> Change {
         match input {
             Input::Radio(radio, event) => self.radios.about(now, &mut self.state, radio, event),
-            Input::Flow(flow, event) => self.assignments.about(&mut self.state, flow, event),
+            Input::Flow(flow, event) => {
+                self.assignments.about(now, &mut self.state, flow, event);
+                return Change::Doubt;
+            }
             Input::Allow(trust, allowed) => return self.allowed.set(trust, allowed),
             Input::Resumed => {
                 silence::resumed(now, &mut self.state);
+                self.assignments.resumed();
                 return Change::Shape;
             }
             input => return self.learn(now, input),
@@ -220,7 +224,7 @@ impl Engine {
         }
         self.strategy.decide(now, &mut self.state);
         self.outlooks.look(now, &mut self.state);
-        self.assignments.settle(&mut self.state);
+        self.assignments.settle(now, &mut self.state);
         self.wake_at = self.next_wake();
     }
 
@@ -242,7 +246,8 @@ impl Engine {
             Strategy::Thrift(thrift) => thrift.wake_at().map(|at| (at, "energy")),
             _ => None,
         };
-        [look, own].into_iter().flatten().min()
+        let flows = self.assignments.wake_at().map(|at| (at, "flow"));
+        [look, own, flows].into_iter().flatten().min()
     }
 
     /// Whether the kernel's own path manager (`true`) or this engine manages connections.

@@ -178,6 +178,7 @@ fn write_act(line: &mut String, action: &Action) -> fmt::Result {
             slots.iter().try_for_each(|slot| write_slot(line, slot))
         }
         Action::Assign(flow, link) => write!(line, "assign flow {} link {}", flow.0, link.0),
+        Action::Move(flow, link) => write!(line, "move flow {} link {}", flow.0, link.0),
         Action::Hold(flow) => write!(line, "hold flow {}", flow.0),
         Action::EndFlow(flow) => write!(line, "end flow {}", flow.0),
         Action::Note(note) => {

@@ -79,7 +79,7 @@ enums! {
         0 Appeared(division), 1 Gone, 2 Serves { link, weight }, 3 AdHoc { link, stays }, 4 Leaves(link),
         5 Scan(stays), 6 Brought(link, bytes), 7 CycleEnded,
     }
-    FlowEvent { 0 Began(wish), 1 Ended }
+    FlowEvent { 0 Began(wish), 1 Ended, 2 Answered(host), 3 Silent { host, silence, usual }, 4 Wanted(link) }
     HostEvent { 0 Resolves { near }, 1 Heard, 2 Unanswered }
     Wish { 0 Active, 1 Network(link), 2 Peer(peer) }
     Division { 0 Adaptive(rules), 1 Weighted { radio, slice } }

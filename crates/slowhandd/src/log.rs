@@ -163,6 +163,7 @@ impl Chronicle {
                 Attempt::of(None, None, format!("radio {}: dividing its time", radio.0))
             }
             Action::Assign(flow, link) => of_link(*link, &format!("assigning flow {}", flow.0)),
+            Action::Move(flow, link) => of_link(*link, &format!("moving flow {} there", flow.0)),
             Action::Hold(flow) => Attempt::of(None, None, format!("flow {}: delaying it", flow.0)),
             Action::EndFlow(flow) => Attempt::of(None, None, format!("flow {}: ending it", flow.0)),
             Action::Note(note) => Attempt::of(None, note.conn, note.verb.id()),

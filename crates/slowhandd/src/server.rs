@@ -8,12 +8,14 @@
 
 use crate::agent::Questions;
 use crate::reload::Reload;
-use host::control::{Answer, Question, Stopped, Stopping};
+use host::control::{Answer, Done, NetworksChange, Question, Stopped, Stopping};
 use host::document::{AccessPoints, Status, Why};
 use host::place::Place;
-use linux::daemon::{InletSender, Report, Stopper};
+use linux::daemon::{self, FlowRule, InletSender, Report, Stopper};
+use linux::rtnl::Prefix;
 use linux::wifi::Views;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use policy::flow::FlowId;
 use std::fs::Permissions;
 use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt as _;
@@ -213,6 +215,7 @@ impl Door {
             },
             Ok(Question::Status) => self.status(&exchange),
             Ok(Question::Why) => self.why(&exchange),
+            Ok(Question::Networks { change }) => self.change_networks(&exchange, change),
             Err(error) => Err(format!("not a question of ours: {error}")),
         };
         writeln!(exchange, "{}", answer.unwrap_or_else(refusal))
@@ -259,6 +262,16 @@ impl Door {
         serde_json::to_string(&why).map_err(|error| error.to_string())
     }
 
+    fn change_networks(&self, exchange: &Exchange<'_>, change: NetworksChange) -> Result<String, String> {
+        if self.waiting.is_none() {
+            return Err("only root may change networks of flows: run as root".to_owned());
+        }
+        let change = asked_change(change)?;
+        let changed = self.answering.inlet.change_networks(change, exchange.left());
+        changed.map_err(|error| error.to_string())?;
+        serde_json::to_string(&Done { done: true }).map_err(|error| error.to_string())
+    }
+
     /// The access points of named networks.
     fn access_points(&self) -> Option<AccessPoints> {
         let views = self.answering.access_points.as_ref()?;
@@ -278,6 +291,42 @@ impl Door {
         *known = Some((Instant::now(), Arc::clone(&report)));
         Ok(report)
     }
+}
+
+/// The change as the daemon takes it.
+fn asked_change(change: NetworksChange) -> Result<daemon::NetworksChange, String> {
+    Ok(match change {
+        NetworksChange::Add {
+            user,
+            to,
+            port,
+            network,
+        } => {
+            let to = to.map(|to| to.parse::<Prefix>()).transpose();
+            daemon::NetworksChange::Add(FlowRule {
+                user,
+                to: to.map_err(|error| error.to_string())?,
+                port,
+                network,
+            })
+        }
+        NetworksChange::Remove { rule } => daemon::NetworksChange::Remove(rule),
+        NetworksChange::Weight { weights } => daemon::NetworksChange::Weights(Vec::from_iter(weights)),
+        NetworksChange::Move {
+            flow: Some(flow),
+            from: None,
+            to,
+        } => daemon::NetworksChange::Move {
+            flow: FlowId(flow),
+            to,
+        },
+        NetworksChange::Move {
+            flow: None,
+            from: Some(from),
+            to,
+        } => daemon::NetworksChange::MoveAll { from, to },
+        NetworksChange::Move { .. } => return Err("name either a flow or a link to move from".to_owned()),
+    })
 }
 
 fn refusal(error: String) -> String {

@@ -1,8 +1,9 @@
-//! Benchmarks of a whole host: its links die, return, fade or idle, its user walks, its daemon starts and
-//! stops.
+//! Benchmarks of a whole host: its links die, return, fade or idle, its flows move, its user walks, its
+//! daemon starts and stops.
 
 pub mod dead_idle;
 pub mod fade;
+pub mod networks;
 pub mod removals;
 pub mod resume;
 pub mod stall;

@@ -4,6 +4,7 @@ pub mod doctor;
 pub mod down;
 pub mod exec;
 pub mod meet;
+pub mod networks;
 pub mod other_program;
 pub mod reload;
 pub mod status;

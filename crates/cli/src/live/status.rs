@@ -74,13 +74,14 @@ fn text(status: &Status, width: usize) -> String {
 }
 
 /// Flows that cannot use several links, and where new ones begin.
-fn flows(networks: &Networks, width: usize) -> String {
+pub(super) fn flows(networks: &Networks, width: usize) -> String {
     let begins = or_wait(networks.begins.as_deref());
     let mut text = format!(
         "flows over {} ({}): new ones use {begins}\n",
         networks.interface, networks.address
     );
-    for (number, rule) in (1..).zip(&networks.rules) {
+    for rule in &networks.rules {
+        let number = rule.number;
         let now = or_wait(rule.begins.as_deref());
         text.push_str(&format!(
             "rule {number} ({}): {}, now {now}\n",
@@ -90,9 +91,10 @@ fn flows(networks: &Networks, width: usize) -> String {
     if networks.flows.is_empty() {
         return text;
     }
-    let mut table = Table::new(&["FLOW", "LINK", "RULE"]);
+    let mut table = Table::new(&["FLOW", "TO", "LINK", "RULE"]);
     for flow in &networks.flows {
         table.row([
+            &flow.id.to_string(),
             &flow
                 .remote
                 .map_or_else(|| "-".to_owned(), |remote| remote.to_string()),

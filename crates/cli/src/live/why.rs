@@ -4,7 +4,7 @@
 //! explains those that fell back to plain TCP, those left alone, and the way of those that the agent carries.
 
 use host::control::{Question, ask};
-use host::document::{AccessPoints, Why};
+use host::document::{AccessPoints, Flow, Why};
 use host::place::Place;
 use show::exit::{Refused, print_document, print_text, shown};
 use std::process::ExitCode;
@@ -55,6 +55,7 @@ fn keep(why: &mut Why, wanted: &str) -> anyhow::Result<()> {
     why.levers.clear();
     why.agent = None;
     why.wifi = None;
+    why.flows.retain(|flow| flow.link.as_deref() == Some(wanted));
     Ok(())
 }
 
@@ -89,7 +90,22 @@ fn text(why: &Why) -> String {
         .chain(levers)
         .chain(why.agent.iter().flat_map(agent))
         .chain(why.wifi.iter().map(AccessPoints::sentences))
+        .chain(why.flows.iter().map(flow))
         .collect()
+}
+
+/// Which link a flow has, for how long, and why.
+fn flow(flow: &Flow) -> String {
+    let to = flow
+        .remote
+        .map_or_else(String::new, |remote| format!(" to {remote}"));
+    let link = flow.link.as_deref().unwrap_or("no link");
+    let why = flow.why.iter().map(|why| format!(": {why}"));
+    let (id, since_s) = (flow.id, flow.since_s);
+    format!(
+        "flow {id}{to}: {link} for {since_s:.0} s{}\n",
+        why.collect::<String>()
+    )
 }
 
 /// Why the relay is not used, and why each connection of a program takes its way.
@@ -125,7 +141,35 @@ mod tests {
             levers: Vec::new(),
             agent: None,
             wifi: None,
+            flows: Vec::new(),
         }
+    }
+
+    #[test]
+    fn the_link_of_each_flow_is_explained() {
+        let flow = |id, link: Option<&str>, why: Option<&str>| Flow {
+            id,
+            local: None,
+            since_s: 12.4,
+            why: why.map(str::to_owned),
+            remote: "192.0.2.1:7000".parse().ok(),
+            link: link.map(str::to_owned),
+            rule: None,
+        };
+        let moved = "moves to this link, as the user asked";
+        let mut why = Why {
+            links: vec![link("phone")],
+            flows: vec![flow(7, Some("phone"), Some(moved)), flow(8, None, None)],
+            ..nothing()
+        };
+        assert_eq!(
+            text(&why),
+            "phone: use: it is up\n\
+             flow 7 to 192.0.2.1:7000: phone for 12 s: moves to this link, as the user asked\n\
+             flow 8 to 192.0.2.1:7000: no link for 12 s\n"
+        );
+        keep(&mut why, "phone").unwrap();
+        assert_eq!(why.flows.len(), 1);
     }
 
     #[test]

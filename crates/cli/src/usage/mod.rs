@@ -56,6 +56,8 @@ pub enum Verb {
     Exec(live::exec::Args),
     /// Show links, connections and subflows.
     Status(live::status::Args),
+    /// Show and change which link carries each UDP flow.
+    Networks(live::networks::Args),
     /// Show what each link and connection carries at the moment.
     Top(live::top::Args),
     /// Explain why each link is used or not.

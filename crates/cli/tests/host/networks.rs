@@ -1,7 +1,8 @@
 //! UDP behind the interface that never changes, while links come and go.
 
 use crate::patience::Patience;
-use crate::rig::{Host, output, until, write};
+use crate::rig::{Host, output, until, words, write};
+use serde_json::Value;
 use std::net::UdpSocket;
 use std::process::Command;
 use std::sync::Arc;
@@ -258,4 +259,141 @@ fn an_address_on_the_network_of_a_link_is_refused() {
     assert_eq!(output.status.code(), Some(2), "{said}");
     let why = "address 10.0.1.77 is on the network 10.0.1.0/24 of another interface; choose another address";
     assert!(said.contains(why), "{said}");
+}
+
+/// A command of `slowhand networks`, and its exit code and text.
+fn networks(host: &Host, arguments: &[&str]) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_slowhand"));
+    command.arg("networks").args(arguments);
+    command.arg("--runtime-dir").arg(host.root.join("run"));
+    command.arg("--state-dir").arg(host.root.join("lib"));
+    host.client.prepare(&mut command);
+    words(&command.output().unwrap())
+}
+
+fn done(host: &Host, arguments: &[&str]) -> Value {
+    let (code, said) = networks(host, &[arguments, &["--json"]].concat());
+    assert_eq!(code, Some(0), "{arguments:?}: {said}");
+    serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+fn refused(host: &Host, arguments: &[&str], why: &str) {
+    let (code, said) = networks(host, arguments);
+    assert_eq!(code, Some(2), "{arguments:?}: {said}");
+    assert!(said.contains(why), "{arguments:?}: {said}");
+}
+
+/// The table may take a moment.
+fn new_flows_come_from(host: &Host, port: u16, address: &str) {
+    until(&format!("new flows to {port} come from {address}"), || {
+        Flow::to(host, port).seen().as_deref() == Some(address)
+    });
+}
+
+#[test]
+fn the_user_moves_open_flows() {
+    let Some(host) = Host::new("networks-move") else {
+        return;
+    };
+    with_networks(&host, "");
+    let _up = host.up();
+    let _echo = Echo::at(&host);
+    let (one, other) = (Flow::to(&host, 7000), Flow::to(&host, 7001));
+    one.comes_from("10.0.0.1");
+    other.comes_from("10.0.0.1");
+    let list = done(&host, &["list"]);
+    assert_eq!(list["schema"], "slowhand.networks/1");
+    assert_eq!(list["networks"][0]["flows"], 2, "{list}");
+    let flows = list["flows"]["flows"].as_array().unwrap();
+    let of_one = |flow: &&Value| flow["remote"] == "10.255.0.1:7000";
+    let id = flows.iter().find(of_one).unwrap()["id"].as_u64().unwrap();
+    done(&host, &["move", "w1", "--flow", &id.to_string()]);
+    one.comes_from("10.0.1.1");
+    other.comes_from("10.0.0.1");
+    assert_eq!(one.local(), STEADY);
+    let why = host.json("why")["flows"].clone();
+    let mut flows = why.as_array().unwrap().iter();
+    let moved = flows.find(|flow| flow["id"] == id).unwrap();
+    assert_eq!(moved["why"], "moves to this link, as the user asked");
+    done(&host, &["move", "w1", "--from", "desk"]);
+    other.comes_from("10.0.1.1");
+    done(&host, &["move", "desk", "--from", "w1"]);
+    one.comes_from("10.0.0.1");
+    other.comes_from("10.0.0.1");
+    // New flows begin where they did.
+    new_flows_come_from(&host, 7001, "10.0.0.1");
+    refused(&host, &["move", "w1", "--flow", "999"], "there is no flow 999");
+    refused(
+        &host,
+        &["move", "moon", "--from", "desk"],
+        "there is no link `moon`; the links are: desk, w1",
+    );
+    on_client(&host, "ip link set w1 down");
+    until("the link is known to be gone", || {
+        networks(&host, &["move", "w1", "--from", "desk"])
+            .1
+            .contains("cannot carry flows now")
+    });
+}
+
+#[test]
+fn the_user_adds_rules_and_shares_while_the_daemon_runs() {
+    let Some(host) = Host::new("networks-change") else {
+        return;
+    };
+    with_networks(&host, "");
+    let _up = host.up();
+    let _echo = Echo::at(&host);
+    done(&host, &["add", "w1", "--port", "7001"]);
+    new_flows_come_from(&host, 7001, "10.0.1.1");
+    new_flows_come_from(&host, 7000, "10.0.0.1");
+    refused(
+        &host,
+        &["add", "desk", "--port", "7001"],
+        "rule 1 gives the same flows to w1; remove it first with `slowhand networks remove 1`",
+    );
+    refused(
+        &host,
+        &["add", "moon", "--port", "7002"],
+        "there is no link `moon`",
+    );
+    let list = done(&host, &["remove", "1"]);
+    assert_eq!(list["flows"]["rules"], serde_json::json!([]));
+    refused(&host, &["remove", "1"], "there is no rule 1");
+    new_flows_come_from(&host, 7001, "10.0.0.1");
+    let list = done(&host, &["weight", "desk=0", "w1=3"]);
+    assert_eq!(list["networks"][1]["weight"], 3, "{list}");
+    new_flows_come_from(&host, 7000, "10.0.1.1");
+    done(&host, &["weight", "desk=1", "w1=1"]);
+    let seen = Vec::from_iter((0..40).map(|_| {
+        let flow = Flow::to(&host, 7000);
+        let mut address = None;
+        until("the flow has a reply", || {
+            address = flow.seen();
+            address.is_some()
+        });
+        address
+    }));
+    for address in ["10.0.0.1", "10.0.1.1"] {
+        let share = seen
+            .iter()
+            .filter(|seen| seen.as_deref() == Some(address))
+            .count();
+        assert!(share >= 5, "{seen:?}");
+    }
+    refused(&host, &["weight", "desk=0", "w1=0"], "all shares are 0");
+    refused(&host, &["weight", "desk=1", "w0=1"], "has two shares");
+    done(&host, &["weight", "--none"]);
+    new_flows_come_from(&host, 7000, "10.0.0.1");
+}
+
+#[test]
+fn without_the_table_networks_says_how_to_add_it() {
+    let Some(host) = Host::new("networks-off") else {
+        return;
+    };
+    let _up = host.up();
+    let remedy = "add that table to its configuration and run `slowhand reload`";
+    refused(&host, &["list"], remedy);
+    refused(&host, &["remove", "1"], remedy);
 }

@@ -7,7 +7,7 @@ mod wifi;
 
 pub use access_point::{AccessPoint, AccessPoints};
 pub use marks::Marks;
-pub use networks::{Flow, Networks};
+pub use networks::{Flow, NETWORKS, Network, Networks, NetworksList};
 pub use wifi::Wifi;
 
 use linux::bpf::WindowKind;
@@ -211,6 +211,9 @@ pub struct Why {
     /// Access points of the networks in `[wifi]`; absent without that table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wifi: Option<AccessPoints>,
+    /// Flows that cannot use several links; empty without `[networks]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<Flow>,
 }
 
 /// Why a link is in its state.
@@ -275,7 +278,7 @@ impl Status {
                 .map(|conn| Connection::new(report, conn))
                 .collect(),
             fallbacks: fallbacks(report),
-            networks: networks(report),
+            networks: Networks::of(report),
             agent: None,
             wifi: None,
         }
@@ -370,11 +373,6 @@ fn fallbacks(report: &Report) -> Vec<Fallback> {
         .collect()
 }
 
-fn networks(report: &Report) -> Option<Networks> {
-    let networks = report.networks.as_ref()?;
-    Some(Networks::new(networks, |link| link_name(report, link)))
-}
-
 fn fallback_sentence(fallback: &FallbackReport) -> String {
     let what = format!("it fell back to plain TCP: {}", fallback.cause.why());
     let Some(FallbackBound { asked, done }) = &fallback.bound else {
@@ -448,6 +446,9 @@ impl Why {
             levers: lever_sentences(report),
             agent: None,
             wifi: None,
+            flows: networks(report)
+                .map(|networks| networks.flows)
+                .unwrap_or_default(),
         }
     }
 }

@@ -39,9 +39,12 @@ const CTA_MARK_MASK: u16 = 21;
 const CTA_COUNTERS_PACKETS: u16 = 1;
 const CTA_TUPLE_IP: u16 = 1;
 const CTA_TUPLE_PROTO: u16 = 2;
+const CTA_IP_V4_SRC: u16 = 1;
 const CTA_IP_V4_DST: u16 = 2;
+const CTA_IP_V6_SRC: u16 = 3;
 const CTA_IP_V6_DST: u16 = 4;
 const CTA_PROTO_NUM: u16 = 1;
+const CTA_PROTO_SRC_PORT: u16 = 2;
 const CTA_PROTO_DST_PORT: u16 = 3;
 
 /// A tracked flow.
@@ -51,6 +54,8 @@ pub struct Flow {
     pub id: u32,
     /// Its mark.
     pub mark: u32,
+    /// Where it comes from, if its protocol has ports.
+    pub local: Option<SocketAddr>,
     /// Where it goes, if its protocol has ports.
     pub remote: Option<SocketAddr>,
     /// The protocol above IP: 17 is UDP.
@@ -73,11 +78,31 @@ impl Flow {
         Some(Self {
             id: be32(CTA_ID)?,
             mark: be32(CTA_MARK)?,
-            remote: remote(tuple.attrs()),
+            local: end(tuple.attrs(), [CTA_IP_V4_SRC, CTA_IP_V6_SRC], CTA_PROTO_SRC_PORT),
+            remote: end(tuple.attrs(), [CTA_IP_V4_DST, CTA_IP_V6_DST], CTA_PROTO_DST_PORT),
             protocol: protocol(tuple.attrs())?.find(CTA_PROTO_NUM)?.u8()?,
             family: *message.payload.first()?,
             tuple: tuple.value.to_vec(),
         })
+    }
+
+    /// Its addresses and ports: the same for every entry of the same flow.
+    pub fn ends(&self) -> &[u8] {
+        &self.tuple
+    }
+
+    /// A flow from 100.64.0.1 and this port to 192.0.2.1, port 7000.
+    #[cfg(test)]
+    pub(crate) fn of_test(id: u32, port: u16, mark: u32) -> Self {
+        Self {
+            id,
+            mark,
+            local: Some(([100, 64, 0, 1], port).into()),
+            remote: Some(([192, 0, 2, 1], 7_000).into()),
+            protocol: 17,
+            family: 2,
+            tuple: port.to_be_bytes().to_vec(),
+        }
     }
 }
 
@@ -85,12 +110,13 @@ fn protocol(tuple: Attrs<'_>) -> Option<Attrs<'_>> {
     Some(tuple.find(CTA_TUPLE_PROTO)?.attrs())
 }
 
-fn remote(tuple: Attrs<'_>) -> Option<SocketAddr> {
+/// One end of a flow: its address, of one of these kinds, and its port.
+fn end(tuple: Attrs<'_>, addresses: [u16; 2], port: u16) -> Option<SocketAddr> {
     let ip = tuple.clone().find(CTA_TUPLE_IP)?.attrs();
-    let address: IpAddr = [CTA_IP_V4_DST, CTA_IP_V6_DST]
+    let address: IpAddr = addresses
         .into_iter()
         .find_map(|kind| ip.clone().find(kind)?.ip())?;
-    let port = protocol(tuple)?.find(CTA_PROTO_DST_PORT)?.be16()?;
+    let port = protocol(tuple)?.find(port)?.be16()?;
     Some(SocketAddr::new(address, port))
 }
 
@@ -130,6 +156,11 @@ pub fn counts_packets() -> Key {
 #[error("packets of flows could not be read from connection tracking")]
 pub struct CountError(#[source] RequestError);
 
+/// Why flows could not be listed.
+#[derive(Debug, Error)]
+#[error("flows could not be listed from connection tracking")]
+pub struct ListFlowsError(#[source] RequestError);
+
 /// Why the kernel did not forget flows.
 #[derive(Debug, Error)]
 #[error("flows could not be deleted from connection tracking")]
@@ -149,6 +180,40 @@ impl Conntrack {
             socket: Socket::open(Protocol::Netfilter)?,
             request: Builder::new(),
         })
+    }
+
+    /// All flows with this mark.
+    pub fn flows_of(&mut self, mark: Mark) -> Result<Vec<Flow>, ListFlowsError> {
+        self.request.start(GET, 0).header(&ANY_FAMILY);
+        self.request
+            .attr(CTA_MARK, &mark.value.to_be_bytes())
+            .attr(CTA_MARK_MASK, &mark.mask.to_be_bytes());
+        let listed = self
+            .socket
+            .dump_whole(&mut self.request, |entry| Flow::parse(&entry));
+        listed.map_err(ListFlowsError)
+    }
+
+    /// The packets of a flow. `None` if its entry is gone.
+    ///
+    /// The kernel finds it by its addresses and ports. So this takes some microseconds, while
+    /// [`Conntrack::packets_of`] walks over the whole table: 6 ms for the 262,144 places of a host with 8 GB.
+    pub fn packets(&mut self, flow: &Flow) -> Result<Option<Packets>, CountError> {
+        let header = [flow.family, 0, 0, 0];
+        self.request.start(GET, 0).header(&header);
+        self.request
+            .nested(CTA_TUPLE_ORIG, |tuple| _ = tuple.header(&flow.tuple));
+        let mut found = None;
+        let asked = self.socket.ask(&mut self.request, |entry| {
+            found = packets(&entry);
+            Ok(())
+        });
+        match asked {
+            Err(error) if error.errno() == Some(libc::ENOENT) => Ok(None),
+            Err(error) => Err(CountError(error)),
+            // Another entry may have taken its place.
+            Ok(()) => Ok(found.filter(|(id, _)| *id == flow.id).map(|(_, packets)| packets)),
+        }
     }
 
     /// The packets of all flows with this mark, by the number of their entries.

@@ -46,7 +46,10 @@ mod tests;
 pub use api::error::{RunError, StartError};
 pub use api::inlet::{AskError, Ended, Inlet, InletSender, Stopper, inlet};
 pub use api::left_alone::LeftAlone;
-pub use api::networks::{FlowReport, FlowRule, MOST_RULES, NetworksError, NetworksReport, NetworksSetup};
+pub use api::networks::{
+    ChangeError, FlowReport, FlowRule, MOST_RULES, NetworksChange, NetworksError, NetworksReport,
+    NetworksSetup,
+};
 pub use api::observe::Observation;
 pub use api::report::{
     ConnReport, FallbackBound, FallbackCause, FallbackReport, LeverReport, LinkReport, MarkReport, Report,

@@ -49,7 +49,7 @@
 
 use super::suspicion::{self, Other, Verdict};
 use crate::io::reason::Evidence;
-use crate::io::{HostId, LinkId, LinkKind, Verb};
+use crate::io::{HostEvent, HostId, LinkId, LinkKind, Verb};
 use crate::known::path::{Health, Path};
 use crate::known::state::State;
 use crate::known::suspicion::Suspicion;
@@ -294,6 +294,24 @@ pub(crate) fn retry(now: Instant, state: &mut State, link: LinkId, tries: u32) {
     }
 }
 
+/// Probes a host gently over a link.
+pub(super) fn ask(state: &mut State, link: LinkId, host: HostId) {
+    let mut liveness = core::mem::take(&mut state.liveness);
+    liveness.ask(state, link, host, true);
+    state.liveness = liveness;
+}
+
+/// Suspects a link over which this host left probes unanswered, and replied over another.
+pub(crate) fn suspect(now: Instant, state: &mut State, link: LinkId, host: HostId) {
+    let mut liveness = core::mem::take(&mut state.liveness);
+    liveness.hosts.told(now, link, host, HostEvent::Unanswered);
+    let stage = liveness.watches.get(&link).map(|watch| &watch.stage);
+    if !matches!(stage, Some(Stage::Suspected(_))) {
+        liveness.suspect(now, state, link);
+    }
+    state.liveness = liveness;
+}
+
 fn give_up(now: Instant, state: &mut State, link: LinkId, proof: Evidence) {
     if let Some(path) = state.paths.get_mut(&link) {
         path.health = Health::Dead {
@@ -318,7 +336,7 @@ fn may_be_asked(state: &State, link: LinkId) -> bool {
 }
 
 /// Links to compare with, unmetered ones first.
-fn others(state: &State, suspect: LinkId) -> Vec<Other> {
+pub(super) fn others(state: &State, suspect: LinkId) -> Vec<Other> {
     let sound = |path: &Path| path.is_alive() && path.is_candidate();
     let mut others: Vec<Other> = state
         .paths

@@ -28,9 +28,9 @@ const METERED_FROM: u32 = 2;
 
 /// A link to compare with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Other {
-    pub(super) metered: bool,
-    pub(super) link: LinkId,
+pub(crate) struct Other {
+    pub(crate) metered: bool,
+    pub(crate) link: LinkId,
 }
 
 /// The outcome of a suspicion.

@@ -1,5 +1,6 @@
 //! The exact sentence of every reason, as users read it.
 
+mod flows;
 mod states;
 
 use crate::io::radios::{Occupant, Refused as NoCycle};
@@ -504,34 +505,6 @@ fn radios() -> Vec<Row> {
     ])
 }
 
-fn flows() -> Vec<Row> {
-    let flow = |assigned, sentence| (Reason::Flow(FlowId(7), assigned), sentence);
-    Vec::from([
-        flow(
-            Assigned::Active,
-            "flow 7 uses this link, on which new connections start",
-        ),
-        flow(
-            Assigned::Requested,
-            "flow 7 uses this link, as its application requested",
-        ),
-        flow(
-            Assigned::RequestedHasNoAddress,
-            "flow 7 uses this link: the network that its application requested has no address",
-        ),
-        flow(
-            Assigned::Spread,
-            "flow 7 uses this link: peers are spread evenly over all networks",
-        ),
-        flow(Assigned::Waits, "flow 7 waits until a network has an address"),
-        flow(
-            Assigned::NetworkGone,
-            "flow 7 ends: its network is gone, and its peer knows it by that address",
-        ),
-        flow(Assigned::TooMany, "flow 7 ends: too many flows are open"),
-    ])
-}
-
 fn rows() -> Vec<Row> {
     let all = [
         choices(),
@@ -544,7 +517,7 @@ fn rows() -> Vec<Row> {
         windows(),
         queues(),
         radios(),
-        flows(),
+        flows::flows(),
     ];
     all.into_iter().flatten().collect()
 }

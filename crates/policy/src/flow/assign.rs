@@ -9,10 +9,14 @@
 //!    does not say how many.
 //! 2. When a network loses its address or is proven dead, its flows are ended at once: their peers know them
 //!    by that address. If every network with an address is dead, none is ended: there is no other.
+//! 3. A flow that has become silent moves if its server replies over another link
+//!    ([`crate::alive::flows`]). It also moves if the user says so.
 //!
 //! # Checked by
 //! `tests/engine_flows.rs`; [`crate::flow`]'s own tests.
 
+use crate::alive::flows::{Doubts, Leaves};
+use crate::alive::idle;
 use crate::flow::{AssignError, FlowId, MOST, PeerId, Peers, Pins};
 use crate::io::reason::Assigned;
 use crate::io::{Action, FlowEvent, LinkId, Reason, Verb, Wish};
@@ -20,6 +24,7 @@ use crate::known::path::Path;
 use crate::known::state::State;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use units::Instant;
 
 /// The most flows that wait for a network. Further ones are ended.
 const MOST_HELD: usize = 1_024;
@@ -35,11 +40,13 @@ pub(crate) struct Assignments {
     /// Links that may carry flows, in order.
     configured: Vec<LinkId>,
     lost: Vec<FlowId>,
+    doubts: Doubts,
 }
 
 impl Assignments {
     /// Handles an event of a flow.
-    pub(crate) fn about(&mut self, state: &mut State, flow: FlowId, event: FlowEvent) {
+    pub(crate) fn about(&mut self, now: Instant, state: &mut State, flow: FlowId, event: FlowEvent) {
+        let on = self.pins.of(flow);
         match event {
             FlowEvent::Began(wish) => {
                 self.refresh(state);
@@ -47,10 +54,60 @@ impl Assignments {
             }
             FlowEvent::Ended => {
                 self.pins.closed(flow);
+                self.doubts.ended(flow);
                 self.held.retain(|(held, _)| *held != flow);
                 self.leave_peer(flow);
             }
+            FlowEvent::Answered(host) => {
+                if let Some(link) = on {
+                    self.doubts.answered(now, state, flow, (link, host));
+                }
+            }
+            FlowEvent::Silent { host, silence, usual } => {
+                if let Some(link) = on {
+                    self.doubts.silent(now, flow, (link, host), (silence, usual));
+                    self.look(now, state);
+                }
+            }
+            FlowEvent::Wanted(link) => {
+                self.refresh(state);
+                if on.is_some_and(|on| on != link) && self.configured.contains(&link) {
+                    self.move_to(state, flow, link, Assigned::Moved);
+                }
+            }
         }
+    }
+
+    /// Moves the flows that leave a link which drops everything.
+    fn look(&mut self, now: Instant, state: &mut State) {
+        for leaves in self.doubts.look(now, state) {
+            let Leaves {
+                flow, to, silence, ..
+            } = leaves;
+            if leaves.proven {
+                self.move_to(state, flow, to, Assigned::RepliesHere { silence });
+                idle::suspect(now, state, leaves.from, leaves.host);
+            } else {
+                self.move_to(state, flow, to, Assigned::Unanswered { silence });
+            }
+        }
+    }
+
+    fn move_to(&mut self, state: &mut State, flow: FlowId, link: LinkId, assigned: Assigned) {
+        self.doubts.left(flow);
+        self.pins.moved(flow, link);
+        state.push(Action::Move(flow, link));
+        state.remark(None, Some(link), Verb::Assign, Reason::Flow(flow, assigned));
+    }
+
+    /// This host did not run for a while.
+    pub(crate) fn resumed(&mut self) {
+        self.doubts.begin_anew();
+    }
+
+    /// When [`Assignments::settle`] next has work.
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
+        self.doubts.wake_at()
     }
 
     /// Drops a peer with its last flow.
@@ -63,10 +120,11 @@ impl Assignments {
     }
 
     /// Updates the links: ends the flows of links that are gone, and assigns waiting flows.
-    pub(crate) fn settle(&mut self, state: &mut State) {
+    pub(crate) fn settle(&mut self, now: Instant, state: &mut State) {
         if self.pins.is_empty() && self.held.is_empty() {
             return;
         }
+        self.look(now, state);
         self.refresh(state);
         for flow in self.lost.drain(..) {
             state.push(Action::EndFlow(flow));

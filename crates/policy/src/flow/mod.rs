@@ -14,7 +14,8 @@
 //! - juggler §3.1 (flows), §6.2.2 (striping), §6.2.3 (peers).
 //!
 //! # Where we differ, and why
-//! 1. Each file states its own. None of them moves a flow that has started.
+//! 1. Each file states its own. A flow that has started moves only if its link drops everything, or the user
+//!    says so.
 //!
 //! # Checked by
 //! `tests`: golden vectors, properties, and juggler's video over links of constant rate;

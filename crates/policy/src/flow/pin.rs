@@ -84,6 +84,18 @@ impl Pins {
         Ok(network)
     }
 
+    /// The network of an open flow.
+    pub fn of(&self, flow: FlowId) -> Option<LinkId> {
+        self.flows.get(&flow).copied().flatten()
+    }
+
+    /// Moves an open flow.
+    pub fn moved(&mut self, flow: FlowId, network: LinkId) {
+        if let Some(pinned) = self.flows.get_mut(&flow) {
+            *pinned = Some(network);
+        }
+    }
+
     /// Removes a closed flow.
     pub fn closed(&mut self, flow: FlowId) {
         self.flows.remove(&flow);

@@ -93,6 +93,8 @@ pub enum Action {
     Slots(RadioId, Vec<Slot>),
     /// Carry this flow over this link. It comes once for each flow.
     Assign(FlowId, LinkId),
+    /// Carry this flow, and no other one, over this link from its next packet on.
+    Move(FlowId, LinkId),
     /// No network has an address for this flow: hold its first packet until it is assigned.
     Hold(FlowId),
     /// End this flow, because its network is gone. The application then opens another.

@@ -1,6 +1,7 @@
 //! Flows that one network carries from start to end.
 
-use super::ids::{LinkId, PeerId};
+use super::ids::{HostId, LinkId, PeerId};
+use units::Duration;
 
 /// What can happen to a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,6 +11,20 @@ pub enum FlowEvent {
     Began(Wish),
     /// It is over.
     Ended,
+    /// It has replies from this host, at short intervals.
+    Answered(HostId),
+    /// It sends without a reply, for much longer than usual. The world reports it once for each silence, and
+    /// again when the silence has doubled.
+    Silent {
+        /// The host to which it sends.
+        host: HostId,
+        /// How long it has sent without a reply.
+        silence: Duration,
+        /// The longest such silence in the last seconds.
+        usual: Duration,
+    },
+    /// The user wants this flow on this link from now on.
+    Wanted(LinkId),
 }
 
 /// Which link the application requests for a flow.

@@ -32,6 +32,8 @@ pub(crate) struct Standing {
     heard: Option<Instant>,
     /// When it last replied to a probe.
     replied: Option<Instant>,
+    /// The round-trip time of that probe.
+    rtt: Duration,
     /// Since when programs wait for it, and when the world last reported that.
     waiting: Option<(Instant, Instant)>,
     /// Unanswered probes since its last reply.
@@ -75,8 +77,9 @@ impl Hosts {
     }
 
     /// Records a reply to a probe. Returns whether it proves that the link reaches beyond the next hop.
-    pub(crate) fn replied(&mut self, now: Instant, link: LinkId, host: HostId) -> bool {
+    pub(crate) fn replied(&mut self, now: Instant, link: LinkId, host: HostId, rtt: Duration) -> bool {
         let standing = self.known.entry((link, host)).or_default();
+        standing.rtt = rtt;
         (standing.heard, standing.replied, standing.tries) = (Some(now), Some(now), 0);
         let is_far = !standing.near;
         self.bound(link);
@@ -118,6 +121,18 @@ impl Hosts {
         self.known
             .get(&(link, host))
             .is_some_and(|standing| standing.near)
+    }
+
+    /// When it last replied to a probe over this link, and that probe's round-trip time.
+    pub(crate) fn last_reply(&self, link: LinkId, host: HostId) -> Option<(Instant, Duration)> {
+        let standing = self.known.get(&(link, host))?;
+        Some((standing.replied?, standing.rtt))
+    }
+
+    /// Whether it may still be worth a probe to learn whether it replies over this link.
+    pub(crate) fn is_untried(&self, link: LinkId, host: HostId) -> bool {
+        let untried = |standing: &Standing| !standing.has_replied() && standing.tries < MOST_TRIES;
+        self.known.get(&(link, host)).is_none_or(untried)
     }
 
     /// Whether it has replied or was heard over this link within [`REMEMBERED`].

@@ -183,13 +183,13 @@ impl Liveness {
     }
 
     /// Handles a reply, if its probe was sent from here. Returns whether it proves the link alive.
-    pub(crate) fn replied(&mut self, now: Instant, link: LinkId, probe: u32) -> Option<bool> {
+    pub(crate) fn replied(&mut self, now: Instant, link: LinkId, probe: u32, rtt: Duration) -> Option<bool> {
         let at = self
             .open
             .iter()
             .position(|open| (open.probe, open.link) == (probe, link))?;
         let host = self.open.remove(at)?.host;
-        let is_far = self.hosts.replied(now, link, host);
+        let is_far = self.hosts.replied(now, link, host, rtt);
         let watch = self.watches.entry(link).or_default();
         if is_far {
             watch.heard = Some(now);

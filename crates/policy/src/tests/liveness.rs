@@ -5,27 +5,27 @@ use crate::*;
 use std::collections::BTreeSet;
 use units::{Duration, Instant};
 
-const S: Duration = Duration::from_secs(1);
-const MS: Duration = Duration::from_millis(1);
+pub(super) const S: Duration = Duration::from_secs(1);
+pub(super) const MS: Duration = Duration::from_millis(1);
 const STEP: Duration = Duration::from_millis(10);
 /// A resolver of each link, and hosts that programs contact.
 const RESOLVERS: [HostId; 2] = [HostId(1), HostId(2)];
-const SITE: HostId = HostId(10);
-const OTHER_SITE: HostId = HostId(11);
+pub(super) const SITE: HostId = HostId(10);
+pub(super) const OTHER_SITE: HostId = HostId(11);
 
 /// Links without connections, and hosts that reply over some of them.
-struct Host {
-    engine: Engine,
-    now: Instant,
-    reached: BTreeSet<(LinkId, HostId)>,
+pub(super) struct Host {
+    pub(super) engine: Engine,
+    pub(super) now: Instant,
+    pub(super) reached: BTreeSet<(LinkId, HostId)>,
     /// Hosts for which programs wait.
     wanted: BTreeSet<(LinkId, HostId)>,
     replies: Vec<(Instant, LinkId, u32)>,
-    done: Vec<(Instant, Action)>,
-    rtt: Duration,
+    pub(super) done: Vec<(Instant, Action)>,
+    pub(super) rtt: Duration,
 }
 
-const fn link(id: u16) -> LinkId {
+pub(super) const fn link(id: u16) -> LinkId {
     LinkId(id)
 }
 
@@ -63,7 +63,7 @@ impl Host {
     }
 
     /// Two cables, each with a resolver beyond its next hop.
-    fn usual() -> Self {
+    pub(super) fn usual() -> Self {
         let mut host = Self::with(2);
         for (id, resolver) in [(0, RESOLVERS[0]), (1, RESOLVERS[1])] {
             host.about(id, LinkEvent::Host(resolver, HostEvent::Resolves { near: false }));
@@ -79,16 +79,16 @@ impl Host {
     }
 
     /// Makes the link drop everything that would arrive over it.
-    fn dies(&mut self, id: u16) {
+    pub(super) fn dies(&mut self, id: u16) {
         self.reached.retain(|(of, _)| *of != link(id));
     }
 
-    fn about(&mut self, id: u16, event: LinkEvent) {
+    pub(super) fn about(&mut self, id: u16, event: LinkEvent) {
         self.engine.handle(self.now, Input::Link(link(id), event));
         self.carry_out();
     }
 
-    fn carry_out(&mut self) {
+    pub(super) fn carry_out(&mut self) {
         while let Some(action) = self.engine.poll() {
             if let Action::Ask {
                 link, host, probe, ..
@@ -101,7 +101,7 @@ impl Host {
         }
     }
 
-    fn run(&mut self, time: Duration) {
+    pub(super) fn run(&mut self, time: Duration) {
         let end = self.now + time;
         while self.now < end {
             self.now += STEP;
@@ -122,7 +122,7 @@ impl Host {
         }
     }
 
-    fn state(&self, id: u16) -> Explanation {
+    pub(super) fn state(&self, id: u16) -> Explanation {
         let all = self.engine.explain();
         all.into_iter().find(|told| told.link == link(id)).unwrap()
     }
@@ -136,7 +136,7 @@ impl Host {
         asks.collect()
     }
 
-    fn verbs(&self, since: Instant) -> Vec<Verb> {
+    pub(super) fn verbs(&self, since: Instant) -> Vec<Verb> {
         let done = self.done.iter().filter(|(at, _)| *at >= since);
         let notes = done.filter_map(|(_, action)| match action {
             Action::Note(note) if note.verb != Verb::Suspect => Some(note.verb),

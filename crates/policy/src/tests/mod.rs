@@ -3,6 +3,7 @@
 mod baselines;
 mod bounds;
 mod families;
+mod flows;
 mod links;
 mod liveness;
 mod looks;

@@ -10,6 +10,7 @@ use linux::netns::Netns;
 use linux::rtnl::{Address, Prefix, Protocol, Route, Rtnl, Table, VethPeer};
 use linux::sysctl::{self, Key};
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::process::Command;
 
 /// Address of the server, and of the resolver on it.
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);
@@ -78,6 +79,29 @@ impl Home {
             "net.ipv4.ip_forward of the router of line {line} cannot be set"
         );
         Ok(())
+    }
+
+    /// Makes the router of a line lose this share of what it forwards, in percent.
+    pub fn lose(&self, line: u8, percent: u8) -> anyhow::Result<()> {
+        let rules = format!(
+            "table inet lossy {{ chain forward {{ type filter hook forward priority 0; \
+             numgen random mod 100 < {percent} drop; }}; }}"
+        );
+        let mut nft = Command::new("nft");
+        self.routers[usize::from(line)].prepare(&mut nft);
+        let done = nft.arg(rules).status()?;
+        anyhow::ensure!(done.success(), "the router of line {line} takes no rules");
+        Ok(())
+    }
+
+    /// Sets one of the client's lines up or down.
+    pub fn set_up(&self, line: u8, up: bool) -> anyhow::Result<()> {
+        let link = format!("line{line}");
+        self.client.run(|| {
+            let mut rtnl = Rtnl::open()?;
+            let ifindex = index(&mut rtnl, &link)?;
+            Ok(rtnl.set_up(ifindex, up)?)
+        })?
     }
 
     /// The line that the client's new connections use.

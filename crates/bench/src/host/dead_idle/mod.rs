@@ -8,8 +8,8 @@
 //! connection. In every second trial the host knows a resolver beyond both lines. In the others only the
 //! program's traffic shows anything.
 
-mod home;
-mod watched;
+pub(super) mod home;
+pub(super) mod watched;
 
 use crate::declaration::Setup;
 use anyhow::Context as _;

@@ -2,7 +2,9 @@
 
 use super::home::{Home, LINES, SERVER};
 use anyhow::Context as _;
-use linux::daemon::{self, Daemon, DeclaredLink, InletSender, Observation, Probing, Setup, Stopper};
+use linux::daemon::{
+    self, Daemon, DeclaredLink, InletSender, NetworksSetup, Observation, Probing, Setup, Stopper,
+};
 use policy::{Action, LinkId, LinkKind, LinkSpec, Role, Tariff, Verb};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,13 +21,38 @@ pub struct Watched {
     stopper: Stopper,
     thread: JoinHandle<anyhow::Result<()>>,
     decided: Arc<AtomicU64>,
+    moved: Arc<AtomicU64>,
     /// Directory that replaces the host's own files.
     root: PathBuf,
+}
+
+/// How the daemon is set up.
+pub struct Options {
+    /// Whether a resolver is known.
+    pub resolver: bool,
+    pub seed: u64,
+    pub networks: Option<NetworksSetup>,
+    /// The kind of all lines.
+    pub kind: LinkKind,
 }
 
 impl Watched {
     /// Starts the daemon, with or without a known resolver, and waits until all lines are usable.
     pub fn start(home: &Home, resolver: bool, seed: u64) -> anyhow::Result<Self> {
+        Self::start_with(
+            home,
+            Options {
+                resolver,
+                seed,
+                networks: None,
+                kind: LinkKind::Cable,
+            },
+        )
+    }
+
+    /// The same with more options.
+    pub fn start_with(home: &Home, options: Options) -> anyhow::Result<Self> {
+        let Options { resolver, seed, .. } = options;
         let root = std::env::temp_dir().join(format!("slowhand-idle-{}-{seed}", std::process::id()));
         std::fs::create_dir_all(root.join("etc"))?;
         if resolver {
@@ -33,13 +60,14 @@ impl Watched {
         }
         let (inlet, end) = daemon::inlet()?;
         let decided = Arc::new(AtomicU64::new(0));
-        let counted = Arc::clone(&decided);
+        let moved = Arc::new(AtomicU64::new(0));
+        let (counted, moves) = (Arc::clone(&decided), Arc::clone(&moved));
         let setup = Setup {
             engine: policy::Config {
                 policy: policy::Policy::Slowhand,
                 peer_subflows: 2,
             },
-            links: (0..LINES).map(declared).collect(),
+            links: (0..LINES).map(|line| declared(line, options.kind)).collect(),
             epoch_ns: daemon::monotonic_ns(),
             inlet: end,
             sender: None,
@@ -49,6 +77,9 @@ impl Watched {
                 if is_decision(&observation) {
                     counted.fetch_add(1, Ordering::Relaxed);
                 }
+                if let Observation::Done(Action::Move(..)) = observation {
+                    moves.fetch_add(1, Ordering::Relaxed);
+                }
             }),
             window: None,
             fallback_window: None,
@@ -56,7 +87,7 @@ impl Watched {
                 root: root.clone(),
                 check: None,
             }),
-            networks: None,
+            networks: options.networks,
             monitor: false,
             record: None,
             journal: None,
@@ -83,6 +114,7 @@ impl Watched {
             stopper,
             thread,
             decided,
+            moved,
             root,
         };
         watched.until_usable()?;
@@ -106,6 +138,11 @@ impl Watched {
         self.decided.load(Ordering::Relaxed)
     }
 
+    /// Flows that the daemon has moved so far.
+    pub fn moved(&self) -> u64 {
+        self.moved.load(Ordering::Relaxed)
+    }
+
     pub fn stop(self) -> anyhow::Result<()> {
         self.stopper.stop();
         let _ = std::fs::remove_dir_all(&self.root);
@@ -116,14 +153,14 @@ impl Watched {
     }
 }
 
-fn declared(line: u8) -> DeclaredLink {
+fn declared(line: u8, kind: LinkKind) -> DeclaredLink {
     let interface = format!("line{line}");
     DeclaredLink {
         id: LinkId(line.into()),
         interface: interface.clone(),
         spec: LinkSpec {
             name: interface,
-            kind: LinkKind::Cable,
+            kind,
             role: Role::Primary,
             channel: None,
         },

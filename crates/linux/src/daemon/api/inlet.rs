@@ -1,6 +1,7 @@
 //! How other threads communicate with a running daemon: facts for the engine, report requests, and the
 //! request to stop.
 
+use crate::daemon::api::networks::{ChangeError, NetworksChange};
 use crate::daemon::api::report::Report;
 use crate::daemon::api::setup::DeclaredLink;
 use crate::daemon::os::eventfd::EventFd;
@@ -45,6 +46,8 @@ pub(crate) enum Word {
     Retire(LinkId),
     /// A request for a report.
     Report(mpsc::SyncSender<Report>),
+    /// A change of networks for flows.
+    Networks(NetworksChange, mpsc::SyncSender<Result<(), ChangeError>>),
 }
 
 /// Sends facts and report requests to a running daemon.
@@ -123,6 +126,20 @@ impl InletSender {
             mpsc::RecvTimeoutError::Timeout => AskError::Busy,
             mpsc::RecvTimeoutError::Disconnected => AskError::Ended,
         })
+    }
+
+    /// Changes networks for flows, and waits until that is done, for at most `patience`.
+    ///
+    /// # Errors
+    /// If the daemon refuses the change, has ended or is too busy.
+    pub fn change_networks(&self, change: NetworksChange, patience: Duration) -> Result<(), ChangeError> {
+        let (answer, answered) = mpsc::sync_channel(1);
+        let asked = self.say(Word::Networks(change, answer));
+        asked.map_err(|Ended| AskError::Ended)?;
+        answered.recv_timeout(patience).map_err(|error| match error {
+            mpsc::RecvTimeoutError::Timeout => AskError::Busy,
+            mpsc::RecvTimeoutError::Disconnected => AskError::Ended,
+        })?
     }
 
     fn say(&self, word: Word) -> Result<(), Ended> {

@@ -1,5 +1,6 @@
 //! Networks for flows that cannot use several links: setup, report, errors.
 
+use super::inlet::AskError;
 use crate::conntrack::{EventError, ForgetError};
 use crate::journal::SetSysctlError;
 use crate::netlink::OpenError;
@@ -7,8 +8,11 @@ use crate::nft::TableError;
 use crate::rtnl::{AddAddressError, IfName, LinkError, ListError, Prefix};
 use crate::tun::CreateError;
 use policy::LinkId;
+use policy::flow::FlowId;
+use policy::reason::Assigned;
 use std::net::{Ipv4Addr, SocketAddr};
 use thiserror::Error;
+use units::Instant;
 
 /// The most rules that the mark of a flow can tell apart.
 pub const MOST_RULES: usize = 255;
@@ -37,6 +41,39 @@ pub struct FlowRule {
     pub network: String,
 }
 
+impl FlowRule {
+    /// Whether it selects the same flows as another rule.
+    pub(crate) fn matches_as(&self, other: &Self) -> bool {
+        (self.user, self.to, self.port) == (other.user, other.to, other.port)
+    }
+}
+
+/// A change that the user makes while the daemon runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NetworksChange {
+    /// Adds a rule after all others.
+    Add(FlowRule),
+    /// Removes the rule with this number.
+    Remove(u8),
+    /// Shares new flows that match no rule among these links, in proportion. Empty: they begin where new
+    /// connections do.
+    Weights(Vec<(String, u16)>),
+    /// Moves a flow to this link.
+    Move {
+        /// The flow.
+        flow: FlowId,
+        /// The link.
+        to: String,
+    },
+    /// Moves all flows of a link.
+    MoveAll {
+        /// The link that they leave.
+        from: String,
+        /// The link that they use from then on.
+        to: String,
+    },
+}
+
 /// Networks of flows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetworksReport {
@@ -46,8 +83,10 @@ pub struct NetworksReport {
     pub address: Ipv4Addr,
     /// The link on which new flows begin that no rule names. `None`: they wait.
     pub begins: Option<LinkId>,
-    /// The rules, and the link on which new flows of each begin.
-    pub rules: Vec<(FlowRule, Option<LinkId>)>,
+    /// The rules with their numbers, and the link on which new flows of each begin.
+    pub rules: Vec<(u8, FlowRule, Option<LinkId>)>,
+    /// The shares of links in new flows that match no rule. Empty: they begin on one link.
+    pub weights: Vec<(LinkId, u16)>,
     /// The open flows.
     pub flows: Vec<FlowReport>,
 }
@@ -55,12 +94,20 @@ pub struct NetworksReport {
 /// A flow that one link carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowReport {
+    /// Its number, which it keeps when it moves.
+    pub id: FlowId,
     /// Its link. `None`: it waits for one.
     pub link: Option<LinkId>,
+    /// Since when it has this link.
+    pub since: Instant,
+    /// Why it has this link. `None` until the engine has said.
+    pub why: Option<Assigned>,
+    /// Where it comes from.
+    pub local: Option<SocketAddr>,
     /// Where it goes.
     pub remote: Option<SocketAddr>,
-    /// The position of the rule that it follows, if any.
-    pub rule: Option<usize>,
+    /// The number of the rule that it follows, if any.
+    pub rule: Option<u8>,
 }
 
 /// Why networks for flows could not be set up.
@@ -117,4 +164,53 @@ pub enum FlowError {
     /// The choice for new flows was not changed.
     #[error(transparent)]
     Table(#[from] TableError),
+}
+
+/// Why a change of the user was not made.
+#[derive(Debug, Error)]
+pub enum ChangeError {
+    /// There are no networks for flows.
+    #[error(
+        "the daemon runs without [networks]; add that table to its configuration and run `slowhand reload`"
+    )]
+    Off,
+    /// No link has this name.
+    #[error("there is no link `{name}`; the links are: {}", known.join(", "))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Those that exist.
+        known: Vec<String>,
+    },
+    /// The link cannot carry flows at the moment.
+    #[error("link `{0}` cannot carry flows now: it has no way over IPv4; see `slowhand status`")]
+    Gone(String),
+    /// No flow has this number.
+    #[error("there is no flow {0}; `slowhand networks list` shows the open ones")]
+    NoFlow(u64),
+    /// No rule has this number.
+    #[error("there is no rule {0}; `slowhand networks list` shows them")]
+    NoRule(u8),
+    /// Another rule selects the same flows.
+    #[error(
+        "rule {number} gives the same flows to {network}; remove it first with `slowhand networks remove {number}`"
+    )]
+    Contradicts {
+        /// The number of that rule.
+        number: u8,
+        /// Its network.
+        network: String,
+    },
+    /// There are too many rules.
+    #[error("rule {0} is the last that is possible; remove the rules with the highest numbers first")]
+    TooMany(usize),
+    /// A link is named by its own name and by that of its interface.
+    #[error("`{0}` has two shares; give each link once")]
+    Twice(String),
+    /// All shares are zero.
+    #[error("all shares are 0; give one link more, or remove them with --none")]
+    NoWeight,
+    /// The daemon did not answer.
+    #[error(transparent)]
+    Ask(#[from] AskError),
 }

@@ -33,11 +33,12 @@ use crate::daemon::ask::probes::{Probes, Witness};
 use crate::daemon::flows::book::Flows;
 use crate::daemon::host::Host;
 use crate::daemon::links::book::Links;
+use crate::daemon::networks;
 use crate::daemon::os::clock::thread_cpu;
 use crate::diag::{Diag, Ends, States, TcpSocket};
 use crate::info::{TcpInfo, TcpState};
 use crate::resolvers;
-use policy::{HostEvent, HostId, Input, LinkEvent, LinkId};
+use policy::{FlowEvent, HostEvent, HostId, Input, LinkEvent, LinkId};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -288,28 +289,43 @@ impl Idle {
         }
     }
 
-    /// Takes in what flows show that are not sockets of TCP.
+    /// Takes in what flows show that are not sockets of TCP: about their links, and about themselves.
     pub(crate) fn hear_flows(
         &mut self,
         now: Instant,
-        heard: Vec<(LinkId, SocketAddr, HostEvent)>,
+        all: Vec<networks::Seen>,
         links: &Links,
         host: &mut Host,
     ) {
         if self.probing.is_none() {
             return;
         }
-        let mut seen: BTreeMap<LinkId, Seen> = BTreeMap::new();
-        for (link, peer, event) in heard {
-            let shown = match event {
-                HostEvent::Heard => Shown::Heard(Duration::ZERO),
-                _ => Shown::Unanswered,
-            };
-            if !is_local(peer.ip()) && !links.is_near(peer.ip()) {
-                seen.entry(link).or_default().take(shown, peer);
+        let mut of_links: BTreeMap<LinkId, Seen> = BTreeMap::new();
+        for seen in all {
+            let peer = seen.remote;
+            if is_local(peer.ip()) || links.is_near(peer.ip()) {
+                continue;
+            }
+            let mut of_link = |shown| of_links.entry(seen.link).or_default().take(shown, peer);
+            match seen.shown {
+                networks::Shown::Heard => of_link(Shown::Heard(Duration::ZERO)),
+                networks::Shown::Unanswered => of_link(Shown::Unanswered),
+                _ if !host.routes.goes_out(links, peer.ip()) => {}
+                networks::Shown::Answered => {
+                    let event = FlowEvent::Answered(self.hosts.number(now, peer, false));
+                    host.outlet.tell(Input::Flow(seen.flow, event));
+                }
+                networks::Shown::Silent(silence, usual) => {
+                    let event = FlowEvent::Silent {
+                        host: self.hosts.number(now, peer, false),
+                        silence,
+                        usual,
+                    };
+                    host.outlet.tell(Input::Flow(seen.flow, event));
+                }
             }
         }
-        self.tell_seen(now, seen, links, host);
+        self.tell_seen(now, of_links, links, host);
     }
 
     fn tell_traffic(&mut self, links: &Links, host: &mut Host) {

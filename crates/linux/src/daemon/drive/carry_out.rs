@@ -12,7 +12,7 @@ use crate::daemon::ask::probes::ProbeError;
 use crate::daemon::drive::world::World;
 use crate::daemon::flows::book::Flows;
 use policy::flow::FlowId;
-use policy::{Action, ConnId, LinkId};
+use policy::{Action, ConnId, LinkId, Note, Reason};
 use units::{Instant, Ratio};
 
 impl World {
@@ -75,26 +75,35 @@ impl World {
                 Ok(())
             }
             Action::Note(ref note) => {
-                self.conns.bounds.marks.remember(note);
+                self.remember(note);
                 Ok(())
             }
-            Action::Assign(flow, link) => self.assign(flow, Some(link)),
-            Action::Hold(flow) => self.assign(flow, None),
-            Action::EndFlow(flow) => match &mut self.networks {
-                Some(networks) => Ok(networks.end(flow)?),
-                None => Ok(()),
-            },
+            Action::Assign(flow, _) | Action::Move(flow, _) | Action::Hold(flow) | Action::EndFlow(flow) => {
+                self.carry(now, flow, action)
+            }
             // No policy of a daemon asks for slots of a radio.
             Action::Slots(..) => Err(ActError::NotHere("divide a radio's time")),
         }
     }
 
-    /// Carries a flow over this link. `None`: holds it.
-    fn assign(&mut self, flow: FlowId, link: Option<LinkId>) -> Result<(), ActError> {
-        match &mut self.networks {
-            Some(networks) => Ok(networks.assign(flow, link)?),
-            None => Ok(()),
+    fn remember(&mut self, note: &Note) {
+        self.conns.bounds.marks.remember(note);
+        if let (Some(networks), Reason::Flow(flow, why)) = (&mut self.networks, &note.reason) {
+            networks.because(*flow, *why);
         }
+    }
+
+    /// Executes an action for a flow that cannot use several links.
+    fn carry(&mut self, now: Instant, flow: FlowId, action: &Action) -> Result<(), ActError> {
+        let Some(networks) = &mut self.networks else {
+            return Ok(());
+        };
+        Ok(match *action {
+            Action::Assign(_, link) => networks.assign(flow, Some(link)),
+            Action::Hold(_) => networks.assign(flow, None),
+            Action::Move(_, link) => networks.move_to(now, flow, link),
+            _ => networks.end(flow),
+        }?)
     }
 
     /// Checks a link for a captive portal.

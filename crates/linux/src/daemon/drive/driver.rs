@@ -190,8 +190,8 @@ impl Daemon {
             self.world.radio.read(now);
         }
         if ready.has(FLOWS) {
-            self.now();
-            self.world.read_flows();
+            let now = self.now();
+            self.world.read_flows(now);
         }
         if ready.has(INLET) {
             self.read_inlet();
@@ -246,6 +246,10 @@ impl Daemon {
                     let now = self.now();
                     self.world
                         .change_links(now, |links, steps| links.retire(link, steps));
+                }
+                Word::Networks(change, answer) => {
+                    // The asker may have timed out.
+                    let _ = answer.try_send(self.world.change_networks(change));
                 }
                 Word::Report(answer) => {
                     // The asker may have timed out.

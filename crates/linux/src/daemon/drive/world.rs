@@ -4,6 +4,7 @@ use crate::daemon::act::cla::Cla;
 use crate::daemon::act::conns::Conns;
 use crate::daemon::api::error::{RunError, StartError};
 use crate::daemon::api::inlet::Inlet;
+use crate::daemon::api::networks::{ChangeError, NetworksChange};
 use crate::daemon::api::observe::Observation;
 use crate::daemon::api::setup::{Associates, Setup};
 use crate::daemon::ask::checks::Checks;
@@ -201,9 +202,9 @@ impl World {
         self.checks.read(&mut self.host.outlet);
     }
 
-    pub(crate) fn read_flows(&mut self) {
+    pub(crate) fn read_flows(&mut self, now: Instant) {
         if let Some(networks) = &mut self.networks {
-            networks.read(&self.links, &mut self.host.outlet);
+            networks.read(now, &self.links, &mut self.host.outlet);
         }
     }
 
@@ -211,9 +212,15 @@ impl World {
     fn watch_flows(&mut self, now: Instant) {
         if let Some(networks) = &mut self.networks {
             networks.restore(now, &self.links, &mut self.host.outlet);
-            let heard = networks.count(now, &mut self.host.outlet);
-            self.idle.hear_flows(now, heard, &self.links, &mut self.host);
+            let seen = networks.count(now, &mut self.host.outlet);
+            self.idle.hear_flows(now, seen, &self.links, &mut self.host);
         }
+    }
+
+    /// Makes a change of the user.
+    pub(crate) fn change_networks(&mut self, change: NetworksChange) -> Result<(), ChangeError> {
+        let networks = self.networks.as_mut().ok_or(ChangeError::Off)?;
+        networks.change(change, &self.links, &mut self.host.outlet)
     }
 
     /// Lets new flows follow the links.

@@ -7,22 +7,29 @@
 //! | `restore` | marks arriving packets as their flow, for hosts that check the reverse path |
 //! | `leave` | gives packets the address of the link by which they leave |
 //!
+//! The map `moved` has the marks of flows that move to another link with their next packet.
+//!
 //! A flow that another program's rules have marked keeps that mark. Its packets follow the present network.
 
+use crate::conntrack::Flow;
 use crate::daemon::api::networks::FlowRule;
 use crate::daemon::links::marks;
 use crate::rtnl::IfName;
 use policy::LinkId;
 use std::fmt::Write as _;
+use std::net::SocketAddr;
 
 /// The chain that says whether the table is in force.
 pub(super) const CHAIN: &str = "inet slowhand-networks output";
+
+const MOVED: &str = "inet slowhand-networks moved";
 
 /// The table. It holds new flows until the first choice.
 pub(super) fn table(interface: IfName) -> String {
     let (ours, mask) = (marks::ALL.value, marks::ALL.mask);
     format!(
         "table inet slowhand-networks {{ flags owner;\n\
+         map moved {{ type ipv4_addr . inet_service . ipv4_addr . inet_service : mark; }};\n\
          chain choose {{ ct mark set {ours:#x}; }};\n\
          chain output {{ type route hook output priority mangle; policy accept; oifname != \"{interface}\" return; \
          ct mark & {mask:#x} == {ours:#x} meta mark set ct mark return; jump choose; meta mark set ct mark; }};\n\
@@ -33,29 +40,93 @@ pub(super) fn table(interface: IfName) -> String {
     )
 }
 
-/// Commands that replace the choice. `chosen` has the link of flows without a rule, then that of each rule.
-pub(super) fn choice(rules: &[FlowRule], chosen: &[Option<LinkId>]) -> String {
+/// Where new flows begin. `None`: they are held.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Choice {
+    /// Flows that match no rule, if there are no shares.
+    pub(super) common: Option<LinkId>,
+    /// The shares of links in flows that match no rule.
+    pub(super) shares: Vec<(LinkId, u16)>,
+    /// The flows of each rule, by its number.
+    pub(super) of_rules: Vec<(u8, Option<LinkId>)>,
+}
+
+impl Choice {
+    /// The link of the rule with this number. 0: of flows that match none.
+    pub(super) fn of(&self, number: u8) -> Option<LinkId> {
+        let rule = self.of_rules.iter().find(|(other, _)| *other == number);
+        rule.map_or(self.common, |(_, link)| *link)
+    }
+
+    /// Changes what [`Choice::of`] returns.
+    pub(super) fn set(&mut self, number: u8, link: Option<LinkId>) {
+        match self.of_rules.iter_mut().find(|(other, _)| *other == number) {
+            Some((_, place)) => *place = link,
+            None => self.common = link,
+        }
+    }
+
+    /// The expression for the mark of flows that match no rule.
+    fn common_mark(&self) -> String {
+        if self.shares.is_empty() {
+            return format!("{:#x}", marks::of_flow(0, self.common));
+        }
+        let (mut from, mut ranges) = (0, Vec::new());
+        for (link, share) in &self.shares {
+            let to = from + u32::from(*share) - 1;
+            ranges.push(format!("{from}-{to} : {:#x}", marks::of_flow(0, Some(*link))));
+            from = to + 1;
+        }
+        format!("numgen random mod {from} map {{ {} }}", ranges.join(", "))
+    }
+}
+
+/// Commands that replace the choice.
+pub(super) fn choice(rules: &[(u8, FlowRule)], chosen: &Choice) -> String {
     let place = "inet slowhand-networks choose";
-    let mark_of = |at: usize| {
-        let link = chosen.get(at).copied().flatten();
-        marks::of_flow(u8::try_from(at).unwrap_or(0), link)
-    };
     let mut text = format!("flush chain {place}; ");
     let _ = write!(
         text,
         "add rule {place} ct mark != 0 meta mark set {:#x} accept; ",
-        mark_of(0)
+        marks::of_flow(0, chosen.common)
     );
-    for (at, rule) in (1..).zip(rules) {
+    let ends = "ip saddr . udp sport . ip daddr . udp dport";
+    let _ = write!(text, "add rule {place} ct mark set {ends} map @moved return; ");
+    for (number, rule) in rules {
         let _ = write!(
             text,
             "add rule {place} {}ct mark set {:#x} return; ",
             selectors(rule),
-            mark_of(at)
+            marks::of_flow(*number, chosen.of(*number))
         );
     }
-    let _ = write!(text, "add rule {place} ct mark set {:#x}", mark_of(0));
+    let _ = write!(text, "add rule {place} ct mark set {}", chosen.common_mark());
     text
+}
+
+/// The command by which a flow gets this mark with its next packet. `None` for one without ports over IPv4.
+pub(super) fn moved(flow: &Flow, mark: u32) -> Option<String> {
+    Some(format!("add element {MOVED} {{ {} : {mark:#x} }}", ends(flow)?))
+}
+
+/// The command that undoes [`moved`].
+pub(super) fn not_moved(flow: &Flow) -> String {
+    let ends = ends(flow).unwrap_or_default();
+    format!("delete element {MOVED} {{ {ends} }}")
+}
+
+/// A flow as a key of the map `moved`.
+fn ends(flow: &Flow) -> Option<String> {
+    let (SocketAddr::V4(local), SocketAddr::V4(remote)) = (flow.local?, flow.remote?) else {
+        return None;
+    };
+    Some(format!(
+        "{} . {} . {} . {}",
+        local.ip(),
+        local.port(),
+        remote.ip(),
+        remote.port()
+    ))
 }
 
 /// What a rule matches, each selector followed by a space.
@@ -78,18 +149,54 @@ mod tests {
             port: Some(51_820),
             network: "phone".to_owned(),
         };
-        let text = choice(&[rule], &[Some(LinkId(0)), Some(LinkId(2))]);
+        let chosen = Choice {
+            common: Some(LinkId(0)),
+            shares: Vec::new(),
+            of_rules: vec![(1, Some(LinkId(2)))],
+        };
+        let text = choice(&[(1, rule)], &chosen);
         let commands = Vec::from_iter(text.split("; "));
         assert_eq!(
             commands,
             [
                 "flush chain inet slowhand-networks choose",
                 "add rule inet slowhand-networks choose ct mark != 0 meta mark set 0x4e000001 accept",
+                "add rule inet slowhand-networks choose ct mark set ip saddr . udp sport . ip daddr . udp dport \
+                 map @moved return",
                 "add rule inet slowhand-networks choose meta skuid 7 ip daddr 192.0.2.0/24 udp dport 51820 \
                  ct mark set 0x4e010003 return",
                 "add rule inet slowhand-networks choose ct mark set 0x4e000001",
             ]
         );
-        assert!(choice(&[], &[None]).ends_with("ct mark set 0x4e000000"), "held");
+        assert!(
+            choice(&[], &Choice::default()).ends_with("ct mark set 0x4e000000"),
+            "held"
+        );
+    }
+
+    #[test]
+    fn shares_divide_what_no_rule_matches() {
+        let chosen = Choice {
+            common: Some(LinkId(0)),
+            shares: vec![(LinkId(0), 9), (LinkId(2), 1)],
+            of_rules: Vec::new(),
+        };
+        assert!(
+            choice(&[], &chosen).ends_with(
+                "choose ct mark set numgen random mod 10 map { 0-8 : 0x4e000001, 9-9 : 0x4e000003 }"
+            )
+        );
+    }
+
+    #[test]
+    fn a_choice_is_changed_for_one_rule_or_for_all_that_match_none() {
+        let mut chosen = Choice {
+            of_rules: vec![(3, None)],
+            ..Choice::default()
+        };
+        chosen.set(3, Some(LinkId(1)));
+        chosen.set(9, Some(LinkId(2)));
+        assert_eq!(chosen.of(3), Some(LinkId(1)));
+        assert_eq!((chosen.of(0), chosen.of(9)), (Some(LinkId(2)), Some(LinkId(2))));
     }
 }

@@ -6,6 +6,9 @@
 //! corrected, and the kernel forgets the flow: its next packet leaves by the other link. To the server this
 //! looks like a NAT that has changed its mind, which QUIC and WireGuard survive by design.
 //!
+//! The packets of flows are counted ([`silence`]). What they show is evidence about their links, and about
+//! each flow: one that has become silent may move alone ([`policy::Action::Move`]).
+//!
 //! # Sources
 //! - juggler §3.1 (a flow has one network, and programs see one interface).
 //!
@@ -16,12 +19,16 @@
 //!    `kill -9` neither is left, and programs use the user's own routes.
 //!
 //! # Checked by
-//! `chains::tests`, `silence::tests`; `crates/cli/tests/host/networks.rs`.
+//! `book::tests`, `chains::tests`, `silence::tests`; `crates/cli/tests/host/networks.rs`.
 
+mod book;
 mod chains;
+mod change;
 mod silence;
 
-use crate::conntrack::{Conntrack, Event, Events, Flow, counts_packets};
+pub(crate) use silence::Shown;
+
+use crate::conntrack::{Conntrack, CountError, Event, Events, Flow, Packets, counts_packets};
 use crate::daemon::api::networks::{
     FlowError, FlowReport, FlowRule, NetworksError, NetworksReport, NetworksSetup,
 };
@@ -35,10 +42,12 @@ use crate::netlink::ReceiveError;
 use crate::nft::{Table, TableError};
 use crate::rtnl::{Address, IfName, Prefix, Rtnl};
 use crate::tun;
+use book::{Begun, Book, Known};
+use chains::Choice;
 use policy::flow::FlowId;
-use policy::{Family, FlowEvent, HostEvent, Input, LinkId, Wish};
-use silence::{Counts, Shown};
-use std::collections::BTreeMap;
+use policy::reason::Assigned;
+use policy::{Family, FlowEvent, Input, LinkId, Wish};
+use silence::Counts;
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsRawFd, RawFd};
@@ -49,6 +58,8 @@ use units::Instant;
 const AGAIN: Duration = Duration::from_secs(1);
 /// Counting may use at most 1/`SHARE` of the time until it is done again.
 const SHARE: u32 = 50;
+/// The most flows that are counted one by one. The kernel lists more of them faster all at once.
+const FEW: usize = 512;
 
 /// Networks for flows.
 #[derive(Debug)]
@@ -56,15 +67,18 @@ pub(crate) struct Networks {
     interface: IfName,
     ifindex: u32,
     address: Ipv4Addr,
-    rules: Vec<FlowRule>,
+    /// The user's rules by their numbers, in order.
+    rules: Vec<(u8, FlowRule)>,
+    /// The shares of links in new flows that match no rule.
+    weights: Vec<(LinkId, u16)>,
     /// Keeps the interface.
     _device: File,
     table: Table,
     kernel: Conntrack,
     events: Events,
-    flows: BTreeMap<FlowId, Flow>,
-    /// The link of new flows without a rule, then that of each rule. `None`: they are held.
-    chosen: Vec<Option<LinkId>>,
+    flows: Book,
+    /// Where new flows begin, as the table says.
+    chosen: Choice,
     /// What `chosen` was last made from: the link of new connections, and all links that carry flows.
     basis: Option<(Option<LinkId>, Vec<LinkId>)>,
     mtu: u32,
@@ -75,8 +89,14 @@ pub(crate) struct Networks {
     look_at: Instant,
 }
 
-/// A host to which a flow over this link goes, and what the flow shows.
-pub(crate) type Heard = (LinkId, SocketAddr, HostEvent);
+/// What a flow shows about the link that carries it, and about the host to which it goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    pub(crate) flow: FlowId,
+    pub(crate) link: LinkId,
+    pub(crate) remote: SocketAddr,
+    pub(crate) shown: Shown,
+}
 
 impl Networks {
     /// Makes the interface and the table. Flows are not led there before [`Networks::settle`] has said where
@@ -108,13 +128,14 @@ impl Networks {
             interface,
             ifindex: link.ifindex,
             address,
-            chosen: vec![None; rules.len() + 1],
-            rules,
+            chosen: Choice::default(),
+            rules: (1..=u8::MAX).zip(rules).collect(),
+            weights: Vec::new(),
             _device: device,
             events: Events::open(marks::ALL)?,
             table: Table::install(&chains::table(interface), chains::CHAIN)?,
             kernel,
-            flows: BTreeMap::new(),
+            flows: Book::default(),
             basis: None,
             mtu: link.mtu,
             counts: Counts::default(),
@@ -134,34 +155,67 @@ impl Networks {
     }
 
     /// Takes in the flows that have begun or ended.
-    pub(crate) fn read(&mut self, links: &Links, outlet: &mut Outlet) {
+    pub(crate) fn read(&mut self, now: Instant, links: &Links, outlet: &mut Outlet) {
         loop {
             match self.events.next() {
                 Ok(None) => return,
-                Ok(Some(Event::Began(flow))) => self.began(flow, links, outlet),
-                Ok(Some(Event::Ended(id))) => {
-                    let id = FlowId(id.into());
-                    if self.flows.remove(&id).is_some() {
-                        outlet.tell(Input::Flow(id, FlowEvent::Ended));
-                    }
-                }
-                // Flows that were missed keep the network of their first packet.
-                Err(ReceiveError::Overrun) => {}
+                Ok(Some(Event::Began(flow))) => self.began(now, flow, links, outlet),
+                Ok(Some(Event::Ended(entry))) => self.ended(entry, outlet),
+                Err(ReceiveError::Overrun) => self.catch_up(now, links, outlet),
                 Err(error) => return outlet.trouble("hearing of flows", &error),
             }
         }
     }
 
-    fn began(&mut self, flow: Flow, links: &Links, outlet: &mut Outlet) {
-        let rule = usize::from(marks::rule_of(flow.mark)).checked_sub(1);
-        let network = rule.and_then(|at| self.rules.get(at)).map(|rule| &rule.network);
-        let wish = match network.and_then(|name| links.named(name)) {
-            Some(link) => Wish::Network(link),
-            None => Wish::Active,
+    /// Events were lost: compares all entries with those that are known.
+    fn catch_up(&mut self, now: Instant, links: &Links, outlet: &mut Outlet) {
+        let present = match self.kernel.flows_of(marks::ALL) {
+            Ok(present) => present,
+            Err(error) => return outlet.trouble("hearing of flows", &error),
         };
-        let id = FlowId(flow.id.into());
-        self.flows.insert(id, flow);
-        outlet.tell(Input::Flow(id, FlowEvent::Began(wish)));
+        let is_present = |entry: &u32| present.iter().any(|flow| flow.id == *entry);
+        let gone = Vec::from_iter(
+            self.flows
+                .entries()
+                .into_iter()
+                .filter(|entry| !is_present(entry)),
+        );
+        for entry in gone {
+            self.ended(entry, outlet);
+        }
+        for flow in present {
+            if !self.flows.has(&flow) {
+                self.began(now, flow, links, outlet);
+            }
+        }
+    }
+
+    fn ended(&mut self, entry: u32, outlet: &mut Outlet) {
+        if let Some(id) = self.flows.ended(entry) {
+            outlet.tell(Input::Flow(id, FlowEvent::Ended));
+        }
+    }
+
+    fn began(&mut self, now: Instant, flow: Flow, links: &Links, outlet: &mut Outlet) {
+        let number = marks::rule_of(flow.mark);
+        let rule = self.rules.iter().find(|(other, _)| *other == number);
+        let by_rule = rule.and_then(|(_, rule)| links.named(&rule.network));
+        let by_share = marks::link_of(flow.mark).filter(|_| number == 0 && !self.weights.is_empty());
+        let wish = by_rule.or(by_share).map_or(Wish::Active, Wish::Network);
+        let settled = match self.flows.began(now, flow.clone()) {
+            Begun::New(id) => {
+                outlet.tell(Input::Flow(id, FlowEvent::Began(wish)));
+                Ok(())
+            }
+            Begun::Moved => self
+                .table
+                .change(&chains::not_moved(&flow))
+                .map_err(FlowError::from),
+            Begun::Elsewhere => self.kernel.forget(&flow).map_err(FlowError::from),
+        };
+        if let Err(error) = settled {
+            outlet.trouble("moving a flow", &error);
+        }
     }
 
     /// Follows the links: where new flows begin, and the largest packet that all of them carry.
@@ -174,9 +228,16 @@ impl Networks {
         let (begins, carrying) = &basis;
         let usable = |link: &LinkId| carrying.contains(link);
         let common = begins.filter(usable).or_else(|| carrying.first().copied());
-        let of_rule = |rule: &FlowRule| links.named(&rule.network).filter(usable).or(common);
-        let mut chosen = vec![common];
-        chosen.extend(self.rules.iter().map(of_rule));
+        let of_rule = |(number, rule): &(u8, FlowRule)| {
+            let link = links.named(&rule.network).filter(usable).or(common);
+            (*number, link)
+        };
+        let shares = self.weights.iter().filter(|(link, _)| usable(link)).copied();
+        let chosen = Choice {
+            common,
+            shares: shares.filter(|(_, share)| *share > 0).collect(),
+            of_rules: self.rules.iter().map(of_rule).collect(),
+        };
         if let Err(error) = self.choose(chosen) {
             return outlet.trouble("choosing the network of new flows", &error);
         }
@@ -194,6 +255,9 @@ impl Networks {
             Ok(table) => {
                 self.table = table;
                 self.basis = None;
+                for id in self.flows.forget_moves() {
+                    outlet.tell(Input::Flow(id, FlowEvent::Ended));
+                }
                 self.settle(links, outlet);
                 let what = "networks of flows";
                 let why = "another program ended `nft`, which holds their table; restored";
@@ -218,7 +282,7 @@ impl Networks {
         }
     }
 
-    fn choose(&mut self, chosen: Vec<Option<LinkId>>) -> Result<(), TableError> {
+    fn choose(&mut self, chosen: Choice) -> Result<(), TableError> {
         if chosen != self.chosen || self.basis.is_none() {
             self.table.change(&chains::choice(&self.rules, &chosen))?;
             self.chosen = chosen;
@@ -228,48 +292,82 @@ impl Networks {
 
     /// When [`Networks::count`] next has work.
     pub(crate) fn wake_at(&self) -> Option<Instant> {
-        (!self.flows.is_empty()).then_some(self.count_at)
+        (self.flows.len() > 0).then_some(self.count_at)
     }
 
     /// If it is time, counts the packets of flows. Returns what they show about their links.
-    pub(crate) fn count(&mut self, now: Instant, outlet: &mut Outlet) -> Vec<Heard> {
+    pub(crate) fn count(&mut self, now: Instant, outlet: &mut Outlet) -> Vec<Seen> {
         if self.wake_at().is_none_or(|at| at > now) {
             return Vec::new();
         }
+        self.give_up(now, outlet);
         let cpu = thread_cpu();
-        let counted = self.kernel.packets_of(marks::ALL);
-        let shown = match counted {
+        let shown = match self.packets() {
             Ok(packets) => self.counts.take(now, &packets),
             Err(error) => {
                 outlet.trouble("counting the packets of flows", &error);
                 Vec::new()
             }
         };
-        self.count_at = now + silence::EVERY.max((thread_cpu() - cpu) * SHARE);
-        let heard = |(id, shown): (u32, Shown)| {
-            let flow = self.flows.get(&FlowId(id.into()))?;
-            let event = match shown {
-                Shown::Heard => HostEvent::Heard,
-                Shown::Unanswered => HostEvent::Unanswered,
-            };
-            Some((marks::link_of(flow.mark)?, flow.remote?, event))
+        self.count_at = now + self.counts.interval().max((thread_cpu() - cpu) * SHARE);
+        let seen = |(entry, shown): (u32, Shown)| {
+            let (flow, known) = self.flows.with_entry(entry)?;
+            Some(Seen {
+                flow,
+                link: known.link()?,
+                remote: known.flow.remote?,
+                shown,
+            })
         };
-        shown.into_iter().filter_map(heard).collect()
+        shown.into_iter().filter_map(seen).collect()
+    }
+
+    /// The packets of all flows, by the number of their entries.
+    fn packets(&mut self) -> Result<Vec<(u32, Packets)>, CountError> {
+        if self.flows.len() > FEW {
+            return self.kernel.packets_of(marks::ALL);
+        }
+        let mut counted = Vec::with_capacity(self.flows.len());
+        for (_, known) in self.flows.iter() {
+            let packets = self.kernel.packets(&known.flow)?;
+            counted.extend(packets.map(|packets| (known.flow.id, packets)));
+        }
+        Ok(counted)
+    }
+
+    /// Ends the flows that were to move, and have sent nothing for long.
+    fn give_up(&mut self, now: Instant, outlet: &mut Outlet) {
+        for (id, flow) in self.flows.expired(now) {
+            if let Err(error) = self.table.change(&chains::not_moved(&flow)) {
+                outlet.trouble("moving a flow", &error);
+            }
+            outlet.tell(Input::Flow(id, FlowEvent::Ended));
+        }
+    }
+
+    /// Carries this flow, and no other, over this link from its next packet on.
+    pub(crate) fn move_to(&mut self, now: Instant, id: FlowId, link: LinkId) -> Result<(), FlowError> {
+        if let Some((commands, flow)) = self.flows.moves(now, id, link) {
+            self.table.change(&commands)?;
+            self.kernel.forget(&flow)?;
+        }
+        Ok(())
+    }
+
+    /// The engine has said why a flow has its link.
+    pub(crate) fn because(&mut self, id: FlowId, why: Assigned) {
+        self.flows.because(id, why);
     }
 
     /// The engine wants this flow on this link, or held until there is one. New flows of its rule go there,
     /// too, and it follows with its next packet.
     pub(crate) fn assign(&mut self, id: FlowId, link: Option<LinkId>) -> Result<(), FlowError> {
-        let Some(flow) = self.flows.get(&id) else {
+        let Some(known) = self.flows.get(id).filter(|known| known.link() != link) else {
             return Ok(());
         };
-        if marks::link_of(flow.mark) == link {
-            return Ok(());
-        }
+        let flow = &known.flow;
         let mut chosen = self.chosen.clone();
-        if let Some(place) = chosen.get_mut(usize::from(marks::rule_of(flow.mark))) {
-            *place = link;
-        }
+        chosen.set(marks::rule_of(flow.mark), link);
         self.kernel.forget(flow)?;
         self.choose(chosen)?;
         Ok(())
@@ -277,30 +375,34 @@ impl Networks {
 
     /// The flow's network is gone. It begins anew with its next packet.
     pub(crate) fn end(&mut self, id: FlowId) -> Result<(), FlowError> {
-        match self.flows.get(&id) {
-            Some(flow) => Ok(self.kernel.forget(flow)?),
+        match self.flows.get(id) {
+            Some(known) => Ok(self.kernel.forget(&known.flow)?),
             None => Ok(()),
         }
     }
 
     /// The flows, and where new ones begin.
     pub(crate) fn report(&self) -> NetworksReport {
-        let flow = |flow: &Flow| FlowReport {
-            link: marks::link_of(flow.mark),
-            remote: flow.remote,
-            rule: usize::from(marks::rule_of(flow.mark)).checked_sub(1),
+        let flow = |(id, known): (FlowId, &Known)| FlowReport {
+            id,
+            link: known.link(),
+            local: known.flow.local,
+            remote: known.flow.remote,
+            rule: Some(marks::rule_of(known.flow.mark)).filter(|number| *number > 0),
+            since: known.since,
+            why: known.why,
         };
         NetworksReport {
             interface: self.interface.to_string(),
             address: self.address,
-            begins: self.chosen.first().copied().flatten(),
+            begins: self.chosen.common,
             rules: self
                 .rules
                 .iter()
-                .cloned()
-                .zip(self.chosen.iter().skip(1).copied())
+                .map(|(number, rule)| (*number, rule.clone(), self.chosen.of(*number)))
                 .collect(),
-            flows: self.flows.values().map(flow).collect(),
+            weights: self.weights.clone(),
+            flows: self.flows.iter().map(flow).collect(),
         }
     }
 }

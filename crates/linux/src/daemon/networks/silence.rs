@@ -1,65 +1,191 @@
-//! Which flows are heard, and which send without a reply.
+//! What the packets of flows show: replies, and silence where replies are usual.
 //!
 //! UDP has no acknowledgements that the kernel would report. So the packets of each flow are counted in both
-//! directions. A flow that sends without a reply is evidence, after [`SILENCE`], or after [`AT_FIRST`] if it
-//! never had one. It proves nothing, since some flows never have replies. The engine then probes the host
-//! over this link and others.
+//! directions.
+//!
+//! | shown | when |
+//! |---|---|
+//! | [`Shown::Heard`] | a reply arrived, reported at most every [`TELL_EVERY`] |
+//! | [`Shown::Unanswered`] | it sends without a reply for [`SILENCE`], or [`AT_FIRST`] if it never had one |
+//! | [`Shown::Answered`] | it has had [`STEADY`] replies, also after a reported silence |
+//! | [`Shown::Silent`] | it had [`STEADY`] replies, and sends without one for much longer than usual |
+//!
+//! None of this proves anything, since a server may pause. The engine probes the server over this link and
+//! others.
 
 use crate::conntrack::Packets;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use units::Instant;
 
-/// Interval between two counts.
+/// Interval between two counts while a flow has replies.
+pub(super) const SOON: Duration = Duration::from_millis(20);
+/// The same while none has.
 pub(super) const EVERY: Duration = Duration::from_millis(100);
 /// How long a flow must send without a reply, if it had replies before.
 const SILENCE: Duration = Duration::from_millis(200);
 /// The same for a flow that never had one: as long as TCP waits for the reply to a SYN (RFC 6298 §2.1).
 const AT_FIRST: Duration = Duration::from_secs(1);
+/// Interval between two reports of the same kind about a flow.
+const TELL_EVERY: Duration = Duration::from_millis(100);
+/// Interval between two reports that a flow has replies: links come, and may lead elsewhere.
+const TELL_AGAIN: Duration = Duration::from_secs(10);
+/// Replies after which replies are usual.
+const STEADY: u64 = 10;
+/// The shortest silence that is reported, if replies usually come more often.
+const LEAST: Duration = Duration::from_millis(40);
+/// Packets without a reply that make a silence.
+const LEAST_SENT: u64 = 3;
+/// The longest usual silence is remembered for at least this long, and at most twice as long.
+const REMEMBERED: Duration = Duration::from_secs(10);
 
 /// What a flow shows about its link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shown {
-    /// A reply has arrived since the last count.
+pub(crate) enum Shown {
+    /// A reply has arrived.
     Heard,
     /// It sends, and has no reply.
     Unanswered,
+    /// Its server replies usually, and does so now.
+    Answered,
+    /// Its server replies usually, and has not done so for this long; the longest usual silence.
+    Silent(Duration, Duration),
+}
+
+/// The longest silence that ended with a reply, in the last seconds.
+#[derive(Debug, Clone, Copy, Default)]
+struct Usual {
+    now: Duration,
+    before: Duration,
+    since: Instant,
+}
+
+impl Usual {
+    fn take(&mut self, at: Instant, silence: Duration) {
+        self.forget(at);
+        self.now = self.now.max(silence);
+    }
+
+    fn forget(&mut self, at: Instant) {
+        if at - self.since >= REMEMBERED {
+            (self.before, self.now, self.since) = (self.now, Duration::ZERO, at);
+        }
+    }
+
+    fn longest(&self) -> Duration {
+        self.now.max(self.before)
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Counted {
     packets: Packets,
-    /// Since when it has sent without a reply.
-    silent: Option<Instant>,
+    at: Instant,
+    /// Whether it sent anything in the interval before this count.
+    sends: bool,
+    /// Since when it has sent without a reply, and its packets by then.
+    silent: Option<(Instant, u64)>,
+    usual: Usual,
+    /// The silence that is reported next. `None`: twice the usual one.
+    next: Option<Duration>,
+    /// When its replies were last reported, unless a silence was reported since.
+    answered: Option<Instant>,
+    /// When [`Shown::Heard`] or [`Shown::Unanswered`] may be reported again.
+    quiet_until: Instant,
+}
+
+impl Counted {
+    fn first(now: Instant) -> Self {
+        Self {
+            packets: Packets::default(),
+            at: now,
+            sends: false,
+            silent: None,
+            usual: Usual {
+                since: now,
+                ..Usual::default()
+            },
+            next: None,
+            answered: None,
+            quiet_until: now,
+        }
+    }
+
+    /// Takes in the next count. Adds what it shows.
+    fn count(&mut self, now: Instant, packets: Packets, mut show: impl FnMut(Shown)) {
+        let was = self.packets;
+        let sends = packets.sent > was.sent;
+        if packets.replies > was.replies {
+            // A flow's first replies are counted too rarely to show how long it is usually silent.
+            if let Some((since, _)) = self.silent.take()
+                && was.replies >= STEADY
+            {
+                self.usual.take(now, now - since);
+            }
+            self.next = None;
+            let again = self.answered.is_none_or(|at| now - at >= TELL_AGAIN);
+            if packets.replies >= STEADY && again {
+                self.answered = Some(now);
+                show(Shown::Answered);
+            }
+        } else if sends && self.silent.is_none() {
+            // If it sent all the time, what it sent before the last count is missing a reply, too.
+            let since = if self.sends { self.at } else { now };
+            self.silent = Some((since, was.sent));
+        }
+        self.usual.forget(now);
+        let silence = self
+            .silent
+            .map(|(since, sent)| (now - since, packets.sent - sent));
+        let patience = if packets.replies > 0 { SILENCE } else { AT_FIRST };
+        let evidence = if packets.replies > was.replies {
+            Some(Shown::Heard)
+        } else {
+            let unanswered = silence.filter(|(lasts, _)| sends && *lasts >= patience);
+            unanswered.map(|_| Shown::Unanswered)
+        };
+        if let Some(evidence) = evidence.filter(|_| now >= self.quiet_until) {
+            self.quiet_until = now + TELL_EVERY;
+            show(evidence);
+        }
+        let usual = self.usual.longest();
+        let due = self.next.unwrap_or(LEAST.max(usual * 2));
+        if let Some((lasts, sent)) = silence
+            && (lasts >= due && sent >= LEAST_SENT && packets.replies >= STEADY)
+        {
+            (self.next, self.answered) = (Some(lasts * 2), None);
+            show(Shown::Silent(lasts, usual));
+        }
+        (self.packets, self.at, self.sends) = (packets, now, sends);
+    }
 }
 
 /// The counts of all flows.
 #[derive(Debug, Default)]
-pub(super) struct Counts(BTreeMap<u32, Counted>);
+pub(super) struct Counts {
+    flows: BTreeMap<u32, Counted>,
+    /// Whether a flow with usual replies was active at the last count.
+    active: bool,
+}
 
 impl Counts {
     /// Takes in a count of all flows. Returns what each shows.
     pub(super) fn take(&mut self, now: Instant, all: &[(u32, Packets)]) -> Vec<(u32, Shown)> {
-        let before = std::mem::take(&mut self.0);
+        let mut before = std::mem::take(&mut self.flows);
         let mut shown = Vec::new();
+        self.active = false;
         for &(id, packets) in all {
-            let earlier = before.get(&id);
-            let was = earlier.map(|earlier| earlier.packets).unwrap_or_default();
-            let silent = if packets.replies > was.replies {
-                shown.push((id, Shown::Heard));
-                None
-            } else if packets.sent > was.sent {
-                earlier.and_then(|earlier| earlier.silent).or(Some(now))
-            } else {
-                earlier.and_then(|earlier| earlier.silent)
-            };
-            let patience = if packets.replies > 0 { SILENCE } else { AT_FIRST };
-            if packets.sent > was.sent && silent.is_some_and(|since| now - since >= patience) {
-                shown.push((id, Shown::Unanswered));
-            }
-            self.0.insert(id, Counted { packets, silent });
+            let mut counted = before.remove(&id).unwrap_or(Counted::first(now));
+            counted.count(now, packets, |what| shown.push((id, what)));
+            self.active |= packets.replies >= STEADY && counted.sends;
+            self.flows.insert(id, counted);
         }
         shown
+    }
+
+    /// The interval until the next count.
+    pub(super) const fn interval(&self) -> Duration {
+        if self.active { SOON } else { EVERY }
     }
 }
 
@@ -69,26 +195,109 @@ mod tests {
 
     const FLOW: u32 = 1;
 
-    /// Counts of one flow, 100 ms apart, and what the last one shows.
-    fn last(counts: &[(u64, u64)]) -> Option<Shown> {
+    /// Counts of one flow at this interval, and what each shows.
+    fn all(every_ms: u64, counts: &[(u64, u64)]) -> Vec<Vec<Shown>> {
         let mut all = Counts::default();
-        let mut shown = Vec::new();
-        for (at, &(sent, replies)) in (0..).zip(counts) {
-            let now = Instant::from_millis(100 * at);
-            shown = all.take(now, &[(FLOW, Packets { sent, replies })]);
-        }
-        shown.first().map(|(_, shown)| *shown)
+        let taken = (0..).zip(counts).map(|(at, &(sent, replies))| {
+            let now = Instant::from_millis(every_ms * at);
+            let shown = all.take(now, &[(FLOW, Packets { sent, replies })]);
+            shown.into_iter().map(|(_, shown)| shown).collect()
+        });
+        taken.collect()
+    }
+
+    fn last(counts: &[(u64, u64)]) -> Option<Shown> {
+        all(100, counts).last().and_then(|shown| shown.first().copied())
     }
 
     #[test]
     fn a_flow_that_sends_without_a_reply_is_unanswered_after_a_while() {
         assert_eq!(last(&[(1, 1)]), Some(Shown::Heard));
-        assert_eq!(last(&[(1, 1), (2, 1), (3, 1)]), None, "replies may be in flight");
-        assert_eq!(last(&[(1, 1), (2, 1), (3, 1), (4, 1)]), Some(Shown::Unanswered));
-        assert_eq!(last(&[(1, 1), (2, 1), (3, 1), (3, 1)]), None, "it does not send");
+        assert_eq!(last(&[(1, 1), (2, 1)]), None, "replies may be in flight");
+        assert_eq!(last(&[(1, 1), (2, 1), (3, 1)]), Some(Shown::Unanswered));
+        assert_eq!(last(&[(1, 1), (2, 1), (2, 1), (2, 1)]), None, "it does not send");
         assert_eq!(last(&[(1, 1), (2, 1), (3, 1), (4, 2)]), Some(Shown::Heard));
         let never = Vec::from_iter((1..=11).map(|sent| (sent, 0)));
         assert_eq!(last(&never[..10]), None, "the first reply may take longer");
         assert_eq!(last(&never), Some(Shown::Unanswered));
+    }
+
+    /// Counts of a flow of 100 packets a second, every 20 ms, with a reply to each until `cut`.
+    fn echo(counts: u64, cut: u64) -> Vec<(u64, u64)> {
+        Vec::from_iter((1..=counts).map(|at| (2 * at, 2 * at.min(cut))))
+    }
+
+    fn silences(shown: &[Vec<Shown>]) -> Vec<(usize, Duration)> {
+        let silent = |(at, shown): (usize, &Vec<Shown>)| {
+            let silence = shown.iter().find_map(|shown| match shown {
+                Shown::Silent(silence, _) => Some(*silence),
+                _ => None,
+            });
+            Some((at, silence?))
+        };
+        shown.iter().enumerate().filter_map(silent).collect()
+    }
+
+    #[test]
+    fn a_flow_with_usual_replies_is_silent_soon_and_again_when_its_silence_has_doubled() {
+        let shown = all(20, &echo(40, 20));
+        assert_eq!(
+            shown
+                .iter()
+                .flatten()
+                .filter(|shown| **shown == Shown::Answered)
+                .count(),
+            1
+        );
+        let ms = Duration::from_millis;
+        assert_eq!(silences(&shown)[..3], [(21, ms(40)), (23, ms(80)), (27, ms(160))]);
+        let mut late = vec![(2, 0), (4, 0), (6, 0), (8, 0), (10, 0), (12, 2)];
+        late.extend((7..=40).map(|at| (2 * at, 2 * at.min(20))));
+        assert_eq!(
+            silences(&all(20, &late)),
+            silences(&shown),
+            "its first reply was late"
+        );
+        assert_eq!(silences(&all(20, &echo(40, 4))), [], "8 replies are not usual");
+    }
+
+    #[test]
+    fn a_flow_that_stops_sending_is_not_silent() {
+        let mut counts = echo(20, 20);
+        counts.extend([(40, 40); 20]);
+        counts.extend([(41, 40), (41, 40), (41, 40), (42, 40), (42, 40)]);
+        assert_eq!(
+            silences(&all(20, &counts)),
+            [],
+            "two packets without a reply are too few"
+        );
+    }
+
+    #[test]
+    fn a_flow_that_was_silent_for_longer_needs_a_longer_silence() {
+        let mut counts = echo(40, 20);
+        counts.extend((41..=60).map(|at| (2 * at, 2 * at)));
+        counts.extend((61..=100).map(|at| (2 * at, 120)));
+        let shown = all(20, &counts);
+        let later = silences(&shown).into_iter().find(|(at, _)| *at >= 60);
+        assert!(
+            later.is_some_and(|(_, silence)| silence >= Duration::from_millis(760)),
+            "{later:?}"
+        );
+    }
+
+    #[test]
+    fn replies_are_reported_again_after_a_while() {
+        let shown = all(20, &echo(1_050, 1_050));
+        let reports = shown.iter().flatten().filter(|shown| **shown == Shown::Answered);
+        assert_eq!(reports.count(), 3, "in 21 s");
+    }
+
+    #[test]
+    fn replies_after_a_reported_silence_are_reported() {
+        let mut counts = echo(25, 20);
+        counts.push((52, 52));
+        let shown = all(20, &counts);
+        assert!(shown.last().is_some_and(|shown| shown.contains(&Shown::Answered)));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::io::JoinFailure;
 use crate::io::reason::{Assigned, Replaced};
+use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;
 
@@ -32,8 +33,8 @@ pub(super) fn sentence(replaced: Replaced) -> String {
     }
 }
 
-pub(super) const fn assigned(assigned: Assigned) -> &'static str {
-    match assigned {
+pub(super) fn assigned(assigned: Assigned) -> String {
+    let why = match assigned {
         Assigned::Active => "uses this link, on which new connections start",
         Assigned::Requested => "uses this link, as its application requested",
         Assigned::RequestedHasNoAddress => {
@@ -43,5 +44,17 @@ pub(super) const fn assigned(assigned: Assigned) -> &'static str {
         Assigned::Waits => "waits until a network has an address",
         Assigned::NetworkGone => "ends: its network is gone, and its peer knows it by that address",
         Assigned::TooMany => "ends: too many flows are open",
-    }
+        Assigned::Moved => "moves to this link, as the user asked",
+        Assigned::RepliesHere { silence } => {
+            let ms = silence.as_millis();
+            return format!(
+                "moves to this link: its server replied here, and not over the former one for {ms} ms"
+            );
+        }
+        Assigned::Unanswered { silence } => {
+            let ms = silence.as_millis();
+            return format!("moves to this link: it had no reply over the former one for {ms} ms");
+        }
+    };
+    why.to_owned()
 }

@@ -1,5 +1,7 @@
 //! Why a flow has its network, waits, or ends.
 
+use units::Duration;
+
 /// Why a flow has its network, waits, or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Assigned {
@@ -17,6 +19,18 @@ pub enum Assigned {
     NetworkGone,
     /// It ends, since too many flows are open.
     TooMany,
+    /// It moves: its server replied to a probe over this link, and not over the former one.
+    RepliesHere {
+        /// How long it had no reply.
+        silence: Duration,
+    },
+    /// It moves: it had no reply for far longer than usual, and its server never replied to probes.
+    Unanswered {
+        /// How long it had no reply.
+        silence: Duration,
+    },
+    /// It moves, as the user asked.
+    Moved,
 }
 
 impl Assigned {
@@ -29,6 +43,9 @@ impl Assigned {
             Self::Waits => "flow-waits",
             Self::NetworkGone => "flow-network-gone",
             Self::TooMany => "flow-too-many",
+            Self::RepliesHere { .. } => "flow-replies-here",
+            Self::Unanswered { .. } => "flow-unanswered",
+            Self::Moved => "flow-moved",
         }
     }
 }

@@ -112,7 +112,7 @@ impl State {
     }
 
     fn answered(&mut self, now: Instant, link: LinkId, probe: u32, rtt: Duration) -> Change {
-        match self.liveness.replied(now, link, probe) {
+        match self.liveness.replied(now, link, probe, rtt) {
             Some(true) => return self.proof_of_life(now, link),
             Some(false) => return Change::Counters,
             None => {}

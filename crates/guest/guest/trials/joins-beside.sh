@@ -13,7 +13,7 @@ say "radios, access points and the user's programs"
 radios 2
 server
 # shellcheck disable=SC2034 # box.sh reads it
-DHCP_OPTIONS=("6,$SERVER" 114,https://portal.example/api)
+DHCP_OPTIONS=("6,$SERVER" "114,https://portal.example/api")
 access_point 1 first 6 12mbit 5ms
 access_point 2 second 6 12mbit 5ms
 system_bus
@@ -23,7 +23,7 @@ saved_network first 1
 saved_network second 0
 await "the user's connection" has_state wlan0 100
 say "the user is on $(nmcli -g GENERAL.CONNECTION device show wlan0)"
-ping -i 0.2 -I wlan0 10.0.1.1 >/run/ping 2>&1 &
+ping -I wlan0 10.0.1.1 >/run/ping 2>&1 &
 pinging=$!
 
 say "taking over what NetworkManager has saved"
@@ -32,15 +32,17 @@ slowhand wifi import
 host >/run/before
 start
 for ssid in first second; do await "joining $ssid" joined $ssid; done
-ours=$(ls /sys/class/net | grep slow-w)
-say "joined with" $ours
-for name in $ours; do
+ours=(/sys/class/net/slow-w*)
+ours=("${ours[@]##*/}")
+say "joined with ${ours[*]}"
+for name in "${ours[@]}"; do
     has_state "$name" 10 || fail "NetworkManager manages $name: $(nmcli -g GENERAL.STATE device show "$name")"
     await "the name server of $name" has_text "/run/systemd/resolve/netif/$(cat "/sys/class/net/$name/ifindex")" "$SERVER"
 done
 has_state wlan0 100 || fail "the user's connection has ended"
 slowhand status >"$LOGS/status-joined"
 ! grep 'a hidden network' "$LOGS/status-joined" || fail "a joined network has no name"
+sleep 5
 [ "$(slowhand wifi portal slow-w1)" = https://portal.example/api ] || fail "no URL of the portal"
 
 say "starting NetworkManager again"
@@ -50,7 +52,7 @@ kill "$(pidof NetworkManager)"
 await "the end of NetworkManager" is_gone NetworkManager
 network_manager
 await "the user's connection again" has_state wlan0 100
-for name in $ours; do await "$name without NetworkManager" has_state "$name" 10; done
+for name in "${ours[@]}"; do await "$name without NetworkManager" has_state "$name" 10; done
 for ssid in first second; do await "$ssid still joined" joined $ssid; done
 stop
 host >/run/after

@@ -1,6 +1,6 @@
 //! Tells NetworkManager and systemd-resolved about our interfaces, over the system's D-Bus.
 //!
-//! NetworkManager takes charge of every WiFi interface that appears. It is asked to leave ours alone before
+//! NetworkManager takes charge of every WiFi interface that appears. It must leave ours alone before
 //! `wpa_supplicant` gets them. The request belongs to the interface and ends with it, so nothing is undone.
 //! The same holds for the name servers that systemd-resolved gets.
 //!
@@ -11,7 +11,7 @@
 //!
 //! # Where we differ, and why
 //! 1. A host without a bus, or without one of the two programs, is no fault. Neither is started.
-//! 2. NetworkManager that starts later is asked again: [`Bus::has_new_manager`].
+//! 2. NetworkManager that starts later gets the request, too: [`Bus::has_new_manager`].
 //!
 //! # Checked by
 //! `tests`, with a stand-in at the other end of the connection; the trial `joins-beside` of `guest`, with the

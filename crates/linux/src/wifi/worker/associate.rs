@@ -118,8 +118,9 @@ fn begin(
     })
 }
 
-/// Lets an interface answer ARP requests for its own addresses only. Two interfaces of this host may be in one
-/// network: the access points of a building, or the user's own connection. The setting ends with the interface.
+/// Lets an interface answer ARP requests for its own addresses only. Two interfaces of this host may be in
+/// one network: the access points of a building, or the user's own connection. The setting ends with the
+/// interface.
 fn answer_for_itself(name: IfName) {
     for (setting, value) in [("arp_ignore", "1"), ("arp_announce", "2")] {
         let path = format!("/proc/sys/net/ipv4/conf/{name}/{setting}");

@@ -13,6 +13,7 @@ use crate::wifi::supplicant::{Supplicant, SupplicantError};
 use crate::wifi::view::{PointReport, Stage};
 use policy::reach::{self, Audible};
 use policy::{Input, LinkEvent, LinkId, LinkKind, LinkSpec};
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::time::{Duration, Instant};
 use units::MacAddr;
@@ -79,16 +80,21 @@ impl Worker {
             (station.stage == Stage::Joined).then_some((station.name, point.bss.mhz))
         });
         let (name, only) = match joined {
-            Some((name, mhz)) => (name, Some(mhz)),
+            Some((name, mhz)) => (name, BTreeSet::from([mhz])),
             // A scan would disturb an association in progress.
             None if self.points.values().any(|point| point.station.is_some()) => {
                 self.scan.next = Some(now + SEARCHES);
                 return Ok(());
             }
-            None => (self.scanner()?, None),
+            None => (self.scanner()?, self.bound_to()?),
         };
         let Some(means) = &self.means else { return Ok(()) };
-        let frequency = only.map_or_else(String::new, |mhz| format!(" freq={mhz}"));
+        let only = Vec::from_iter(only.iter().map(u32::to_string)).join(",");
+        let frequency = if only.is_empty() {
+            only
+        } else {
+            format!(" freq={only}")
+        };
         let names = names(&self.plan.setup.networks, self.scan.count);
         means
             .supplicant
@@ -96,6 +102,15 @@ impl Worker {
         self.scan.count += 1;
         self.scan.running = Some((name, now + LASTS));
         Ok(())
+    }
+
+    /// Frequencies to which others bind the radio. Empty: they leave it other channels.
+    fn bound_to(&mut self) -> Result<BTreeSet<u32>, Box<dyn Error>> {
+        let Some(means) = &mut self.means else {
+            return Ok(BTreeSet::new());
+        };
+        let bound = means.radio.bound_to(&mut means.kernel, &self.plan.names)?;
+        Ok(bound.unwrap_or_default())
     }
 
     /// The interface that scans while nothing is joined, made if necessary.

@@ -246,7 +246,7 @@ mod tests {
             "{error:#}"
         );
         assert_eq!(fs::read_to_string(folder.config()).unwrap(), own);
-        assert!(!folder.0.join("slowhand.new").exists());
+        assert!(!folder.0.join("slowhand.new").exists() && !folder.0.join("home.psk").exists());
     }
 
     #[test]

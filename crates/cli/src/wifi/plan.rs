@@ -128,13 +128,29 @@ impl Plan {
     /// # Errors
     /// If a file cannot be written, or the configuration would be wrong. The old one stays then.
     pub fn write(&self, config: &Path) -> anyhow::Result<()> {
-        for Added { saved, file } in &self.added {
-            let Some((path, is_new)) = file else { continue };
-            let text = secret(saved).map(|(_, text)| text).unwrap_or_default();
-            if *is_new {
-                write_new(path, &text, 0o600).with_context(|| format!("writing {}", path.display()))?;
+        let mut written = Vec::new();
+        let outcome = self
+            .write_secrets(&mut written)
+            .and_then(|()| self.extend(config));
+        if outcome.is_err() {
+            for path in written {
+                let _ = fs::remove_file(path);
             }
         }
+        outcome
+    }
+
+    fn write_secrets<'p>(&'p self, written: &mut Vec<&'p Path>) -> anyhow::Result<()> {
+        for Added { saved, file } in &self.added {
+            let Some((path, true)) = file else { continue };
+            let text = secret(saved).map(|(_, text)| text).unwrap_or_default();
+            write_new(path, &text, 0o600).with_context(|| format!("writing {}", path.display()))?;
+            written.push(path);
+        }
+        Ok(())
+    }
+
+    fn extend(&self, config: &Path) -> anyhow::Result<()> {
         let old = match config.exists() {
             true => trusted::read(config, Keeping::Public)?,
             false => String::new(),

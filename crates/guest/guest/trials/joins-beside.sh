@@ -41,7 +41,7 @@ for name in "${ours[@]}"; do
 done
 has_state wlan0 100 || fail "the user's connection has ended"
 slowhand status >"$LOGS/status-joined"
-! grep 'a hidden network' "$LOGS/status-joined" || fail "a joined network has no name"
+! grep 'a network of unknown name' "$LOGS/status-joined" || fail "a joined network has no name"
 sleep 5
 [ "$(slowhand wifi portal slow-w1)" = https://portal.example/api ] || fail "no URL of the portal"
 

@@ -53,7 +53,10 @@ pub(super) enum BusError {
     #[error("NetworkManager has not let go of it within {} s", NOTICES.as_secs())]
     Kept,
     #[error("`{what}` failed")]
-    Call { what: &'static str, source: zbus::Error },
+    Call {
+        what: &'static str,
+        source: Box<zbus::Error>,
+    },
 }
 
 /// The system's bus, while there is one.
@@ -169,7 +172,10 @@ impl<'b> Device<'b> {
 }
 
 fn failed(what: &'static str) -> impl Fn(zbus::Error) -> BusError {
-    move |source| BusError::Call { what, source }
+    move |error| BusError::Call {
+        what,
+        source: Box::new(error),
+    }
 }
 
 #[cfg(test)]

@@ -185,14 +185,23 @@ fn path(value: &str, key: &'static str) -> Result<String, SavedError> {
     is_path.then(|| path.to_owned()).ok_or(SavedError::Value(key))
 }
 
-/// The bytes of a name: text, or their numbers with a semicolon after each.
+/// The bytes of a name: text, or their numbers with a semicolon after each. NetworkManager escapes semicolons
+/// in text a second time.
 fn bytes(value: &str) -> Result<Vec<u8>, SavedError> {
     let numbers = value.trim_end().strip_suffix(';');
     let numbers = numbers.map(|list| list.split(';').map(|number| number.trim().parse()).collect());
     if let Some(Ok(bytes)) = numbers {
         return Ok(bytes);
     }
-    unescaped(value).ok_or(SavedError::Value("ssid"))
+    let text = unescaped(value).ok_or(SavedError::Value("ssid"))?;
+    let mut bytes = Vec::with_capacity(text.len());
+    for byte in text {
+        if byte == b';' && bytes.last() == Some(&b'\\') {
+            bytes.pop();
+        }
+        bytes.push(byte);
+    }
+    Ok(bytes)
 }
 
 fn unescaped(value: &str) -> Option<Vec<u8>> {
@@ -252,7 +261,8 @@ mod tests {
     fn names_are_text_with_escapes_or_lists_of_bytes() {
         for (written, meant) in [
             ("\\sa\\;b\\\\", " a;b\\"),
-            ("99;97;102;195;169;", "café"),
+            ("semi\\\\;colon", "semi;colon"),
+            ("104;111;109;101;32;99;97;102;195;169;", "home café"),
             ("2000", "2000"),
             ("7;", "\u{7}"),
             ("300;1;", "300;1;"),

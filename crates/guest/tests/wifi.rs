@@ -166,21 +166,6 @@ fn slowhand_joins_four_access_points_and_refuses_impostors_and_wrong_keys() {
 }
 
 #[test]
-fn slowhand_leaves_the_connection_of_network_manager_alone() {
-    let Some(image) = image() else { return };
-    let figures = figures(&image, "joins-beside");
-    assert!(number(&figures, "/users_connection/sent") >= 5.0, "{figures:#}");
-    assert!(number(&figures, "/users_connection/lost") == 0.0, "{figures:#}");
-}
-
-#[test]
-fn slowhand_joins_a_hidden_network_and_one_with_a_login() {
-    let Some(image) = image() else { return };
-    let figures = figures(&image, "joins-login");
-    assert!(number(&figures, "/joined_s") < 60.0, "{figures:#}");
-}
-
-#[test]
 fn exit_codes_files_and_the_time_limit_leave_the_guest() {
     let Some(image) = image() else { return };
     let share = share("limits");

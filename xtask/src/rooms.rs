@@ -133,6 +133,7 @@ pub const ROOMS: &[Room] = &[
             "socket2",
             "thiserror",
             "tracing",
+            "zbus",
         ],
         no_std: false,
         never: "scenario, sim, lab, links: it runs on real hosts, without models",

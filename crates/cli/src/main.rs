@@ -11,6 +11,7 @@ mod papers;
 mod play;
 mod replay;
 mod usage;
+mod wifi;
 
 use std::process::ExitCode;
 
@@ -44,6 +45,7 @@ fn run(Usage { verb, log }: Usage) -> anyhow::Result<ExitCode> {
         Verb::Top(args) => live::top::run(&args),
         Verb::Why(args) => live::why::run(&args),
         Verb::Doctor(args) => live::doctor::run(&args),
+        Verb::Wifi(args) => wifi::run(&args),
         Verb::Cc(args) => cc::run(&args),
         Verb::Completions(args) => usage::completions::run(&args),
         Verb::Man(args) => usage::man::run(&args),

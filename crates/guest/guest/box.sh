@@ -12,6 +12,8 @@ PASSPHRASE='correct horse battery'
 SERVER=10.9.0.1
 LOGS=/share/logs
 mkdir -p $LOGS
+# Further options that the DHCP servers of access points give, as dnsmasq takes them.
+DHCP_OPTIONS=()
 
 say() { echo "box: $*"; }
 fail() {
@@ -96,7 +98,7 @@ access_point() {
     radio_on "$n" "$ssid" "$channel"
     ip -n "$ns" address add "10.0.$n.1/24" dev wlan
     ip netns exec "$ns" dnsmasq --conf-file=/dev/null --user=root --port=0 --interface=wlan --bind-interfaces \
-        --dhcp-range="10.0.$n.10,10.0.$n.99,1h" --dhcp-option="3,10.0.$n.1" --dhcp-authoritative --no-ping \
+        --dhcp-range="10.0.$n.10,10.0.$n.99,1h" --dhcp-option="3,10.0.$n.1" "${DHCP_OPTIONS[@]/#/--dhcp-option=}" --dhcp-authoritative --no-ping \
         --dhcp-leasefile="/run/$ns.leases" --pid-file="/run/$ns.dnsmasq" --log-facility="$LOGS/$ns.dnsmasq"
 }
 

@@ -30,14 +30,15 @@ use crate::programs::{self, ProgramError};
 use crate::tool;
 
 /// The guest's own files: path in the guest, permissions, content.
-const FILES: [(&str, u32, &str); 4] = [
+const FILES: [(&str, u32, &str); 5] = [
     ("init", 0o755, include_str!("../guest/init.sh")),
     ("lib/box.sh", 0o644, include_str!("../guest/box.sh")),
+    ("lib/beside.sh", 0o644, include_str!("../guest/beside.sh")),
     ("lib/joining.sh", 0o644, include_str!("../guest/joining.sh")),
     ("lib/udhcpc.sh", 0o755, include_str!("../guest/udhcpc.sh")),
 ];
-/// MiB of the guest's memory. 256 is too little to unpack the root file system.
-const MEMORY: &str = "384";
+/// MiB of the guest's memory. 384 is too little to unpack the root file system.
+const MEMORY: &str = "512";
 /// What the guest prints last, before the exit code.
 const END: &str = "guest: the script ended with exit code ";
 /// Lines of the console that an error shows.

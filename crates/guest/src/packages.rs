@@ -15,19 +15,22 @@ use crate::tool::{self, KEYRING, ToolError};
 
 /// The programs of the guest. apt adds what they need. `usr-is-merged` satisfies a dependency that would
 /// otherwise pull in Perl.
-pub const PROGRAMS: [&str; 16] = [
+pub const PROGRAMS: [&str; 19] = [
     "bash",
     "busybox-static",
     "coreutils",
+    "dbus-daemon",
     "dnsmasq-base",
     "grep",
     "hostapd",
     "iproute2",
     "iw",
     "kmod",
+    "network-manager",
     "nftables",
     "procps",
     "sed",
+    "systemd-resolved",
     "tcpdump",
     "usr-is-merged",
     "wpasupplicant",

@@ -48,7 +48,7 @@ const RETRIES: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 8] = [
+pub const TRIALS: [Trial; 10] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -123,6 +123,30 @@ pub const TRIALS: [Trial; 8] = [
         figure: Figure {
             at_most: Some(150.0),
             ..GAP
+        },
+    },
+    Trial {
+        name: "joins-beside",
+        about: "`slowhand up` beside NetworkManager, which has the user's connection over the same radio",
+        script: include_str!("../guest/trials/joins-beside.sh"),
+        programs: &["slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            name: "lost pings of the user's connection",
+            pointer: "/users_connection/lost",
+            at_most: Some(0.0),
+        },
+    },
+    Trial {
+        name: "joins-login",
+        about: "`slowhand up` joins a hidden network and one with a login, and is refused with a wrong password",
+        script: include_str!("../guest/trials/joins-login.sh"),
+        programs: &["slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            name: "time until both are joined, s",
+            pointer: "/joined_s",
+            at_most: None,
         },
     },
 ];

@@ -22,7 +22,7 @@ pub struct Place {
     #[arg(long, value_name = "DIR", default_value = "/run/slowhand")]
     pub runtime_dir: PathBuf,
 
-    /// Directory of the journal that lists what to restore.
+    /// Directory of the journal that lists what to restore, and of addresses on earlier visits.
     #[arg(long, value_name = "DIR", default_value = "/var/lib/slowhand")]
     pub state_dir: PathBuf,
 }
@@ -91,6 +91,11 @@ impl Place {
     /// The directory for the sockets of `wpa_supplicant`, while access points are joined.
     pub fn wifi(&self) -> PathBuf {
         self.runtime_dir.join("wifi")
+    }
+
+    /// Addresses that networks gave on earlier visits.
+    pub fn leases(&self) -> PathBuf {
+        self.state_dir.join("leases")
     }
 
     /// The journal of the changes to undo on this host.

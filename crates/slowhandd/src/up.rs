@@ -164,6 +164,7 @@ fn access_points(
         radio: config.radio.clone(),
         networks: planned.networks.clone(),
         directory: args.place.wifi(),
+        leases: args.place.leases(),
     };
     Prepared::new(setup, inlet.clone()).map(Some)
 }

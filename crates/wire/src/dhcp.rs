@@ -2,7 +2,7 @@
 //!
 //! # Sources
 //! - RFC 2131 §2 (fields), §4.4.1 table 5 (what a client sends); RFC 2132 (options).
-//! - RFC 3396: an option that appears several times is one long option.
+//! - RFC 3396: an option that appears several times is one long option. RFC 8910 §2.1: option 114.
 //!
 //! # Where we differ, and why
 //! 1. Options in the fields `file` and `sname` are not read: no server needs that room for so few options.
@@ -46,6 +46,7 @@ mod option {
     pub const RENEW: u8 = 58;
     pub const REBIND: u8 = 59;
     pub const CLIENT: u8 = 61;
+    pub const PORTAL: u8 = 114;
     pub const END: u8 = 255;
 }
 
@@ -119,6 +120,8 @@ pub struct Options {
     pub renew_s: Option<u32>,
     /// When to ask any server, in seconds from now.
     pub rebind_s: Option<u32>,
+    /// URL of the captive portal, as the server gives it. Empty: it gives none.
+    pub portal: Vec<u8>,
 }
 
 impl Message {
@@ -162,6 +165,7 @@ impl Message {
                     option::LEASE,
                     option::RENEW,
                     option::REBIND,
+                    option::PORTAL,
                 ],
             );
         }
@@ -190,6 +194,9 @@ impl Message {
         for resolvers in options.resolvers.chunks(63) {
             let octets: Vec<u8> = resolvers.iter().flat_map(Ipv4Addr::octets).collect();
             put(option::RESOLVER, &octets);
+        }
+        for part in options.portal.chunks(usize::from(u8::MAX)) {
+            put(option::PORTAL, part);
         }
     }
 
@@ -256,6 +263,7 @@ fn parse_options(mut rest: &[u8]) -> (Option<Kind>, Options) {
             option::LEASE => found.lease_s = seconds(value),
             option::RENEW => found.renew_s = seconds(value),
             option::REBIND => found.rebind_s = seconds(value),
+            option::PORTAL => found.portal.extend(value),
             _ => {}
         }
     }
@@ -332,6 +340,7 @@ mod tests {
                 lease_s: Some(3600),
                 renew_s: Some(1800),
                 rebind_s: Some(3150),
+                portal: b"https://portal.example/".repeat(20),
             },
         }
     }

@@ -6,6 +6,7 @@
 //! | [`checksum`] | the Internet checksum, full and incremental |
 //! | [`nat`] | address translation at the edge of a private network |
 //! | [`echo`] | ICMP and ICMPv6 echo |
+//! | [`arp`] | whether another host has an IPv4 address |
 //! | [`dhcp`] | DHCPv4 messages of a client |
 //! | [`dns`] | a query to a resolver, and the addresses in its reply |
 //! | [`dot11`] | 802.11 frame headers |
@@ -19,6 +20,7 @@
 
 extern crate alloc;
 
+pub mod arp;
 pub mod beacon;
 pub mod checksum;
 pub mod convert;

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use host::{log, up};
 
-use crate::{cc, demo, live, papers, play, replay};
+use crate::{cc, demo, live, papers, play, replay, wifi};
 
 /// Keep a moving host's connections alive and fast over every WiFi access point and cellular link it can see.
 #[derive(Debug, Parser)]
@@ -68,6 +68,8 @@ pub enum Verb {
     Relay(::relay::command::Args),
     /// Reach a service of another mobile host over the relay, or offer one.
     Meet(live::meet::Args),
+    /// Take over saved WiFi networks, and find captive portals.
+    Wifi(wifi::Args),
     /// Load, unload and inspect coupled congestion controllers for MPTCP.
     Cc(cc::Args),
     /// Print a script that lets a shell complete the commands of slowhand.

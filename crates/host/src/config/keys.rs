@@ -80,6 +80,13 @@ pub const PSK_FILE: Key = key("psk_file", "a path in quotes, such as \"/etc/slow
 pub const SECURITY: Key = key("security", "\"wpa2\" or \"wpa3\"");
 /// Whether a network without encryption may be joined.
 pub const OPEN: Key = key("open", "true or false, without quotes");
+/// Whether a network's access points leave its name out of their beacons.
+pub const HIDDEN: Key = key("hidden", "true or false, without quotes");
+/// File with a network's login.
+pub const LOGIN_FILE: Key = key(
+    "login_file",
+    "a path in quotes, such as \"/etc/slowhand/office.login\"",
+);
 /// A relay's address.
 pub const ADDRESS: Key = key(
     "address",
@@ -171,7 +178,7 @@ pub const OF_RELAY: [Key; 6] = [ADDRESS, KEY_FILE, WAY, EARLY_DATA, SOCKS, BYPAS
 pub const OF_WIFI: [Key; 2] = [RADIO, NETWORK];
 
 /// The keys of a network.
-pub const OF_NETWORK: [Key; 6] = [SSID, PSK_FILE, SECURITY, OPEN, ROLE, METERED];
+pub const OF_NETWORK: [Key; 8] = [SSID, HIDDEN, PSK_FILE, SECURITY, LOGIN_FILE, OPEN, ROLE, METERED];
 
 /// The keys of networks for flows.
 pub const OF_NETWORKS: [Key; 2] = [STEADY_INTERFACE, STEADY_ADDRESS];

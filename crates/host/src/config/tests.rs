@@ -251,7 +251,7 @@ const WRONG: [(&str, &str, &str); 27] = [
 /// Text after [`LINK`] or by itself, with a value of a wrong type for each key of the example. The last part
 /// is how the message calls that value.
 #[rustfmt::skip]
-const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 44] = [
+const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 46] = [
     ("", "policy = 7\n", &keys::POLICY, "7"),
     ("", "mode = true\n", &keys::MODE, "true"),
     ("", "peer_subflows = \"two\"\n", &keys::PEER_SUBFLOWS, "\"two\""),
@@ -278,6 +278,8 @@ const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 44] = [
     ("", "[[wifi.network]]\nssid = \"home\"\npsk_file = 1\n", &keys::PSK_FILE, "1"),
     ("", "[[wifi.network]]\nssid = \"home\"\nsecurity = 3\n", &keys::SECURITY, "3"),
     ("", "[[wifi.network]]\nssid = \"home\"\nopen = 1\n", &keys::OPEN, "1"),
+    ("", "[[wifi.network]]\nssid = \"home\"\nopen = true\nhidden = 1\n", &keys::HIDDEN, "1"),
+    ("", "[[wifi.network]]\nssid = \"home\"\nlogin_file = 1\n", &keys::LOGIN_FILE, "1"),
     ("", "networks = true\n", &keys::NETWORKS, "true"),
     ("", "[networks]\ninterface = \"sixteen-letters-\"\n", &keys::STEADY_INTERFACE, "\"sixteen-letters-\""),
     ("", "[networks]\naddress = \"fd00::1\"\n", &keys::STEADY_ADDRESS, "\"fd00::1\""),

@@ -3,7 +3,7 @@
 use super::section::Section;
 use super::{ConfigError, keys, role};
 use crate::trusted::{self, Keeping};
-use linux::wifi::{Network, Secret, Security};
+use linux::wifi::{Login, Network, Secret, Security};
 use policy::Tariff;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -27,6 +27,8 @@ pub struct WifiConfig {
 pub struct WifiNetwork {
     /// Its name.
     pub ssid: String,
+    /// Whether its access points leave its name out of their beacons.
+    pub hidden: bool,
     /// How it is protected.
     pub protection: Protection,
     /// Role of the links to it.
@@ -46,6 +48,11 @@ pub enum Protection {
         file: PathBuf,
         /// WPA3 only.
         wpa3: bool,
+    },
+    /// With the login (802.1X) in this file.
+    Login {
+        /// The file.
+        file: PathBuf,
     },
 }
 
@@ -99,6 +106,7 @@ fn network(table: &Section<'_>) -> Result<(Spanned<()>, WifiNetwork), ConfigErro
     let role = role(table, metered)?;
     let network = WifiNetwork {
         ssid: ssid.into_inner(),
+        hidden: table.flag(&keys::HIDDEN)?.unwrap_or(false),
         protection: protection(table, &at)?,
         role,
         metered,
@@ -110,6 +118,15 @@ fn protection(table: &Section<'_>, at: &Spanned<()>) -> Result<Protection, Confi
     let file = table.text::<PathBuf>(&keys::PSK_FILE)?;
     let least = table.word::<Least>(&keys::SECURITY, ["wpa2", "wpa3"])?;
     let open = table.flag(&keys::OPEN)?.unwrap_or(false);
+    if let Some(login) = table.text::<PathBuf>(&keys::LOGIN_FILE)? {
+        if file.is_some() || least.is_some() || open {
+            let what = "a network with `login_file` has no other security";
+            return Err(table.wrong(&login, what, "remove `psk_file`, `security` and `open`"));
+        }
+        return Ok(Protection::Login {
+            file: login.into_inner(),
+        });
+    }
     match (file, least) {
         (Some(file), _) if open => {
             let what = "a network with `open = true` has no key";
@@ -149,11 +166,13 @@ impl WifiNetwork {
     fn with_key(&self) -> Result<Network, String> {
         let security = match &self.protection {
             Protection::Open => Security::Open,
-            Protection::Key { file, wpa3: false } => Security::Wpa2(secret(file)?),
-            Protection::Key { file, wpa3: true } => Security::Wpa3(secret(file)?),
+            Protection::Key { file, wpa3: false } => Security::Wpa2(secret::<Secret>(file)?),
+            Protection::Key { file, wpa3: true } => Security::Wpa3(secret::<Secret>(file)?),
+            Protection::Login { file } => Security::Login(secret::<Login>(file)?),
         };
         Ok(Network {
             ssid: self.ssid.clone(),
+            hidden: self.hidden,
             security,
             role: self.role.into(),
             tariff: if self.metered {
@@ -165,9 +184,12 @@ impl WifiNetwork {
     }
 }
 
-fn secret(file: &Path) -> Result<Secret, String> {
+fn secret<T>(file: &Path) -> Result<T, String>
+where
+    T: FromStr<Err: std::fmt::Display>,
+{
     let text = trusted::read(file, Keeping::Secret).map_err(|error| format!("[[wifi.network]] {error}"))?;
-    let secret = text.parse::<Secret>();
+    let secret = text.parse::<T>();
     secret.map_err(|error| format!("[[wifi.network]] {}: {error}", file.display()))
 }
 
@@ -207,6 +229,10 @@ metered = true
 ssid = "cafe"
 open = true
 role = "backup"
+[[wifi.network]]
+ssid = "office"
+hidden = true
+login_file = "DIR/office.login"
 "#;
         read("keys", text, |directory, config| {
             let wifi = config.unwrap().wifi.unwrap();
@@ -221,11 +247,19 @@ role = "backup"
                 "{error}"
             );
             fs::set_permissions(&key, Permissions::from_mode(0o600)).unwrap();
+            let login = directory.join("office.login");
+            fs::write(&login, "eap=PWD\nidentity=\"me\"\n").unwrap();
+            fs::set_permissions(&login, Permissions::from_mode(0o600)).unwrap();
             let networks = wifi.networks().unwrap();
             assert!(matches!(networks[0].security, Security::Wpa2(_)));
             assert!(matches!(networks[1].security, Security::Wpa3(_)));
             assert_eq!(networks[1].role, policy::Role::Backup);
             assert_eq!(networks[2].security, Security::Open);
+            assert!(networks[3].hidden && !networks[2].hidden);
+            assert!(matches!(networks[3].security, Security::Login(_)));
+            fs::write(&login, "eap=PEAP\nidentity=\"me\"\n").unwrap();
+            let error = wifi.networks().unwrap_err();
+            assert!(error.contains("office.login: `ca_cert` is missing"), "{error}");
             fs::write(&key, "short\n").unwrap();
             let error = wifi.networks().unwrap_err();
             assert!(error.ends_with("first.psk: a passphrase has 8 to 63 printable ASCII characters, and a key has 64 hexadecimal digits"), "{error}");
@@ -243,6 +277,7 @@ role = "backup"
             (network("ssid = \"a\""), "this network has no `psk_file`"),
             (network("ssid = \"a\"\nopen = true\npsk_file = \"/k\""), "a network with `open = true` has no key"),
             (network("ssid = \"a\"\nopen = true\nsecurity = \"wpa3\""), "a network with `open = true` has no security"),
+            (network("ssid = \"a\"\npsk_file = \"/k\"\nlogin_file = \"/l\""), "a network with `login_file` has no other security"),
             (network("ssid = \"a\"\npsk_file = \"/k\"\nsecurity = \"wpa\""), "`security` is \"wpa\""),
             (network(&format!("ssid = \"{long}\"\nopen = true")), "`ssid` has 33 bytes"),
             (network("ssid = \"a\"\npsk = \"correct horse\""), "unknown key `psk`"),

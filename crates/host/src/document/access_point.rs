@@ -31,6 +31,9 @@ pub struct AccessPoint {
     /// The interface that is joined to it, or is to be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
+    /// URL of the network's captive portal, if its DHCP server gives one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub portal: Option<String>,
     /// `absent`, `heard`, `refused`, `joining`, `addressing`, `joined` or `lost`.
     pub state: String,
     /// Why it is not joined further.
@@ -65,6 +68,7 @@ impl From<&PointReport> for AccessPoint {
             channel: report.mhz.and_then(channel_number),
             signal_dbm: report.signal.map(|signal| f64::from(signal.as_mbm()) / 100.0),
             interface: report.interface.clone(),
+            portal: report.portal.clone(),
             state: report.stage.id().to_owned(),
             why: report.why.clone(),
         }
@@ -100,6 +104,7 @@ mod tests {
             mhz: Some(2_437),
             signal: Some(Dbm::from_dbm(-58)),
             interface: Some("slow-w1".into()),
+            portal: None,
             stage: Stage::Joined,
             why: None,
         };
@@ -109,6 +114,7 @@ mod tests {
             mhz: None,
             signal: None,
             interface: None,
+            portal: None,
             stage: Stage::Absent,
             why: Some("no access point of this name is heard".into()),
         };

@@ -52,7 +52,7 @@ impl Wifi {
     /// The report as a sentence about the link called `name`.
     pub fn sentence(&self, name: &str) -> String {
         let ssid = if self.ssid.is_empty() {
-            "a hidden network"
+            "a network of unknown name"
         } else {
             &self.ssid
         };

@@ -5,6 +5,7 @@
 //! | `wiphy` | radios: bands, channels, interface types and their combinations |
 //! | `interface` | interfaces: type, radio, channel, network |
 //! | `station` | counters of an association, and of its channel |
+//! | `bss` | names of networks |
 //! | `event` | radios and interfaces that come and go, associations, channel switches |
 //! | `rfkill` | switches that turn a radio off |
 //! | `able` | what a radio can do at once, and what limits it |
@@ -24,6 +25,7 @@
 //! `tests`, with messages made by hand, and the fuzz target `nl80211`.
 
 pub mod able;
+mod bss;
 mod error;
 mod event;
 mod interface;
@@ -56,6 +58,7 @@ enum Command {
     DelInterface = 8,
     GetStation = 17,
     GetReg = 31,
+    GetScan = 32,
     GetSurvey = 50,
 }
 
@@ -73,6 +76,7 @@ mod attr {
     pub const SUPPORTED_IFTYPES: u16 = 32;
     pub const REG_ALPHA2: u16 = 33;
     pub const WIPHY_FREQ: u16 = 38;
+    pub const BSS: u16 = 47;
     pub const SSID: u16 = 52;
     pub const REASON_CODE: u16 = 54;
     pub const DISCONNECTED_BY_AP: u16 = 71;
@@ -82,6 +86,7 @@ mod attr {
     pub const INTERFACE_COMBINATIONS: u16 = 120;
     pub const SOFTWARE_IFTYPES: u16 = 121;
     pub const SPLIT_WIPHY_DUMP: u16 = 174;
+    pub const SOCKET_OWNER: u16 = 204;
 }
 
 /// `NL80211_MNTR_FLAG_OTHER_BSS`: pass frames of other networks.
@@ -142,6 +147,21 @@ impl Nl80211 {
         })
     }
 
+    /// The name of an access point's network, as the radio of an interface has heard it. `None`: it has heard
+    /// no name of it.
+    ///
+    /// # Errors
+    /// If the kernel refuses, for example because the interface is gone.
+    pub fn network_of(&mut self, ifindex: u32, bssid: MacAddr) -> Result<Option<Vec<u8>>, ReadError> {
+        self.start(Command::GetScan).u32(attr::IFINDEX, ifindex);
+        let all = self.dump("access points", |message| {
+            bss::named(message.attrs(GENL_HEADER_LEN))
+        })?;
+        Ok(all
+            .into_iter()
+            .find_map(|(of, ssid)| (of == bssid).then_some(ssid)))
+    }
+
     /// Lists what the radio of an interface has measured on each channel.
     ///
     /// # Errors
@@ -187,7 +207,8 @@ impl Nl80211 {
         self.socket.ask(&mut self.request, |_| Ok(())).map_err(refused)
     }
 
-    /// Creates a station interface beside the others of a radio, with an address of its own.
+    /// Creates a station interface beside the others of a radio, with an address of its own. The kernel
+    /// removes it when this socket is closed, so it does not outlive a process that was killed.
     ///
     /// # Errors
     /// If the driver refuses, or the name is taken.
@@ -196,7 +217,8 @@ impl Nl80211 {
             .u32(attr::WIPHY, wiphy)
             .str0(attr::IFNAME, name.as_str())
             .u32(attr::IFTYPE, IfType::Station as u32)
-            .attr(attr::MAC, &mac.octets());
+            .attr(attr::MAC, &mac.octets())
+            .attr(attr::SOCKET_OWNER, &[]);
         let refused = |source| StationError { name, source };
         self.socket.ask(&mut self.request, |_| Ok(())).map_err(refused)
     }

@@ -104,6 +104,27 @@ fn an_interface_has_its_channel_and_network() {
 }
 
 #[test]
+fn a_network_has_the_name_in_its_elements_unless_it_hides_it() {
+    let named = |elements: &[u8]| {
+        let bytes = attributes(|all| {
+            all.nested(attr::BSS, |bss| {
+                bss.attr(1, &[2, 0, 0, 0, 0, 9]).attr(6, elements);
+            });
+        });
+        bss::named(Attrs::new(&bytes))
+    };
+    let (bssid, ssid) = named(&[1, 1, 0x82, 0, 4, b'c', b'a', b'f', b'e', 3, 1, 6]).unwrap();
+    assert_eq!(
+        (bssid, &ssid[..]),
+        (MacAddr::new([2, 0, 0, 0, 0, 9]), &b"cafe"[..])
+    );
+    for hidden in [&[0, 0, 3, 1, 6][..], &[0, 3, 0, 0, 0], &[0, 9, b'x'], &[3], &[]] {
+        assert_eq!(named(hidden), None, "{hidden:?}");
+    }
+    assert_eq!(bss::named(Attrs::new(&[])), None);
+}
+
+#[test]
 fn a_station_has_its_counters() {
     let bytes = attributes(|all| {
         all.attr(attr::MAC, &[2, 0, 0, 0, 0, 1])

@@ -73,14 +73,21 @@ pub struct Over {
 impl Check {
     /// Runs the check. It blocks for up to [`PATIENCE`], so call it on a thread of its own.
     pub fn run(&self, over: &Over) -> Checked {
+        self.find(over).0
+    }
+
+    /// The same, with the URL to which a portal redirects.
+    pub fn find(&self, over: &Over) -> (Checked, Option<String>) {
         let until = Instant::now() + PATIENCE;
         for to in self.hosts(over, until) {
-            let reply = self.ask(over, to, until);
-            if let Some(found) = reply.ok().and_then(|reply| self.judge(&reply)) {
-                return found;
+            let Ok(reply) = self.ask(over, to, until) else {
+                continue;
+            };
+            if let Some(found) = self.judge(&reply) {
+                return (found, location(&reply));
             }
         }
-        Checked::Failed
+        (Checked::Failed, None)
     }
 
     /// Addresses of the URL's host, for the address families of the link.
@@ -222,6 +229,22 @@ fn status(head: &[u8]) -> Option<u16> {
         .parse()
         .ok()
         .filter(|status| *status >= 200)
+}
+
+/// Where a reply sends the client, if that is another page of the web.
+fn location(reply: &[u8]) -> Option<String> {
+    let (head, _) = split(reply)?;
+    let mut lines = head
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| std::str::from_utf8(line).ok());
+    lines.find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        let value = value.trim();
+        let is_web = ["http://", "https://"]
+            .iter()
+            .any(|scheme| value.starts_with(scheme));
+        (name.eq_ignore_ascii_case("location") && is_web).then(|| value.to_owned())
+    })
 }
 
 /// Whether the reply is complete by its own header. Many servers keep a connection open although the request

@@ -43,6 +43,21 @@ fn urls_are_parsed() {
 }
 
 #[test]
+fn a_redirect_says_where_the_portal_is() {
+    for (reply, place) in [
+        (
+            "HTTP/1.1 302 Found\r\nlocation: http://login.example/?r=1 \r\n\r\n",
+            Some("http://login.example/?r=1"),
+        ),
+        ("HTTP/1.1 302 Found\r\nLocation: /login\r\n\r\n", None),
+        ("HTTP/1.1 200 OK\r\n\r\nLocation: http://login.example/", None),
+        ("HTTP/1.1 302 Found\r\nLocation: http://login.example/", None),
+    ] {
+        assert_eq!(location(reply.as_bytes()).as_deref(), place, "{reply}");
+    }
+}
+
+#[test]
 fn a_reply_is_classified_by_its_status_and_its_beginning() {
     let judge = |response: &str, reply: &str| check(response).judge(reply.as_bytes());
     let (passed, portal) = (Some(Checked::Passed), Some(Checked::Portal));

@@ -2,13 +2,16 @@
 //!
 //! # Sources
 //! - RFC 2131 §4.4: states of a client. §4.4.2: a client requests its known address first (INIT-REBOOT).
+//!   §3.1, step 5: it declines an address in use, and waits ten seconds.
+//! - RFC 5227 §2.1.1: how it finds out whether an address is in use.
 //!
 //! # Where we differ, and why
 //! 1. A lease is renewed by broadcast from the beginning, as RFC 2131 allows from T2 on. A unicast would need
 //!    a socket on the address, and would leave by the route of the moment.
 //! 2. The first retry comes after half a second instead of four: the way to an access point is short, and a
 //!    walking host has little time.
-//! 3. An address is not checked by ARP before its use.
+//! 3. Two ARP probes within 0.3 s, instead of three within up to 7 s: a walking host has little time. A
+//!    renewed address is not probed again.
 //!
 //! # Checked by
 //! `tests`; the trials of `guest`, with dnsmasq.
@@ -16,6 +19,7 @@
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 use units::MacAddr;
+use wire::arp;
 use wire::dhcp::{Kind, Message, Options};
 
 const FIRST_RETRY: Duration = Duration::from_millis(500);
@@ -24,6 +28,14 @@ const LONGEST_RETRY: Duration = Duration::from_secs(8);
 const REBOOT_TRIES: u32 = 2;
 /// Requests for an offered address before another offer is sought.
 const REQUEST_TRIES: u32 = 4;
+/// ARP probes for a new address, the pause between two, and the wait after the last.
+const PROBES: u32 = 2;
+const PROBE_PAUSE: Duration = Duration::from_millis(100);
+const PROBE_WAIT: Duration = Duration::from_millis(200);
+/// Pause after a declined address.
+const DECLINED: Duration = Duration::from_secs(10);
+/// Most name servers of a lease. Resolvers use no more.
+const RESOLVERS: usize = 3;
 /// Validity of an address whose server gives none.
 const USUAL_LEASE: u32 = 3_600;
 /// Least validity, in seconds. A server that gives less would only cause traffic.
@@ -36,8 +48,9 @@ pub(super) struct Lease {
     pub(super) prefix_len: u8,
     /// `None`: nothing lies behind this network.
     pub(super) router: Option<Ipv4Addr>,
+    resolvers: [Option<Ipv4Addr>; RESOLVERS],
     renew: Instant,
-    until: Instant,
+    pub(super) until: Instant,
 }
 
 impl Lease {
@@ -46,6 +59,11 @@ impl Lease {
         let of = |lease: &Self| (lease.address, lease.prefix_len, lease.router);
         of(self) == of(other)
     }
+
+    /// Its name servers.
+    pub(super) fn resolvers(&self) -> Vec<Ipv4Addr> {
+        self.resolvers.into_iter().flatten().collect()
+    }
 }
 
 /// What the client wants.
@@ -53,6 +71,10 @@ impl Lease {
 pub(super) enum Want {
     /// Send this message.
     Send(Message),
+    /// Send this ARP probe.
+    Probe(arp::Message),
+    /// Another host has the address: send this message.
+    Decline(Message),
     /// The address is valid from now on.
     Use(Lease),
     /// The address is not valid any more.
@@ -64,6 +86,7 @@ enum State {
     Reboot(Ipv4Addr),
     Select,
     Request { address: Ipv4Addr, server: Ipv4Addr },
+    Probe { lease: Lease, server: Option<Ipv4Addr> },
     Bound(Lease),
     Renew(Lease),
 }
@@ -76,6 +99,7 @@ pub(super) struct Client {
     state: State,
     tries: u32,
     due: Instant,
+    portal: Option<String>,
 }
 
 impl Client {
@@ -90,7 +114,13 @@ impl Client {
             },
             tries: 0,
             due: now,
+            portal: None,
         }
+    }
+
+    /// URL of the captive portal, if the server gives one.
+    pub(super) fn portal(&self) -> Option<&str> {
+        self.portal.as_deref()
     }
 
     /// When [`Client::tick`] next has work.
@@ -103,6 +133,11 @@ impl Client {
         !matches!(self.state, State::Bound(_))
     }
 
+    /// Whether it waits for ARP messages.
+    pub(super) const fn probes(&self) -> bool {
+        matches!(self.state, State::Probe { .. })
+    }
+
     /// Does what is due.
     pub(super) fn tick(&mut self, now: Instant) -> Option<Want> {
         if now < self.due {
@@ -111,6 +146,7 @@ impl Client {
         match self.state {
             State::Reboot(_) if self.tries >= REBOOT_TRIES => self.enter(now, State::Select),
             State::Request { .. } if self.tries >= REQUEST_TRIES => self.enter(now, State::Select),
+            State::Probe { lease, .. } => return Some(self.probe(now, lease)),
             State::Bound(lease) => self.enter(now, State::Renew(lease)),
             State::Renew(lease) if now >= lease.until => {
                 self.enter(now, State::Select);
@@ -129,6 +165,39 @@ impl Client {
         Some(Want::Send(self.message()))
     }
 
+    fn probe(&mut self, now: Instant, lease: Lease) -> Want {
+        if self.tries >= PROBES {
+            self.enter(now, State::Bound(lease));
+            self.due = lease.renew;
+            return Want::Use(lease);
+        }
+        self.tries += 1;
+        let is_last = self.tries == PROBES;
+        self.due = now + if is_last { PROBE_WAIT } else { PROBE_PAUSE };
+        Want::Probe(arp::Message::probe(self.mac, lease.address))
+    }
+
+    /// Takes in a message of ARP: declines an address that another host has.
+    pub(super) fn hear_arp(&mut self, now: Instant, message: &arp::Message) -> Option<Want> {
+        let State::Probe { lease, server } = self.state else {
+            return None;
+        };
+        if !message.conflicts(self.mac, lease.address) {
+            return None;
+        }
+        let decline = Message {
+            kind: Kind::Decline,
+            options: Options {
+                requested: Some(lease.address),
+                server,
+                ..Options::default()
+            },
+            ..self.message()
+        };
+        self.enter(now + DECLINED, State::Select);
+        Some(Want::Decline(decline))
+    }
+
     fn enter(&mut self, now: Instant, state: State) {
         (self.state, self.tries, self.due) = (state, 0, now);
         self.transaction = self.transaction.wrapping_add(1);
@@ -136,7 +205,7 @@ impl Client {
 
     fn message(&self) -> Message {
         let (kind, has, requested, server) = match self.state {
-            State::Select => (Kind::Discover, Ipv4Addr::UNSPECIFIED, None, None),
+            State::Select | State::Probe { .. } => (Kind::Discover, Ipv4Addr::UNSPECIFIED, None, None),
             State::Reboot(address) => (Kind::Request, Ipv4Addr::UNSPECIFIED, Some(address), None),
             State::Request { address, server } => {
                 (Kind::Request, Ipv4Addr::UNSPECIFIED, Some(address), Some(server))
@@ -175,8 +244,15 @@ impl Client {
                 self.transaction = transaction;
                 None
             }
-            (Kind::Ack, State::Reboot(_) | State::Request { .. } | State::Renew(_)) => {
+            (Kind::Ack, State::Reboot(_) | State::Request { .. }) => {
+                let (lease, server) = (lease(now, message)?, message.options.server);
+                self.portal = portal(message);
+                self.enter(now, State::Probe { lease, server });
+                None
+            }
+            (Kind::Ack, State::Renew(_)) => {
                 let lease = lease(now, message)?;
+                self.portal = portal(message);
                 self.enter(now, State::Bound(lease));
                 self.due = lease.renew;
                 Some(Want::Use(lease))
@@ -192,6 +268,13 @@ impl Client {
             _ => None,
         }
     }
+}
+
+/// The URL of a portal that a server gives. `None`: none, or no text that can be shown.
+fn portal(message: &Message) -> Option<String> {
+    let text = std::str::from_utf8(&message.options.portal).ok()?;
+    let is_url = text.starts_with("https://") || text.starts_with("http://");
+    (is_url && text.bytes().all(|byte| byte.is_ascii_graphic())).then(|| text.to_owned())
 }
 
 /// What a server gives. `None`: no host can use it.
@@ -213,10 +296,12 @@ fn lease(now: Instant, message: &Message) -> Option<Lease> {
         .filter(|renew| *renew < valid)
         .unwrap_or(valid / 2);
     let after = |seconds: u32| now + Duration::from_secs(seconds.into());
+    let mut resolvers = options.resolvers.iter().copied().filter(|one| is_host(*one));
     Some(Lease {
         address,
         prefix_len: prefix_len as u8,
         router,
+        resolvers: std::array::from_fn(|_| resolvers.next()),
         renew: after(renew.max(LEAST_LEASE / 2)),
         until: after(valid),
     })
@@ -272,8 +357,22 @@ mod tests {
         assert_eq!(request.kind, Kind::Request);
         assert_eq!(request.options.requested, Some(OURS));
         assert_eq!(request.options.server, Some(ROUTER));
-        match client.hear(now, &reply(&request, Kind::Ack)) {
-            Some(Want::Use(lease)) => (client, lease),
+        assert_eq!(client.hear(now, &reply(&request, Kind::Ack)), None);
+        let lease = probed(&mut client);
+        (client, lease)
+    }
+
+    /// Nobody answers the probes for the address.
+    fn probed(client: &mut Client) -> Lease {
+        for _ in 0..PROBES {
+            assert!(client.probes());
+            let at = client.wake_at();
+            let probe = Want::Probe(arp::Message::probe(MAC, OURS));
+            assert_eq!(client.tick(at), Some(probe));
+        }
+        let at = client.wake_at();
+        match client.tick(at) {
+            Some(Want::Use(lease)) => lease,
             other => panic!("{other:?}"),
         }
     }
@@ -333,6 +432,57 @@ mod tests {
             sent(&mut silent, at).kind
         });
         assert_eq!(kinds, [Kind::Request, Kind::Request, Kind::Discover]);
+    }
+
+    #[test]
+    fn an_address_that_another_host_has_is_declined_and_another_one_sought_after_ten_seconds() {
+        let now = Instant::now();
+        let mut client = Client::new(now, MAC, 5, Some(OURS));
+        let request = sent(&mut client, now);
+        assert_eq!(client.hear(now, &reply(&request, Kind::Ack)), None);
+        assert!(matches!(client.tick(now), Some(Want::Probe(_))));
+        let other = arp::Message {
+            is_reply: true,
+            sender: MacAddr::local(8),
+            sender_ip: OURS,
+            target: MAC,
+            target_ip: Ipv4Addr::UNSPECIFIED,
+        };
+        let elsewhere = arp::Message {
+            sender_ip: ROUTER,
+            ..other
+        };
+        assert_eq!(client.hear_arp(now, &elsewhere), None);
+        let Some(Want::Decline(decline)) = client.hear_arp(now, &other) else {
+            panic!("not declined")
+        };
+        assert_eq!(
+            (decline.kind, decline.has),
+            (Kind::Decline, Ipv4Addr::UNSPECIFIED)
+        );
+        let options = (decline.options.requested, decline.options.server);
+        assert_eq!(options, (Some(OURS), Some(ROUTER)));
+        assert_eq!(client.tick(now + DECLINED - Duration::from_millis(1)), None);
+        assert_eq!(sent(&mut client, now + DECLINED).kind, Kind::Discover);
+        assert_eq!(client.hear_arp(now, &other), None, "it has no address to defend");
+    }
+
+    #[test]
+    fn name_servers_and_a_portal_come_with_the_lease() {
+        let now = Instant::now();
+        let mut client = Client::new(now, MAC, 5, Some(OURS));
+        let request = sent(&mut client, now);
+        let mut ack = reply(&request, Kind::Ack);
+        ack.options.resolvers = vec![ROUTER, Ipv4Addr::UNSPECIFIED, Ipv4Addr::new(9, 9, 9, 9)];
+        ack.options.portal = b"https://portal.example/api".to_vec();
+        assert_eq!(client.hear(now, &ack), None);
+        assert_eq!(client.portal(), Some("https://portal.example/api"));
+        let lease = probed(&mut client);
+        assert_eq!(lease.resolvers(), [ROUTER, Ipv4Addr::new(9, 9, 9, 9)]);
+        for bad in [&b"javascript:alert(1)"[..], b"http://a b", b"http://\x1b[2J", b""] {
+            ack.options.portal = bad.to_vec();
+            assert_eq!(portal(&ack), None, "{bad:?}");
+        }
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub(super) enum What {
     Disconnected { reason: u16 },
     /// The access point refuses the key.
     WrongKey,
+    /// The network refuses the login.
+    LoginRefused,
     /// The access point refuses the association, with this status code.
     Refused { status: u16 },
     /// A scan has ended.
@@ -45,6 +47,7 @@ impl Event {
                 reason: number("reason"),
             },
             "CTRL-EVENT-SSID-TEMP-DISABLED" if text.contains("reason=WRONG_KEY") => What::WrongKey,
+            "CTRL-EVENT-EAP-FAILURE" => What::LoginRefused,
             "CTRL-EVENT-ASSOC-REJECT" => What::Refused {
                 status: number("status_code"),
             },
@@ -70,6 +73,7 @@ mod tests {
             ("CTRL-EVENT-DISCONNECTED bssid=02:00:00:00:01:00 reason=4 locally_generated=1", Some(What::Disconnected { reason: 4 })),
             ("CTRL-EVENT-SSID-TEMP-DISABLED id=0 ssid=\"first\" auth_failures=1 duration=10 reason=WRONG_KEY", Some(What::WrongKey)),
             ("CTRL-EVENT-SSID-TEMP-DISABLED id=0 ssid=\"first\" auth_failures=1 duration=10 reason=CONN_FAILED", None),
+            ("CTRL-EVENT-EAP-FAILURE EAP authentication failed", Some(What::LoginRefused)),
             ("CTRL-EVENT-ASSOC-REJECT bssid=02:00:00:00:01:00 status_code=17", Some(What::Refused { status: 17 })),
             ("CTRL-EVENT-SCAN-RESULTS ", Some(What::Scanned)),
             ("WPS-AP-AVAILABLE ", None),

@@ -1,4 +1,4 @@
-//! The packet socket of a DHCP client, and the address and route that a lease becomes.
+//! The packet sockets of a DHCP client, and the address and route that a lease becomes.
 
 use super::dhcp::Lease;
 use super::station::metric;
@@ -9,6 +9,7 @@ use std::io::{self, Read as _};
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsRawFd, RawFd};
 use units::MacAddr;
+use wire::arp;
 use wire::dhcp::{self, Message};
 
 /// `RTPROT_DHCP`.
@@ -19,7 +20,9 @@ const LONGEST_PACKET: usize = 1_500;
 #[derive(Debug)]
 pub(super) struct Port {
     socket: Socket,
-    to: SockAddr,
+    ifindex: u32,
+    /// For ARP, while an address is probed.
+    arp: Option<Socket>,
 }
 
 impl Port {
@@ -28,14 +31,57 @@ impl Port {
         let socket = Socket::new(Domain::PACKET, Type::DGRAM, None)?;
         socket.set_nonblocking(true)?;
         socket.attach_filter(&only_dhcp())?;
-        let to = address(ifindex, MacAddr::new([0xff; 6]));
-        socket.bind(&to)?;
-        Ok(Self { socket, to })
+        socket.bind(&everybody(ifindex, libc::ETH_P_IP))?;
+        Ok(Self {
+            socket,
+            ifindex,
+            arp: None,
+        })
     }
 
     pub(super) fn send(&self, from: Ipv4Addr, message: &Message) -> io::Result<()> {
         let packet = dhcp::to_servers(from, &message.write());
-        self.socket.send_to(&packet, &self.to).map(drop)
+        let to = everybody(self.ifindex, libc::ETH_P_IP);
+        self.socket.send_to(&packet, &to).map(drop)
+    }
+
+    /// Sends an ARP message. From then on [`Port::receive_arp`] has those of others.
+    pub(super) fn send_arp(&mut self, message: &arp::Message) -> io::Result<()> {
+        let to = everybody(self.ifindex, libc::ETH_P_ARP);
+        if self.arp.is_none() {
+            let socket = Socket::new(Domain::PACKET, Type::DGRAM, None)?;
+            socket.set_nonblocking(true)?;
+            socket.bind(&to)?;
+            self.arp = Some(socket);
+        }
+        match &self.arp {
+            Some(socket) => socket.send_to(&message.write(), &to).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// The next message of ARP, without waiting.
+    pub(super) fn receive_arp(&self) -> Option<arp::Message> {
+        let mut socket = self.arp.as_ref()?;
+        let mut packet = [0; LONGEST_PACKET];
+        loop {
+            let length = socket.read(&mut packet).ok()?;
+            let message = arp::Message::parse(&packet[..length]);
+            if message.is_some() {
+                return message;
+            }
+        }
+    }
+
+    /// No address is probed any more.
+    pub(super) fn close_arp(&mut self) {
+        self.arp = None;
+    }
+
+    /// Readable when a message is pending.
+    pub(super) fn descriptors(&self) -> impl Iterator<Item = RawFd> {
+        let both = [Some(&self.socket), self.arp.as_ref()];
+        both.into_iter().flatten().map(AsRawFd::as_raw_fd)
     }
 
     /// The next message, without waiting.
@@ -48,12 +94,6 @@ impl Port {
                 return message;
             }
         }
-    }
-}
-
-impl AsRawFd for Port {
-    fn as_raw_fd(&self) -> RawFd {
-        self.socket.as_raw_fd()
     }
 }
 
@@ -84,13 +124,14 @@ fn only_dhcp() -> [socket2::SockFilter; 9] {
     ]
 }
 
-/// A hardware address on an interface, for packets of IPv4.
-fn address(ifindex: u32, mac: MacAddr) -> SockAddr {
+/// All hosts behind an interface, for packets of this protocol (`ETH_P_*`).
+fn everybody(ifindex: u32, protocol: libc::c_int) -> SockAddr {
+    let mac = MacAddr::new([0xff; 6]);
     let mut storage = SockAddrStorage::zeroed();
     // SAFETY: the storage is larger than a `sockaddr_ll`, for which all zeros are valid.
     let link = unsafe { storage.view_as::<libc::sockaddr_ll>() };
     link.sll_family = libc::AF_PACKET as u16;
-    link.sll_protocol = (libc::ETH_P_IP as u16).to_be();
+    link.sll_protocol = (protocol as u16).to_be();
     link.sll_ifindex = ifindex as i32;
     link.sll_halen = 6;
     link.sll_addr[..6].copy_from_slice(&mac.octets());
@@ -125,5 +166,46 @@ pub(super) fn remove(rtnl: &mut Rtnl, ifindex: u32, lease: &Lease) {
     if let Ok(prefix) = Prefix::new(IpAddr::V4(lease.address), lease.prefix_len) {
         // The interface may be gone already.
         let _ = rtnl.del_address(&Address::new(ifindex, prefix));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtnl::Rtnl;
+    use crate::testing::{Pair, index};
+    use std::time::{Duration, Instant};
+
+    const OURS: MacAddr = MacAddr::local(1);
+
+    /// Whether another host answers our probe for an address, within the time.
+    fn is_taken(port: &mut Port, address: Ipv4Addr, patience: Duration) -> bool {
+        port.send_arp(&arp::Message::probe(OURS, address)).unwrap();
+        let until = Instant::now() + patience;
+        while Instant::now() < until {
+            let mut heard = std::iter::from_fn(|| port.receive_arp());
+            if heard.any(|message| message.conflicts(OURS, address)) {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        false
+    }
+
+    #[test]
+    fn a_kernel_that_has_an_address_answers_the_probe_for_it_and_for_no_other() {
+        let Some(pair) = Pair::joined(1) else { return };
+        let work = || {
+            let ifindex = index(&mut Rtnl::open().unwrap(), "w0");
+            let mut port = Port::open(ifindex).unwrap();
+            assert_eq!(port.descriptors().count(), 1);
+            let theirs = is_taken(&mut port, Ipv4Addr::new(10, 0, 0, 2), Duration::from_secs(20));
+            let free = is_taken(&mut port, Ipv4Addr::new(10, 0, 0, 9), Duration::from_millis(300));
+            assert_eq!((theirs, free), (true, false));
+            assert_eq!(port.descriptors().count(), 2);
+            port.close_arp();
+            assert_eq!(port.descriptors().count(), 1);
+        };
+        pair.client.run(work).unwrap();
     }
 }

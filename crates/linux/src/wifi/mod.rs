@@ -7,10 +7,11 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `network` | networks that the user named, and whether an access point is good enough for one |
+//! | `network`, `login` | networks that the user named, and whether an access point is good enough for one |
 //! | `bss`, `event` | parse what `wpa_supplicant` says of access points and associations |
 //! | `supplicant` | runs `wpa_supplicant` and talks to it |
-//! | `dhcp`, `lease` | get an address, and give it to an interface |
+//! | `bus` | tells NetworkManager and systemd-resolved about our interfaces |
+//! | `dhcp`, `lease`, `memory` | get an address, give it to an interface, and remember it |
 //! | `station` | names, addresses and creation of interfaces |
 //! | `point` | one access point: its stage, and pauses after failures |
 //! | `radio` | the radio, and what it can do beside what others do with it |
@@ -32,9 +33,12 @@
 //! hostapd and dnsmasq.
 
 mod bss;
+mod bus;
 mod dhcp;
 mod event;
 mod lease;
+mod login;
+mod memory;
 mod network;
 mod point;
 mod radio;
@@ -43,6 +47,7 @@ mod supplicant;
 mod view;
 mod worker;
 
+pub use login::{Login, LoginError};
 pub use network::{Network, Secret, SecretError, Security};
 pub use supplicant::found as supplicant_found;
 pub use view::{PointReport, Stage, View, Views};
@@ -69,6 +74,8 @@ pub struct Setup {
     pub networks: Vec<Network>,
     /// Directory for the control socket of `wpa_supplicant`. Only root may enter it.
     pub directory: PathBuf,
+    /// File with the addresses of earlier visits.
+    pub leases: PathBuf,
 }
 
 /// Why access points cannot be joined.

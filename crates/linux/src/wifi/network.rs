@@ -6,6 +6,7 @@
 //!    the key cannot complete either handshake.
 
 use super::bss::Bss;
+use super::login::Login;
 use policy::{Role, Tariff};
 use std::fmt;
 use std::str::FromStr;
@@ -16,6 +17,8 @@ use thiserror::Error;
 pub struct Network {
     /// Its name.
     pub ssid: String,
+    /// Whether its access points leave its name out of their beacons.
+    pub hidden: bool,
     /// The least security that its access points must have.
     pub security: Security,
     /// Role of the links to it.
@@ -33,6 +36,8 @@ pub enum Security {
     Wpa2(Secret),
     /// With a key: WPA3 only.
     Wpa3(Secret),
+    /// With a login (802.1X): WPA2 or WPA3.
+    Login(Login),
 }
 
 /// A passphrase, or a key of 256 bits in hexadecimal.
@@ -91,8 +96,10 @@ pub(super) enum Weaker {
     NoWpa3,
     #[error("it offers only WPA3, which needs the passphrase instead of the 64-digit key")]
     KeyForWpa3,
-    #[error("it asks for a login (802.1X), which slowhand cannot give yet")]
+    #[error("it asks for a login (802.1X), and the configuration has none; add `login_file`")]
     Login,
+    #[error("it does not ask for a login (802.1X), which the configuration has; it may be an impostor")]
+    NoLogin,
     #[error("it asks for a key, and the configuration has none; add `psk_file`")]
     Protected,
 }
@@ -103,33 +110,46 @@ impl Network {
         let offers = bss.offers;
         match &self.security {
             Security::Open if offers.is_open() => Ok(()),
+            Security::Open if offers.login => Err(Weaker::Login),
             Security::Open => Err(Weaker::Protected),
             _ if offers.is_open() => Err(Weaker::Open),
             Security::Wpa3(_) if !offers.sae => Err(Weaker::NoWpa3),
             Security::Wpa2(secret) if secret.is_key() && offers.sae && !offers.psk => Err(Weaker::KeyForWpa3),
             Security::Wpa2(_) | Security::Wpa3(_) if offers.strong && (offers.psk || offers.sae) => Ok(()),
             Security::Wpa2(_) | Security::Wpa3(_) if offers.login => Err(Weaker::Login),
-            Security::Wpa2(_) | Security::Wpa3(_) => Err(Weaker::Broken),
+            Security::Login(_) if !offers.login => Err(Weaker::NoLogin),
+            Security::Login(_) if offers.strong => Ok(()),
+            Security::Wpa2(_) | Security::Wpa3(_) | Security::Login(_) => Err(Weaker::Broken),
         }
     }
 
     /// What `wpa_supplicant` must know of the network, beside its name: variables and their values.
     pub(super) fn settings(&self) -> Vec<(&'static str, String)> {
-        let with_key = |management: &str, frames: &str, secret: &Secret| {
+        let rsn = |management: &str, frames: &str| {
             vec![
                 ("key_mgmt", management.to_owned()),
                 ("proto", "RSN".to_owned()),
                 ("pairwise", "CCMP GCMP GCMP-256 CCMP-256".to_owned()),
                 ("ieee80211w", frames.to_owned()),
-                ("psk", secret.quoted()),
             ]
         };
-        match &self.security {
+        let mut settings = match &self.security {
             Security::Open => vec![("key_mgmt", "NONE".to_owned())],
-            Security::Wpa2(secret) if secret.is_key() => with_key("WPA-PSK WPA-PSK-SHA256", "1", secret),
-            Security::Wpa2(secret) => with_key("WPA-PSK WPA-PSK-SHA256 SAE", "1", secret),
-            Security::Wpa3(secret) => with_key("SAE", "2", secret),
+            Security::Wpa2(secret) if secret.is_key() => rsn("WPA-PSK WPA-PSK-SHA256", "1"),
+            Security::Wpa2(_) => rsn("WPA-PSK WPA-PSK-SHA256 SAE", "1"),
+            Security::Wpa3(_) => rsn("SAE", "2"),
+            Security::Login(_) => rsn("WPA-EAP WPA-EAP-SHA256", "1"),
+        };
+        match &self.security {
+            Security::Open => {}
+            Security::Wpa2(secret) | Security::Wpa3(secret) => settings.push(("psk", secret.quoted())),
+            Security::Login(login) => settings.extend(login.settings()),
         }
+        if self.hidden {
+            // Without it, `wpa_supplicant` does not find the access point again after a loss.
+            settings.push(("scan_ssid", "1".to_owned()));
+        }
+        settings
     }
 }
 
@@ -141,6 +161,7 @@ mod tests {
     fn network(security: Security) -> Network {
         Network {
             ssid: "first".into(),
+            hidden: false,
             security,
             role: Role::Primary,
             tariff: Tariff::Flat,
@@ -160,6 +181,7 @@ mod tests {
         let secret: Secret = "correct horse".parse().unwrap();
         let (wpa2, wpa3) = (Security::Wpa2(secret.clone()), Security::Wpa3(secret));
         let key = Security::Wpa2("0".repeat(64).parse().unwrap());
+        let login = Security::Login("eap=PWD\nidentity=\"me\"\n".parse().unwrap());
         #[rustfmt::skip]
         let table = [
             (&wpa2, "[WPA2-PSK-CCMP][ESS]", Ok(())),
@@ -175,6 +197,12 @@ mod tests {
             (&wpa3, "[WPA2-PSK+SAE-CCMP][ESS]", Ok(())),
             (&wpa3, "[ESS]", Err(Weaker::Open)),
             (&key, "[WPA2-SAE-CCMP][ESS]", Err(Weaker::KeyForWpa3)),
+            (&login, "[WPA2-EAP-CCMP][ESS]", Ok(())),
+            (&login, "[WPA2-EAP+EAP-SHA256-CCMP][ESS]", Ok(())),
+            (&login, "[WPA2-PSK-CCMP][ESS]", Err(Weaker::NoLogin)),
+            (&login, "[WPA2-EAP-TKIP][ESS]", Err(Weaker::Broken)),
+            (&login, "[ESS]", Err(Weaker::Open)),
+            (&Security::Open, "[WPA2-EAP-CCMP][ESS]", Err(Weaker::Login)),
             (&Security::Open, "[ESS]", Ok(())),
             (&Security::Open, "[WPA2-PSK-CCMP][ESS]", Err(Weaker::Protected)),
         ];
@@ -196,6 +224,41 @@ mod tests {
         for bad in ["short", "", "\nsecond line", "täglich neu", &"x".repeat(64)] {
             assert_eq!(bad.parse::<Secret>(), Err(SecretError), "{bad}");
         }
+    }
+
+    #[test]
+    fn settings_have_the_secret_once_and_protect_management_frames_where_both_can() {
+        let of = |security, hidden| {
+            let settings = Network {
+                hidden,
+                ..network(security)
+            }
+            .settings();
+            let value = |name: &str| {
+                let mut values = settings
+                    .iter()
+                    .filter(|(of, _)| *of == name)
+                    .map(|(_, value)| value.clone());
+                let first = values.next();
+                assert_eq!(values.next(), None, "{name}");
+                first.unwrap_or_default()
+            };
+            ["key_mgmt", "ieee80211w", "psk", "password", "scan_ssid"].map(value)
+        };
+        let secret: Secret = "correct horse".parse().unwrap();
+        let wpa2 = of(Security::Wpa2(secret.clone()), false);
+        assert_eq!(
+            wpa2,
+            ["WPA-PSK WPA-PSK-SHA256 SAE", "1", "\"correct horse\"", "", ""]
+        );
+        assert_eq!(
+            of(Security::Wpa3(secret), true),
+            ["SAE", "2", "\"correct horse\"", "", "1"]
+        );
+        let login = "eap=PWD\nidentity=\"me\"\npassword=\"p\"\n".parse().unwrap();
+        let login = of(Security::Login(login), false);
+        assert_eq!(login, ["WPA-EAP WPA-EAP-SHA256", "1", "", "\"p\"", ""]);
+        assert_eq!(of(Security::Open, true), ["NONE", "", "", "", "1"]);
     }
 
     #[test]

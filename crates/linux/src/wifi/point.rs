@@ -135,6 +135,7 @@ impl Point {
             mhz: Some(self.bss.mhz),
             signal: Some(self.bss.signal),
             interface: station.map(|station| station.name.to_string()),
+            portal: station.and_then(Station::portal).map(str::to_owned),
             stage: station.map_or(Stage::Heard, |station| station.stage),
             why: self.why.clone(),
         }
@@ -142,6 +143,11 @@ impl Point {
 }
 
 impl Station {
+    /// URL of the captive portal, if its DHCP server gives one.
+    fn portal(&self) -> Option<&str> {
+        self.client.as_ref()?.0.portal()
+    }
+
     pub(super) fn enter(&mut self, now: Instant, stage: Stage) {
         (self.stage, self.since) = (stage, now);
     }

@@ -5,6 +5,7 @@ use crate::nl80211::able::Able;
 use crate::nl80211::{IfType, Interface, Nl80211, ReadError, Wiphy, channel_number};
 use crate::rtnl::IfName;
 use policy::reach::Capacity;
+use std::collections::BTreeSet;
 use std::fs;
 use thiserror::Error;
 use units::MacAddr;
@@ -58,12 +59,7 @@ impl Radio {
         kernel: &mut Nl80211,
         ours: &[IfName],
     ) -> Result<(Capacity, Vec<u16>), ReadError> {
-        let all = kernel.interfaces()?;
-        let is_ours = |one: &Interface| ours.iter().any(|name| name.as_str() == one.name);
-        let others = all.iter().filter(|one| one.wiphy == self.index && !is_ours(one));
-        // An interface without a channel is down or idle, and counts for nothing.
-        let busy =
-            Vec::from_iter(others.filter(|one| one.kind != Some(IfType::Monitor) && one.mhz.is_some()));
+        let busy = self.others(kernel, ours)?;
         let stations = busy
             .iter()
             .filter(|one| one.kind == Some(IfType::Station))
@@ -76,6 +72,30 @@ impl Radio {
         };
         let held = busy.iter().filter_map(|one| channel_number(one.mhz?)).collect();
         Ok((capacity, held))
+    }
+
+    /// Frequencies in MHz that others use, if they leave no channel for anything else. A scan of other
+    /// channels finds nothing to join then, and costs the user's connection.
+    pub(super) fn bound_to(
+        &self,
+        kernel: &mut Nl80211,
+        ours: &[IfName],
+    ) -> Result<Option<BTreeSet<u32>>, ReadError> {
+        let busy = self.others(kernel, ours)?;
+        let all: BTreeSet<u32> = busy.iter().filter_map(|one| one.mhz).collect();
+        Ok((all.len() >= self.able.channels as usize).then_some(all))
+    }
+
+    /// Interfaces of others that are on a channel. One without a channel is down or idle, and counts for
+    /// nothing.
+    fn others(&self, kernel: &mut Nl80211, ours: &[IfName]) -> Result<Vec<Interface>, ReadError> {
+        let mut all = kernel.interfaces()?;
+        all.retain(|one| {
+            let is_ours = ours.iter().any(|name| name.as_str() == one.name);
+            let is_busy = one.kind != Some(IfType::Monitor) && one.mhz.is_some();
+            one.wiphy == self.index && !is_ours && is_busy
+        });
+        Ok(all)
     }
 }
 

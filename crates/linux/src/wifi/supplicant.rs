@@ -145,9 +145,10 @@ impl Supplicant {
 
     /// Sends a request that must be accepted.
     pub(super) fn demand(&self, request: &str) -> Result<(), SupplicantError> {
-        // No message repeats a secret.
-        let shown = request.split(" psk ").next().unwrap_or_default();
-        accepted(shown, &self.ask(request)?)
+        // No message repeats a secret: of a variable it has only the name.
+        let is_variable = request.contains(" SET_NETWORK ");
+        let words = request.split(' ').take(if is_variable { 4 } else { usize::MAX });
+        accepted(&Vec::from_iter(words).join(" "), &self.ask(request)?)
     }
 
     /// Takes charge of an interface. It sets it up.
@@ -328,7 +329,10 @@ mod tests {
                 .join("slow-w1", &[("psk", "\"key key key\"".to_owned())])
                 .unwrap_err();
             let said = error.to_string();
-            assert_eq!(said, "`wpa_supplicant` refuses `IFNAME=slow-w1 SET_NETWORK 0`");
+            assert_eq!(
+                said,
+                "`wpa_supplicant` refuses `IFNAME=slow-w1 SET_NETWORK 0 psk`"
+            );
         });
     }
 }

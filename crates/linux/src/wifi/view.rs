@@ -50,6 +50,8 @@ pub struct PointReport {
     pub signal: Option<Dbm>,
     /// The interface that is joined to it.
     pub interface: Option<String>,
+    /// URL of the network's captive portal, if its DHCP server gives one.
+    pub portal: Option<String>,
     /// How far it is joined.
     pub stage: Stage,
     /// Why it is not joined further.

@@ -4,6 +4,8 @@ mod associate;
 mod scan;
 mod tend;
 
+use super::bus::Bus;
+use super::memory::Memory;
 use super::network::Network;
 use super::point::Point;
 use super::radio::Radio;
@@ -18,7 +20,7 @@ use scan::Scan;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::Read as _;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
@@ -41,8 +43,10 @@ pub(super) struct Plan {
 
 /// Runs until it is told to stop, then leaves all access points.
 pub(super) fn run(plan: Plan) {
+    let memory = Memory::open(&plan.setup.leases);
     let mut worker = Worker {
         plan,
+        memory,
         means: None,
         points: BTreeMap::new(),
         refused: BTreeMap::new(),
@@ -67,10 +71,13 @@ struct Means {
     rtnl: Rtnl,
     radio: Radio,
     supplicant: Supplicant,
+    bus: Bus,
 }
 
 struct Worker {
     plan: Plan,
+    /// Addresses of earlier visits.
+    memory: Memory,
     means: Option<Means>,
     points: BTreeMap<MacAddr, Point>,
     /// Access points of named networks that must not be joined.
@@ -164,6 +171,7 @@ impl Worker {
                     mhz: None,
                     signal: None,
                     interface: None,
+                    portal: None,
                     stage: Stage::Absent,
                     why: Some("no access point of this name is heard".to_owned()),
                 });
@@ -181,7 +189,7 @@ impl Worker {
         for point in self.points.values() {
             let client = point.station.as_ref().and_then(|station| station.client.as_ref());
             let listening = client.filter(|(client, _)| client.listens());
-            all.extend(listening.map(|(_, port)| port.as_raw_fd()));
+            all.extend(listening.into_iter().flat_map(|(_, port)| port.descriptors()));
         }
         all
     }
@@ -216,6 +224,7 @@ fn means(setup: &Setup) -> Result<Means, Box<dyn Error>> {
         rtnl: Rtnl::open()?,
         radio,
         supplicant: Supplicant::start(&setup.directory)?,
+        bus: Bus::default(),
     })
 }
 

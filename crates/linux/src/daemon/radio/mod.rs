@@ -130,7 +130,8 @@ impl Radio {
             let station =
                 |one: &&Interface| one.ifindex == Some(ifindex) && one.kind == Some(IfType::Station);
             let interface = interfaces.iter().find(station);
-            let Some(seen) = interface.and_then(|interface| seen(kernel, interface, ifindex)) else {
+            let known = self.known.get(&link);
+            let Some(seen) = interface.and_then(|interface| seen(kernel, interface, ifindex, known)) else {
                 self.known.remove(&link);
                 continue;
             };
@@ -157,8 +158,14 @@ impl Radio {
 }
 
 /// The association of an interface, if it has one.
-fn seen(kernel: &mut Nl80211, interface: &Interface, ifindex: u32) -> Option<Seen> {
+fn seen(kernel: &mut Nl80211, interface: &Interface, ifindex: u32, known: Option<&Known>) -> Option<Seen> {
     let station = kernel.stations(ifindex).ok()?.into_iter().next()?;
+    // The kernel names the network only where it has joined it itself, without `wpa_supplicant`.
+    let ssid = interface
+        .ssid
+        .clone()
+        .or_else(|| known?.ssid_of(station.mac))
+        .or_else(|| kernel.network_of(ifindex, station.mac).ok()?);
     let mhz = interface.mhz?;
     // Many drivers have no survey.
     let surveys = kernel.survey(ifindex).unwrap_or_default();
@@ -167,7 +174,7 @@ fn seen(kernel: &mut Nl80211, interface: &Interface, ifindex: u32) -> Option<See
         wiphy: interface.wiphy,
         own: interface.mac,
         mhz,
-        ssid: interface.ssid.clone().unwrap_or_default(),
+        ssid: ssid.unwrap_or_default(),
         station,
         survey,
     })

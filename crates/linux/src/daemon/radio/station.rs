@@ -113,6 +113,12 @@ impl Known {
         facts
     }
 
+    /// The name of this access point's network, if it was read before.
+    pub(crate) fn ssid_of(&self, bssid: MacAddr) -> Option<Vec<u8>> {
+        let last = self.last.as_ref()?;
+        (last.station.mac == bssid && !last.ssid.is_empty()).then(|| last.ssid.clone())
+    }
+
     pub(crate) fn report(&self) -> Option<WifiReport> {
         let seen = self.last.as_ref()?;
         let station = &seen.station;

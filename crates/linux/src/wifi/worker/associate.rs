@@ -62,6 +62,17 @@ impl Worker {
         remove(means, station.name);
     }
 
+    /// Lets a NetworkManager that has started meanwhile leave all interfaces alone.
+    pub(super) fn keep_claims(&mut self) {
+        let Some(means) = &mut self.means else { return };
+        if means.bus.has_new_manager() {
+            let stations = self.points.values().filter_map(|point| point.station.as_ref());
+            for station in stations {
+                claim(means, station.name);
+            }
+        }
+    }
+
     /// Ends an attempt that has failed, and says so.
     pub(super) fn fail(&mut self, now: Instant, bssid: MacAddr, failure: Failure, why: String) {
         self.close(bssid);
@@ -81,7 +92,12 @@ fn begin(
     (bss, network): (&Bss, &Network),
 ) -> Result<Station, Box<dyn Error>> {
     let mac = radio::create(&mut means.kernel, &means.radio, name, (&bss.ssid, bss.bssid))?;
+    claim(means, name);
     let link = means.rtnl.link_named(name)?.ok_or("the new interface is gone")?;
+    if link.mac != Some(mac) {
+        return Err("another program has changed the address of the new interface".into());
+    }
+    answer_for_itself(name);
     means.supplicant.add_interface(name.as_str())?;
     let mut settings = vec![
         ("ssid", hex(&bss.ssid)),
@@ -102,12 +118,33 @@ fn begin(
     })
 }
 
+/// Lets an interface answer ARP requests for its own addresses only. Two interfaces of this host may be in
+/// one network: the access points of a building, or the user's own connection. The setting ends with the
+/// interface.
+fn answer_for_itself(name: IfName) {
+    for (setting, value) in [("arp_ignore", "1"), ("arp_announce", "2")] {
+        let path = format!("/proc/sys/net/ipv4/conf/{name}/{setting}");
+        if let Err(error) = std::fs::write(&path, value) {
+            tracing::debug!("{path} is not set: {error}");
+        }
+    }
+}
+
 /// Creates the interface that scans while nothing is joined.
 pub(super) fn create_scanner(means: &mut Means, name: IfName) -> Result<(), Box<dyn Error>> {
     let nowhere = (&b""[..], means.radio.mac);
     radio::create(&mut means.kernel, &means.radio, name, nowhere)?;
+    claim(means, name);
     means.supplicant.add_interface(name.as_str())?;
     Ok(())
+}
+
+/// Lets NetworkManager leave an interface alone.
+fn claim(means: &mut Means, name: IfName) {
+    if let Err(error) = means.bus.claim(name) {
+        let why = in_words(&error);
+        tracing::warn!(interface = %name, "NetworkManager may disturb an interface of slowhand: {why}");
+    }
 }
 
 /// Removes an interface, if there is one of this name.
@@ -124,7 +161,7 @@ pub(super) fn is_scanner(name: &IfName) -> bool {
     station::scanner().as_ref() == Some(name)
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02x}");

@@ -1,17 +1,19 @@
 //! Scans, and decides which access points become links.
 
-use super::associate::{create_scanner, in_words, is_scanner, remove};
+use super::associate::{create_scanner, hex, in_words, is_scanner, remove};
 use super::{AGAIN, Means, Worker};
 use crate::daemon::DeclaredLink;
 use crate::nl80211::channel_number;
 use crate::rtnl::IfName;
 use crate::wifi::bss::{self, Bss};
+use crate::wifi::network::Network;
 use crate::wifi::point::Point;
 use crate::wifi::station;
 use crate::wifi::supplicant::{Supplicant, SupplicantError};
 use crate::wifi::view::{PointReport, Stage};
 use policy::reach::{self, Audible};
 use policy::{Input, LinkEvent, LinkId, LinkKind, LinkSpec};
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::time::{Duration, Instant};
 use units::MacAddr;
@@ -28,6 +30,8 @@ const LASTS: Duration = Duration::from_secs(20);
 const FRESH: Duration = Duration::from_secs(5);
 /// How long an access point that is not joined is remembered.
 const REMEMBERED: Duration = Duration::from_secs(30);
+/// Most hidden networks in one scan. Every driver takes as many names.
+const MOST_NAMES: usize = 4;
 /// Most lists read after one scan.
 const MOST_LISTS: usize = 64;
 
@@ -38,6 +42,8 @@ pub(super) struct Scan {
     next: Option<Instant>,
     /// The interface that scans, and when it should have ended.
     running: Option<(IfName, Instant)>,
+    /// Number of scans so far. Every second one asks for hidden networks by their names.
+    count: usize,
 }
 
 impl Scan {
@@ -74,21 +80,37 @@ impl Worker {
             (station.stage == Stage::Joined).then_some((station.name, point.bss.mhz))
         });
         let (name, only) = match joined {
-            Some((name, mhz)) => (name, Some(mhz)),
+            Some((name, mhz)) => (name, BTreeSet::from([mhz])),
             // A scan would disturb an association in progress.
             None if self.points.values().any(|point| point.station.is_some()) => {
                 self.scan.next = Some(now + SEARCHES);
                 return Ok(());
             }
-            None => (self.scanner()?, None),
+            None => (self.scanner()?, self.bound_to()?),
         };
         let Some(means) = &self.means else { return Ok(()) };
-        let frequency = only.map_or_else(String::new, |mhz| format!(" freq={mhz}"));
+        let only = Vec::from_iter(only.iter().map(u32::to_string)).join(",");
+        let frequency = if only.is_empty() {
+            only
+        } else {
+            format!(" freq={only}")
+        };
+        let names = names(&self.plan.setup.networks, self.scan.count);
         means
             .supplicant
-            .demand(&format!("IFNAME={name} SCAN TYPE=ONLY{frequency}"))?;
+            .demand(&format!("IFNAME={name} SCAN TYPE=ONLY{frequency}{names}"))?;
+        self.scan.count += 1;
         self.scan.running = Some((name, now + LASTS));
         Ok(())
+    }
+
+    /// Frequencies to which others bind the radio. Empty: they leave it other channels.
+    fn bound_to(&mut self) -> Result<BTreeSet<u32>, Box<dyn Error>> {
+        let Some(means) = &mut self.means else {
+            return Ok(BTreeSet::new());
+        };
+        let bound = means.radio.bound_to(&mut means.kernel, &self.plan.names)?;
+        Ok(bound.unwrap_or_default())
     }
 
     /// The interface that scans while nothing is joined, made if necessary.
@@ -108,6 +130,7 @@ impl Worker {
         let Some((name, _)) = self.scan.running.take_if(|(name, _)| name.as_str() == interface) else {
             return;
         };
+        self.keep_claims();
         let pause = if is_scanner(&name) { SEARCHES } else { REFRESHES };
         self.scan.next = Some(now + pause);
         let Some(means) = &mut self.means else { return };
@@ -135,6 +158,7 @@ impl Worker {
                     mhz: Some(bss.mhz),
                     signal: Some(bss.signal),
                     interface: None,
+                    portal: None,
                     stage: Stage::Refused,
                     why: Some(weaker.to_string()),
                 };
@@ -248,6 +272,21 @@ impl Worker {
     }
 }
 
+/// The names of hidden networks that a scan asks for. A scan for names does not ask all others, so every
+/// second one has none.
+fn names(networks: &[Network], count: usize) -> String {
+    let hidden = Vec::from_iter(networks.iter().filter(|network| network.hidden));
+    if count.is_multiple_of(2) || hidden.is_empty() {
+        return String::new();
+    }
+    let first = count / 2 * MOST_NAMES;
+    let some = hidden.iter().cycle().skip(first % hidden.len());
+    let names = some.take(hidden.len().min(MOST_NAMES));
+    names
+        .map(|network| format!(" ssid {}", hex(network.ssid.as_bytes())))
+        .collect()
+}
+
 fn audible(point: &Point) -> Option<Audible> {
     Some(Audible {
         channel: channel_number(point.bss.mhz)?,
@@ -275,5 +314,30 @@ fn list(supplicant: &Supplicant, name: &IfName) -> Result<Vec<Bss>, SupplicantEr
 pub(super) fn remove_scanner(means: &mut Means) {
     if let Some(name) = station::scanner() {
         remove(means, name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wifi::network::Security;
+    use policy::{Role, Tariff};
+
+    #[test]
+    fn hidden_networks_are_asked_for_in_turn_by_every_second_scan() {
+        let network = |number: usize| Network {
+            ssid: format!("n{number}"),
+            hidden: number > 0,
+            security: Security::Open,
+            role: Role::Primary,
+            tariff: Tariff::Flat,
+        };
+        let all = Vec::from_iter((0..=6).map(network));
+        let asked = |count| names(&all, count);
+        assert_eq!([asked(0), asked(2)], ["", ""]);
+        assert_eq!(asked(1), " ssid 6e31 ssid 6e32 ssid 6e33 ssid 6e34");
+        assert_eq!(asked(3), " ssid 6e35 ssid 6e36 ssid 6e31 ssid 6e32");
+        assert_eq!(names(&all[..2], 1), " ssid 6e31");
+        assert_eq!(names(&all[..1], 1), "");
     }
 }

@@ -2,16 +2,21 @@
 
 use super::Worker;
 use super::associate::in_words;
-use crate::wifi::dhcp::{Client, Want};
+use crate::wifi::bus::Bus;
+use crate::wifi::dhcp::{Client, Lease, Want};
 use crate::wifi::event::{Event, What};
 use crate::wifi::lease::{self, Port};
-use crate::wifi::point::{Failure, Point};
+use crate::wifi::memory::Memory;
+use crate::wifi::point::{Failure, Point, Station};
 use crate::wifi::view::Stage;
 use std::collections::hash_map::RandomState;
 use std::error::Error;
 use std::hash::{BuildHasher as _, Hasher as _};
-use std::time::Instant;
+use std::io;
+use std::net::Ipv4Addr;
+use std::time::{Instant, SystemTime};
 use units::MacAddr;
+use wire::dhcp::Message;
 
 impl Worker {
     /// Takes in the pending events of `wpa_supplicant`.
@@ -36,7 +41,7 @@ impl Worker {
         };
         let bssid = point.bss.bssid;
         let outcome = match event.what {
-            What::Connected => connected(now, point),
+            What::Connected => connected(now, point, &self.memory),
             What::Disconnected { reason } => {
                 disconnected(now, point, reason);
                 Ok(())
@@ -47,6 +52,10 @@ impl Worker {
             }
             What::WrongKey => {
                 let why = "the key is wrong, or it is another network of this name".to_owned();
+                return self.fail(now, bssid, Failure::WrongKey, why);
+            }
+            What::LoginRefused => {
+                let why = "the network refuses the login; check the file that `login_file` names".to_owned();
                 return self.fail(now, bssid, Failure::WrongKey, why);
             }
             What::Scanned => Ok(()),
@@ -82,6 +91,14 @@ impl Worker {
                         let _ = port.send(message.has, &message);
                     }
                 }
+                Want::Probe(message) => {
+                    let point = self.points.get_mut(&bssid);
+                    let station = point.and_then(|point| point.station.as_mut());
+                    if let Some((_, port)) = station.and_then(|station| station.client.as_mut()) {
+                        port.send_arp(&message)?;
+                    }
+                }
+                Want::Decline(message) => self.decline(bssid, &message),
                 Want::Use(_) | Want::Drop => self.change_lease(now, bssid, &want)?,
             }
         }
@@ -104,7 +121,32 @@ impl Worker {
                 return Ok(Some(want));
             }
         }
+        while let Some(message) = port.receive_arp() {
+            if let Some(want) = client.hear_arp(now, &message) {
+                return Ok(Some(want));
+            }
+        }
+        if !client.probes() {
+            port.close_arp();
+        }
         Ok(client.tick(now))
+    }
+
+    /// Another host has the address that the server gives.
+    fn decline(&mut self, bssid: MacAddr, message: &Message) {
+        let Some(point) = self.points.get_mut(&bssid) else {
+            return;
+        };
+        let address = message.options.requested.unwrap_or(Ipv4Addr::UNSPECIFIED);
+        let why = format!("another host has the address {address}, which it gave; another one is sought");
+        tracing::warn!(%bssid, "{why}");
+        (point.known, point.why) = (None, Some(why));
+        let Some(station) = &point.station else { return };
+        if let Some((_, port)) = &station.client {
+            // A server that does not hear it may offer the address again, and it is declined again.
+            let _ = port.send(Ipv4Addr::UNSPECIFIED, message);
+        }
+        remembered(self.memory.forget(station.mac));
     }
 
     fn change_lease(&mut self, now: Instant, bssid: MacAddr, want: &Want) -> Result<(), Box<dyn Error>> {
@@ -117,7 +159,7 @@ impl Worker {
         };
         let granted = match want {
             Want::Use(lease) => Some(*lease),
-            Want::Send(_) | Want::Drop => None,
+            Want::Send(_) | Want::Probe(_) | Want::Decline(_) | Want::Drop => None,
         };
         let is_same = matches!((&station.lease, &granted), (Some(old), Some(new)) if old.is_like(new));
         if !is_same {
@@ -137,6 +179,9 @@ impl Worker {
                 }
                 station.enter(now, Stage::Joined);
                 point.known = Some(lease.address);
+                let until = unix_s() + lease.until.saturating_duration_since(now).as_secs();
+                remembered(self.memory.keep(station.mac, lease.address, until));
+                name_servers(&mut means.bus, station, &lease);
                 point.succeeded();
                 point.why = (lease.router.is_none()).then(|| {
                     "it gives an address without a router, so nothing behind it is reached".to_owned()
@@ -149,17 +194,48 @@ impl Worker {
 }
 
 /// The association stands: asks for an address, first for the one of the last visit.
-fn connected(now: Instant, point: &mut Point) -> Result<(), Box<dyn Error>> {
-    let known = point.known;
+fn connected(now: Instant, point: &mut Point, memory: &Memory) -> Result<(), Box<dyn Error>> {
     let Some(station) = &mut point.station else {
         return Ok(());
     };
+    let known = point.known.or_else(|| memory.address(station.mac, unix_s()));
     let transaction = RandomState::new().build_hasher().finish() as u32;
     let client = Client::new(now, station.mac, transaction, known);
     station.client = Some((client, Port::open(station.ifindex)?));
     station.enter(now, Stage::Addressing);
     point.why = None;
     Ok(())
+}
+
+/// Gives the name servers of a lease to systemd-resolved. Without it, the host keeps those that it has.
+fn name_servers(bus: &mut Bus, station: &Station, lease: &Lease) {
+    let servers = lease.resolvers();
+    // Servers of a network that leads nowhere know only its own names.
+    if servers.is_empty() || lease.router.is_none() {
+        return;
+    }
+    let interface = station.name;
+    match bus.resolve_over(station.ifindex, &servers) {
+        Ok(true) => tracing::debug!(%interface, ?servers, "systemd-resolved has the name servers"),
+        Ok(false) => tracing::debug!(%interface, "name servers not used: systemd-resolved does not run"),
+        Err(error) => {
+            let why = in_words(&error);
+            tracing::warn!(%interface, "systemd-resolved does not take the name servers: {why}");
+        }
+    }
+}
+
+/// A list of addresses that cannot be written only costs time on the next visit.
+fn remembered(outcome: io::Result<()>) {
+    if let Err(error) = outcome {
+        tracing::debug!("the address is not remembered: {error}");
+    }
+}
+
+/// Seconds since 1970.
+fn unix_s() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
 }
 
 /// The association has ended. `wpa_supplicant` tries to get it back.

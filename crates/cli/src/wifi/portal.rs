@@ -1,0 +1,128 @@
+//! `slowhand wifi portal`: where a link's captive portal is.
+
+use host::config::{Asked, Config, DEFAULT};
+use host::control::{Question, ask};
+use host::document::{Link, Status};
+use host::place::Place;
+use linux::portal::{Check, Over, from_network_manager};
+use linux::rtnl::Rtnl;
+use policy::Checked;
+use show::exit::{Refused, print_text};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use trace::Shown;
+
+/// Print the URL of a link's captive portal.
+///
+/// That is the URL that the network's DHCP server gives. Without one, a check over this link is repeated, and
+/// the place to which the portal redirects it is printed. The exit code is 1 if there is no portal.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  slowhand wifi portal slow-w1")]
+pub struct Args {
+    /// The link, as `slowhand status` names it.
+    link: String,
+
+    /// Configuration file from which to read `portal_url`.
+    #[arg(long, value_name = "FILE", default_value = DEFAULT)]
+    config: PathBuf,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Finds the portal of a link of the running daemon.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let status: Status = ask(&args.place, Question::Status)?;
+    let link = status.links.iter().find(|link| link.name == args.link);
+    let link = link.ok_or_else(|| {
+        let known = Vec::from_iter(status.links.iter().map(|link| link.name.as_str()));
+        Refused::because(format!(
+            "no link `{}`; the links are: {}",
+            args.link,
+            known.join(", ")
+        ))
+    })?;
+    if let Some(url) = given(&status, link) {
+        print_text(&format!("{}\n", Shown(url)))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let check = check(&args.config)?;
+    let (found, place) = check.find(&over(link)?);
+    let (text, code) = match (found, place) {
+        (Checked::Portal, Some(url)) => (Shown(&url).to_string(), ExitCode::SUCCESS),
+        // The portal answers in place of the host that was asked.
+        (Checked::Portal, None) => (check.url.to_string(), ExitCode::SUCCESS),
+        (Checked::Passed, _) => {
+            let text = format!("{}: no captive portal: it leads to the Internet", args.link);
+            (text, ExitCode::FAILURE)
+        }
+        (Checked::Failed, _) => {
+            let text = format!(
+                "{}: no reply to {}; check again when it is alive",
+                args.link, check.url
+            );
+            (text, ExitCode::FAILURE)
+        }
+    };
+    print_text(&format!("{text}\n"))?;
+    Ok(code)
+}
+
+/// The URL that the link's DHCP server gives.
+fn given<'s>(status: &'s Status, link: &Link) -> Option<&'s str> {
+    let mut points = status.wifi.iter().flat_map(|wifi| &wifi.access_points);
+    let point = points.find(|point| point.interface.is_some() && point.interface == link.interface);
+    point?.portal.as_deref()
+}
+
+fn check(config: &Path) -> anyhow::Result<Check> {
+    let own = Config::read(config, Asked::ByDefault)
+        .ok()
+        .and_then(|config| config.portal);
+    let check = own.or_else(|| from_network_manager(Path::new("/")).ok().flatten());
+    check.ok_or_else(|| {
+        Refused::because("no URL to check; set portal_url in the configuration, as `slowhand doctor` says")
+    })
+}
+
+fn over(link: &Link) -> anyhow::Result<Over> {
+    let name = link.interface.as_deref().filter(|_| !link.addresses.is_empty());
+    let name = name.ok_or_else(|| Refused::because(format!("{} has no address", link.name)))?;
+    let name = name.parse().map_err(Refused::because)?;
+    let index = Rtnl::open()?.link_named(name)?.map(|link| link.ifindex);
+    let resolvers = index.map(|index| linux::resolvers::of_link(Path::new("/"), index));
+    Ok(Over {
+        link: name,
+        from: link.addresses.clone(),
+        resolvers: resolvers.unwrap_or_default(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_url_of_the_network_comes_first() {
+        let status = |portal: &str| {
+            let text = format!(
+                r#"{{"schema":"slowhand.status/1","pid":1,"policy":"slowhand","uptime_s":1,"cpu_s":1,"cc":"cubic",
+                "window_lever":null,"window_lever_why":null,"unsent_lever":false,"links":[
+                {{"name":"slow-w1","interface":"slow-w1","kind":"wifi","role":"primary","carrier":true,"addresses":[],
+                "gateways":[],"default_route":true,"state":"use"}}],"connections":[],"wifi":{{"access_points":[
+                {{"ssid":"a","state":"absent"}},
+                {{"ssid":"b","interface":"slow-w1","state":"joined"{portal}}}]}}}}"#
+            );
+            serde_json::from_str::<Status>(&text).unwrap()
+        };
+        let with = status(r#","portal":"https://portal.example/""#);
+        assert_eq!(given(&with, &with.links[0]), Some("https://portal.example/"));
+        let without = status("");
+        assert_eq!(given(&without, &without.links[0]), None);
+        let mut gone = with.links[0].clone();
+        gone.interface = None;
+        assert_eq!(given(&with, &gone), None, "a network that is not joined");
+    }
+}

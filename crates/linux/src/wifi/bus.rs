@@ -1,0 +1,331 @@
+//! Tells NetworkManager and systemd-resolved about our interfaces, over the system's D-Bus.
+//!
+//! NetworkManager takes charge of every WiFi interface that appears. It must leave ours alone before
+//! `wpa_supplicant` gets them. The request belongs to the interface and ends with it, so nothing is undone.
+//! The same holds for the name servers that systemd-resolved gets.
+//!
+//! # Sources
+//! - NetworkManager's D-Bus API 1.42: `GetDeviceByIpIface`, and the properties `Managed` and `State` of a
+//!   device. State 10 is `NM_DEVICE_STATE_UNMANAGED`.
+//! - org.freedesktop.resolve1(5): `SetLinkDNS`.
+//!
+//! # Where we differ, and why
+//! 1. A host without a bus, or without one of the two programs, is no fault. Neither is started.
+//! 2. NetworkManager that starts later gets the request, too: [`Bus::has_new_manager`].
+//!
+//! # Checked by
+//! `tests`, with a stand-in at the other end of the connection; the trial `joins-beside` of `guest`, with the
+//! real programs.
+
+use crate::rtnl::IfName;
+use std::net::Ipv4Addr;
+use std::time::{Duration, Instant};
+use thiserror::Error;
+use zbus::blocking::Connection;
+use zbus::blocking::connection::Builder;
+use zbus::zvariant::{OwnedObjectPath, OwnedValue, Value};
+
+/// Time in which a program must reply.
+const REPLIES: Duration = Duration::from_secs(2);
+/// Time in which NetworkManager must have noticed an interface, and have let go of it.
+const NOTICES: Duration = Duration::from_secs(3);
+/// Pause between two questions.
+const STEP: Duration = Duration::from_millis(20);
+/// `NM_DEVICE_STATE_UNMANAGED`.
+const UNMANAGED: u32 = 10;
+const IPV4: i32 = libc::AF_INET;
+
+const BUS: &str = "org.freedesktop.DBus";
+const BUS_PATH: &str = "/org/freedesktop/DBus";
+const MANAGER: &str = "org.freedesktop.NetworkManager";
+const MANAGER_PATH: &str = "/org/freedesktop/NetworkManager";
+const DEVICE: &str = "org.freedesktop.NetworkManager.Device";
+const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
+const RESOLVED: &str = "org.freedesktop.resolve1";
+const RESOLVED_PATH: &str = "/org/freedesktop/resolve1";
+const RESOLVED_API: &str = "org.freedesktop.resolve1.Manager";
+
+/// Why a program did not do what it was asked to.
+#[derive(Debug, Error)]
+pub(super) enum BusError {
+    #[error("NetworkManager has not noticed it within {} s", NOTICES.as_secs())]
+    Unnoticed,
+    #[error("NetworkManager has not let go of it within {} s", NOTICES.as_secs())]
+    Kept,
+    #[error("`{what}` failed")]
+    Call {
+        what: &'static str,
+        source: Box<zbus::Error>,
+    },
+}
+
+/// The system's bus, while there is one.
+#[derive(Debug, Default)]
+pub(super) struct Bus {
+    connection: Option<Connection>,
+    /// The NetworkManager that has been asked, as the bus names it.
+    manager: Option<String>,
+}
+
+impl Bus {
+    /// Lets NetworkManager leave an interface alone, and waits until it does. Nothing happens without it.
+    ///
+    /// # Errors
+    /// If NetworkManager runs and does not let go of the interface.
+    pub(super) fn claim(&mut self, name: IfName) -> Result<(), BusError> {
+        self.manager = self.owner(MANAGER);
+        let Some(connection) = self.connection.as_ref().filter(|_| self.manager.is_some()) else {
+            return Ok(());
+        };
+        let until = Instant::now() + NOTICES;
+        let device = Device::find(connection, name, until)?;
+        device.release()?;
+        while device.state()? > UNMANAGED {
+            if Instant::now() >= until {
+                return Err(BusError::Kept);
+            }
+            std::thread::sleep(STEP);
+        }
+        Ok(())
+    }
+
+    /// Whether NetworkManager has started since it was last asked. It does not know our interfaces then.
+    pub(super) fn has_new_manager(&mut self) -> bool {
+        let owner = self.owner(MANAGER);
+        owner.is_some() && owner != self.manager
+    }
+
+    /// Gives the name servers of an interface to systemd-resolved. `false`: it does not run.
+    ///
+    /// # Errors
+    /// If it refuses them.
+    pub(super) fn resolve_over(&mut self, ifindex: u32, servers: &[Ipv4Addr]) -> Result<bool, BusError> {
+        let runs = self.owner(RESOLVED).is_some();
+        let Some(connection) = self.connection.as_ref().filter(|_| runs) else {
+            return Ok(false);
+        };
+        let servers = servers.iter().map(|server| (IPV4, server.octets().to_vec()));
+        let body = (ifindex.cast_signed(), Vec::from_iter(servers));
+        let api = Some(RESOLVED_API);
+        let told = connection.call_method(Some(RESOLVED), RESOLVED_PATH, api, "SetLinkDNS", &body);
+        told.map(|_| true).map_err(failed("SetLinkDNS"))
+    }
+
+    /// Who has a name on the bus. `None`: nobody, or there is no bus.
+    fn owner(&mut self, name: &str) -> Option<String> {
+        if self.connection.as_ref().is_some_and(Connection::is_closed) {
+            self.connection = None;
+        }
+        if self.connection.is_none() {
+            let bus = Builder::system().map(|builder| builder.method_timeout(REPLIES));
+            self.connection = bus.and_then(Builder::build).ok();
+        }
+        let connection = self.connection.as_ref()?;
+        let owner = connection.call_method(Some(BUS), BUS_PATH, Some(BUS), "GetNameOwner", &(name,));
+        owner.ok()?.body().deserialize().ok()
+    }
+}
+
+/// An interface, as NetworkManager knows it.
+struct Device<'b> {
+    connection: &'b Connection,
+    path: OwnedObjectPath,
+}
+
+impl<'b> Device<'b> {
+    /// Waits until NetworkManager has noticed the interface.
+    fn find(connection: &'b Connection, name: IfName, until: Instant) -> Result<Self, BusError> {
+        const METHOD: &str = "GetDeviceByIpIface";
+        let body = (name.as_str(),);
+        loop {
+            match connection.call_method(Some(MANAGER), MANAGER_PATH, Some(MANAGER), METHOD, &body) {
+                Ok(reply) => {
+                    let path = reply.body().deserialize().map_err(failed(METHOD))?;
+                    return Ok(Self { connection, path });
+                }
+                // It does not know such an interface yet.
+                Err(zbus::Error::MethodError(..)) if Instant::now() < until => std::thread::sleep(STEP),
+                Err(zbus::Error::MethodError(..)) => return Err(BusError::Unnoticed),
+                Err(source) => return Err(failed(METHOD)(source)),
+            }
+        }
+    }
+
+    fn release(&self) -> Result<(), BusError> {
+        let (path, body) = (self.path.as_str(), (DEVICE, "Managed", Value::from(false)));
+        let set = self
+            .connection
+            .call_method(Some(MANAGER), path, Some(PROPERTIES), "Set", &body);
+        set.map(drop).map_err(failed("Set Managed"))
+    }
+
+    fn state(&self) -> Result<u32, BusError> {
+        const METHOD: &str = "Get State";
+        let (path, body) = (self.path.as_str(), (DEVICE, "State"));
+        let reply = self
+            .connection
+            .call_method(Some(MANAGER), path, Some(PROPERTIES), "Get", &body);
+        let state = reply.and_then(|reply| reply.body().deserialize::<OwnedValue>());
+        let state = state.and_then(|state| u32::try_from(state).map_err(zbus::Error::from));
+        state.map_err(failed(METHOD))
+    }
+}
+
+fn failed(what: &'static str) -> impl Fn(zbus::Error) -> BusError {
+    move |error| BusError::Call {
+        what,
+        source: Box::new(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::{Arc, Mutex};
+    use zbus::zvariant::ObjectPath;
+
+    /// The bus itself: it knows who has a name.
+    struct Names(&'static [&'static str]);
+
+    #[zbus::interface(name = "org.freedesktop.DBus")]
+    impl Names {
+        fn get_name_owner(&self, name: &str) -> zbus::fdo::Result<String> {
+            let is_known = self.0.contains(&name);
+            is_known
+                .then(|| ":1.7".to_owned())
+                .ok_or_else(|| zbus::fdo::Error::NameHasNoOwner("nobody".to_owned()))
+        }
+    }
+
+    /// NetworkManager: it notices the interface after some questions.
+    struct Manager(AtomicU32);
+
+    #[zbus::interface(name = "org.freedesktop.NetworkManager")]
+    impl Manager {
+        fn get_device_by_ip_iface(&self, name: &str) -> zbus::fdo::Result<ObjectPath<'static>> {
+            let is_noticed = self.0.fetch_add(1, Ordering::Relaxed) >= 2 && name == "slow-w1";
+            let path = ObjectPath::from_static_str_unchecked("/device/1");
+            is_noticed
+                .then_some(path)
+                .ok_or_else(|| zbus::fdo::Error::Failed("unknown device".to_owned()))
+        }
+    }
+
+    /// Its interface: it takes some time to let go of it.
+    struct Managed {
+        is_managed: bool,
+        reads: AtomicU32,
+    }
+
+    #[zbus::interface(name = "org.freedesktop.NetworkManager.Device")]
+    impl Managed {
+        #[zbus(property)]
+        fn managed(&self) -> bool {
+            self.is_managed
+        }
+
+        #[zbus(property)]
+        fn set_managed(&mut self, is_managed: bool) {
+            self.is_managed = is_managed;
+        }
+
+        #[zbus(property)]
+        fn state(&self) -> u32 {
+            let is_late = self.reads.fetch_add(1, Ordering::Relaxed) >= 2;
+            if is_late && !self.is_managed {
+                UNMANAGED
+            } else {
+                30
+            }
+        }
+    }
+
+    type Told = Arc<Mutex<Vec<(i32, Vec<(i32, Vec<u8>)>)>>>;
+
+    struct Resolved(Told);
+
+    #[zbus::interface(name = "org.freedesktop.resolve1.Manager")]
+    impl Resolved {
+        #[zbus(name = "SetLinkDNS")]
+        fn set_link_dns(&self, ifindex: i32, servers: Vec<(i32, Vec<u8>)>) {
+            self.0.lock().unwrap().push((ifindex, servers));
+        }
+    }
+
+    /// A bus with the stand-ins of these names, which live as long as the second value.
+    fn with(names: &'static [&'static str], told: &Told) -> (Bus, Connection) {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let resolved = Resolved(Arc::clone(told));
+        let server = std::thread::spawn(move || {
+            let device = Managed {
+                is_managed: true,
+                reads: AtomicU32::new(0),
+            };
+            let builder = Builder::async_io_unix_stream(theirs)
+                .server(zbus::Guid::generate())
+                .unwrap()
+                .p2p();
+            let builder = builder.serve_at(BUS_PATH, Names(names)).unwrap();
+            let builder = builder
+                .serve_at(MANAGER_PATH, Manager(AtomicU32::new(0)))
+                .unwrap();
+            let builder = builder.serve_at("/device/1", device).unwrap();
+            builder
+                .serve_at(RESOLVED_PATH, resolved)
+                .unwrap()
+                .build()
+                .unwrap()
+        });
+        let connection = Builder::async_io_unix_stream(ours).p2p().build().unwrap();
+        let bus = Bus {
+            connection: Some(connection),
+            manager: None,
+        };
+        (bus, server.join().unwrap())
+    }
+
+    #[test]
+    fn an_interface_is_released_once_it_is_noticed_and_the_release_is_awaited() {
+        let (mut bus, server) = with(&[MANAGER], &Told::default());
+        assert!(bus.has_new_manager());
+        bus.claim("slow-w1".parse().unwrap()).unwrap();
+        assert!(!bus.has_new_manager());
+        let objects = server.object_server();
+        let manager = objects.interface::<_, Manager>(MANAGER_PATH).unwrap();
+        assert_eq!(
+            manager.get().0.load(Ordering::Relaxed),
+            3,
+            "asked until it was noticed"
+        );
+        let device = objects.interface::<_, Managed>("/device/1").unwrap();
+        assert!(!device.get().is_managed);
+        assert!(device.get().reads.load(Ordering::Relaxed) >= 3, "awaited");
+    }
+
+    #[test]
+    fn a_manager_that_never_notices_is_reported() {
+        let (mut bus, _server) = with(&[MANAGER], &Told::default());
+        let error = bus.claim("slow-w2".parse().unwrap()).unwrap_err();
+        assert!(matches!(error, BusError::Unnoticed), "{error}");
+    }
+
+    #[test]
+    fn without_the_programs_nothing_is_asked_of_them() {
+        let told = Told::default();
+        let (mut bus, _server) = with(&[], &told);
+        bus.claim("slow-w1".parse().unwrap()).unwrap();
+        assert!(!bus.has_new_manager());
+        assert!(!bus.resolve_over(3, &[Ipv4Addr::new(10, 0, 1, 1)]).unwrap());
+        assert!(told.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn name_servers_are_given_for_their_link() {
+        let told = Told::default();
+        let (mut bus, _server) = with(&[RESOLVED], &told);
+        assert!(bus.resolve_over(3, &[Ipv4Addr::new(10, 0, 1, 1)]).unwrap());
+        assert_eq!(*told.lock().unwrap(), [(3, vec![(2, vec![10, 0, 1, 1])])]);
+    }
+}

@@ -446,7 +446,7 @@ impl Why {
             levers: lever_sentences(report),
             agent: None,
             wifi: None,
-            flows: networks(report)
+            flows: Networks::of(report)
                 .map(|networks| networks.flows)
                 .unwrap_or_default(),
         }

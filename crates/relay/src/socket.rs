@@ -16,7 +16,7 @@ const BACKLOG: i32 = 1_024;
 const FAST_OPENS: i32 = 256;
 /// The bit of `net.ipv4.tcp_fastopen` for servers.
 const SERVERS: u32 = 2;
-/// How often a handshake in progress is looked at.
+/// Interval at which a handshake in progress is polled.
 const HANDSHAKE_POLL: Duration = Duration::from_millis(1);
 /// Most unsent bytes in the kernel. What has not been sent can still leave over another link.
 const UNSENT: u32 = 128 * 1024;

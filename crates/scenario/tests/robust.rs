@@ -5,7 +5,7 @@ use scenario::{Plan, Problems, Setting, parse};
 use std::path::Path;
 use units::Duration;
 
-const SHIPPED: [&str; 13] = [
+const SHIPPED: [&str; 14] = [
     include_str!("../../../scenarios/app-limited.toml"),
     include_str!("../../../scenarios/break-before-make.toml"),
     include_str!("../../../scenarios/building-walk.toml"),

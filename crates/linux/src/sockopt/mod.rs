@@ -178,8 +178,8 @@ pub fn accept_fast_open(listener: &impl AsFd, pending: i32) -> io::Result<()> {
     )
 }
 
-/// Makes the next `connect` of this socket return at once, if the kernel has a cookie of the server. The first
-/// bytes then leave with the SYN (TCP_FASTOPEN_CONNECT, RFC 7413). Otherwise it asks the server for a cookie.
+/// Makes the next `connect` of this socket return at once, if the kernel has a cookie of the server. The
+/// first bytes then leave with the SYN (TCP_FASTOPEN_CONNECT, RFC 7413). Otherwise it asks for a cookie.
 pub fn connect_fast_open(socket: &impl AsFd) -> io::Result<()> {
     set(
         socket,

@@ -25,6 +25,7 @@ pub const fn kind(action: &Action) -> &'static str {
         Action::Outlook(..) => "Outlook",
         Action::Slots(..) => "Slots",
         Action::Assign(..) => "Assign",
+        Action::Move(..) => "Move",
         Action::Hold(_) => "Hold",
         Action::EndFlow(_) => "EndFlow",
         Action::Note(note) => note.verb.id(),

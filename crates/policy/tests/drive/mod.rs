@@ -429,7 +429,9 @@ impl Known {
                 self.links.contains(&link)
             }
             Action::Slots(radio, _) => self.radios.contains(&radio),
-            Action::Assign(flow, link) => self.flows.contains(&flow) && self.links.contains(&link),
+            Action::Assign(flow, link) | Action::Move(flow, link) => {
+                self.flows.contains(&flow) && self.links.contains(&link)
+            }
             Action::Hold(flow) | Action::EndFlow(flow) => self.flows.contains(&flow),
             Action::Note(ref note) => !note.reason.sentence(&[][..]).is_empty(),
         };

@@ -212,8 +212,7 @@ impl Connection {
         let subflow = &mut self.subflows[at];
         subflow.last_heard = now;
         (subflow.stale, subflow.stale_count) = (false, 0);
-        let window = subflow.take_window(packet);
-        if self.outgoing.acknowledge(packet.data_ack, window) {
+        if self.outgoing.acknowledge(packet.data_ack, packet.window) {
             self.set_retransmission_timer(now);
         }
         self.hear(now, packet, at);

@@ -120,7 +120,6 @@ impl Connection {
         subflow.ecn = self.shared.config.ecn && packet.ece;
         subflow.backup[1] = matches!(packet.signal, Signal::Join { backup: true, .. });
         subflow.receiver.begin(packet);
-        subflow.window = packet.window;
         self.outgoing.acknowledge(packet.data_ack, packet.window);
         self.add(subflow);
         self.send_syn_ack(now, self.subflows.len() - 1, out);
@@ -132,7 +131,6 @@ impl Connection {
             return self.send_third(now, at, out);
         }
         subflow.receiver.begin(packet);
-        subflow.window = packet.window;
         subflow.ecn &= packet.ece;
         subflow.backup[1] = matches!(packet.signal, Signal::Join { backup: true, .. });
         subflow.opened(now, subflow.initial);

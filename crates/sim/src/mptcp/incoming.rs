@@ -2,16 +2,13 @@
 //!
 //! # Sources
 //! - Linux 6.18, `net/mptcp/protocol.c` (`__mptcp_move_skb`, `mptcp_data_queue_ofo`,
-//!   `mptcp_rcv_space_adjust`), `net/mptcp/protocol.h` (`__mptcp_space`: what is out of order takes room in
-//!   the buffer), `net/ipv4/tcp_input.c` (`tcp_rcvbuf_grow`), `net/mptcp/options.c` (`mptcp_set_rwin`: the
-//!   window's end never moves back).
+//!   `mptcp_rcv_space_adjust`), `net/ipv4/tcp_input.c` (`tcp_rcvbuf_grow`), `net/mptcp/options.c`
+//!   (`mptcp_set_rwin`).
 //! - `bpf/window.bpf.c` and `docs/window.md` for a cap.
 //!
 //! # Where we differ, and why
 //! 1. The application reads at once: the window closes for bytes that are out of order only.
 //! 2. A buffer's memory is a fixed multiple of its window. Linux measures it for each packet.
-//! 3. Bytes that are out of order on their subflow take no room, as in Linux with MPTCP. With plain TCP they
-//!    do in Linux.
 //!
 //! # Checked by
 //! `tests` below.
@@ -40,10 +37,7 @@ pub(super) struct Incoming {
     /// Whether everything up to there had arrived when [`Incoming::take_end`] was last called.
     was_over: bool,
     most: u64,
-    /// Window of an empty buffer.
     window: u64,
-    /// Where the window ended before the last data arrived.
-    reach: u64,
     cap: Option<Ahead>,
     /// Autotuning: bytes of the best RTT, where the present RTT began, and when.
     space: u64,
@@ -66,7 +60,6 @@ impl Incoming {
             was_over: false,
             most,
             window,
-            reach: window,
             cap: None,
             space: FIRST_SPACE,
             from: 0,
@@ -103,38 +96,27 @@ impl Incoming {
         self.end = Some(end);
     }
 
-    /// Where the receive window ends without a cap: behind the room that the buffer has left, and never
-    /// before where it ended earlier.
-    fn end_of_window(&self) -> u64 {
-        let room = self.window.saturating_sub(self.held);
-        self.reach.max(self.next + room)
-    }
-
     /// Receive window from the next byte on.
     pub(super) fn window(&self) -> u64 {
         let cap = self.cap.map_or(u64::MAX, |cap| {
             let allowed = if self.held > 0 { cap.window } else { cap.usual() };
             allowed.get()
         });
-        (self.end_of_window() - self.next).min(cap)
+        self.window.min(cap)
     }
 
     pub(super) const fn cap(&mut self, cap: Option<Ahead>) {
         self.cap = cap;
     }
 
-    /// Takes bytes that are in order on their subflow. Returns whether they filled a hole. Bytes behind the
-    /// window are dropped (`MPTcpExtNoDSSInWindow`), and the peer must reinject them.
+    /// Takes bytes that are in order on their subflow. Returns whether they filled a hole.
     pub(super) fn take(&mut self, data: u64, bytes: u64) -> bool {
         let until = data + bytes;
-        self.reach = self.end_of_window();
         if until <= self.next {
             return false;
         }
         if data > self.next {
-            if until <= self.reach {
-                self.hold(data, until);
-            }
+            self.hold(data, until);
             return false;
         }
         self.next = until;
@@ -242,37 +224,5 @@ mod tests {
         assert_eq!(incoming.window(), 200_000);
         incoming.take(incoming.next() + 1, 10);
         assert_eq!(incoming.window(), 300_000, "room for what is behind a loss");
-    }
-
-    #[test]
-    fn bytes_out_of_order_take_room_but_the_end_of_the_window_never_moves_back() {
-        let mut incoming = Incoming::new(ReceiveBuffer::Window(Bytes::new(1_000)));
-        incoming.take(0, 100);
-        assert_eq!(incoming.window(), 1_000);
-        // A hole of 100 bytes, and 400 bytes behind it: the window has ended at 1,100.
-        incoming.take(200, 400);
-        assert_eq!(incoming.window(), 1_000);
-        // Half of the hole: 950 left up to 1,100, although 600 would be free.
-        incoming.take(100, 50);
-        assert_eq!(incoming.window(), 950);
-        incoming.take(150, 50);
-        assert_eq!((incoming.next(), incoming.window()), (600, 1_000));
-        // As much behind the next hole as there is room: the window moves with the room alone.
-        incoming.take(700, 900);
-        incoming.take(600, 60);
-        assert_eq!((incoming.held(), incoming.window()), (900, 940));
-    }
-
-    #[test]
-    fn bytes_behind_the_window_are_dropped_until_the_peer_sends_them_again() {
-        let mut incoming = Incoming::new(ReceiveBuffer::Window(Bytes::new(1_000)));
-        incoming.take(500, 501);
-        assert_eq!(incoming.held(), 0);
-        incoming.take(500, 500);
-        assert_eq!(incoming.held(), 500);
-        assert!(incoming.take(0, 500));
-        assert_eq!(incoming.next(), 1_000);
-        incoming.take(1_000, 1);
-        assert_eq!(incoming.next(), 1_001);
     }
 }

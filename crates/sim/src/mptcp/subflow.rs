@@ -3,7 +3,7 @@
 //! # Sources
 //! - RFC 8684 §3.1, §3.2 (the handshakes); Linux 6.18, `net/mptcp/subflow.c`, `net/ipv4/tcp_timer.c`
 //!   (`tcp_retransmit_timer`: SYNs), `net/ipv4/tcp_output.c` (`tcp_write_xmit`, `tcp_nagle_test`),
-//!   `net/ipv4/tcp_input.c` (`tcp_sndbuf_expand`, `tcp_may_update_window`).
+//!   `net/ipv4/tcp_input.c` (`tcp_sndbuf_expand`).
 //!
 //! # Where we differ, and why
 //! 1. FIN has a number of its own, like a segment. It follows the last data in the subflow's queue.
@@ -81,8 +81,6 @@ pub(super) struct Subflow {
     pub(super) backup: [bool; 2],
     pub(super) ecn: bool,
     pub(super) mss: u16,
-    /// Receive window that the peer offers on this subflow.
-    pub(super) window: u64,
     /// Time-outs of the connection without progress on this subflow, and when it last heard anything then.
     pub(super) stale_count: u8,
     pub(super) stale: bool,
@@ -114,7 +112,6 @@ impl Subflow {
             backup: [false; 2],
             ecn: false,
             mss: full_segment(path.family, shared.config.mptcp),
-            window: 0,
             stale_count: 0,
             stale: false,
             stale_stamp: now,
@@ -196,17 +193,6 @@ impl Subflow {
             stale: self.stale,
             holds_oldest: false,
         }
-    }
-
-    /// Takes the window of a packet of the peer, and returns the one that counts. A smaller window than the
-    /// last one counts only if the packet is new on this subflow.
-    pub(super) fn take_window(&mut self, packet: &Packet) -> u64 {
-        let acknowledged = self.sender.get().map_or(0, |sender| sender.scoreboard().first());
-        let is_new = packet.ack > acknowledged || packet.is_numbered();
-        if is_new || packet.window > self.window || packet.window == 0 {
-            self.window = packet.window;
-        }
-        self.window
     }
 
     /// Whether this byte is assigned to it and has not arrived.
@@ -510,34 +496,4 @@ fn pacing_rate(sender: &Sender, mss: u16) -> Bitrate {
     let bits = u64::from(cwnd) * u64::from(mss) * 8 * tenths / 10;
     let nanos = u64::try_from(srtt.as_nanos()).unwrap_or(u64::MAX);
     Bitrate::from_bps(bits.saturating_mul(1_000_000) / (nanos / 1_000).max(1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tcp::Control;
-    use links::LinkId;
-    use policy::Family;
-
-    #[test]
-    fn a_smaller_window_counts_only_from_a_new_packet() {
-        let control = Control::named("reno").unwrap();
-        let shared = Shared::from(Config::stock(control, true));
-        let path = Path::over(LinkId(0), Family::V4);
-        let mut subflow = Subflow::new(SubflowId(0), 0, path, &shared, Instant::ZERO);
-        let mut offer = |ack, bytes, window| {
-            subflow.take_window(&Packet {
-                ack,
-                bytes,
-                window,
-                ..Packet::EMPTY
-            })
-        };
-        assert_eq!(offer(0, 0, 1_000), 1_000);
-        assert_eq!(offer(0, 0, 900), 1_000, "the ACK is a repetition");
-        assert_eq!(offer(0, 10, 900), 900, "it carries data");
-        assert_eq!(offer(0, 0, 950), 950, "a larger one always counts");
-        assert_eq!(offer(1, 0, 800), 800, "it acknowledges more");
-        assert_eq!(offer(0, 0, 0), 0, "the window is closed");
-    }
 }

@@ -37,8 +37,8 @@ const FILES: [(&str, u32, &str); 5] = [
     ("lib/joining.sh", 0o644, include_str!("../guest/joining.sh")),
     ("lib/udhcpc.sh", 0o755, include_str!("../guest/udhcpc.sh")),
 ];
-/// MiB of the guest's memory. 384 is too little to unpack the root file system.
-const MEMORY: &str = "512";
+/// MiB of the guest's memory. The kernel unpacks the root file system into at most half of it.
+const MEMORY: &str = "1024";
 /// What the guest prints last, before the exit code.
 const END: &str = "guest: the script ended with exit code ";
 /// Lines of the console that an error shows.

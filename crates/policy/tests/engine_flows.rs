@@ -4,7 +4,7 @@
 mod world;
 
 use policy::flow::{FlowId, PeerId, Skip, Stripe};
-use policy::{Action, FlowEvent, Input, LinkId, LinkKind, Policy, Wish};
+use policy::{Action, FlowEvent, HostId, Input, LinkId, LinkKind, Policy, Wish};
 use std::collections::BTreeMap;
 use units::{Duration, Instant};
 use world::{Step, World};
@@ -87,6 +87,28 @@ fn an_ended_flow_may_begin_anew_elsewhere() {
         began(1, Wish::Network(LinkId(1))),
     ]);
     assert_eq!(assigned(&world), BTreeMap::from([(1, 1)]));
+}
+
+#[test]
+fn a_silent_flow_moves_and_its_user_moves_it_back() {
+    let mut world = World::after(Policy::Slowhand, TWO);
+    let host = HostId(1);
+    let tell = |event| Step::Tell(Input::Flow(FlowId(1), event));
+    world.follow(&[
+        began(1, Wish::Active),
+        tell(FlowEvent::Answered(host)),
+        Step::Run(S),
+        tell(FlowEvent::Silent {
+            host,
+            silence: S,
+            usual: Duration::from_millis(20),
+        }),
+        Step::Run(S),
+    ]);
+    let moved = |to| Action::Move(FlowId(1), LinkId(to));
+    assert!(was_asked(&world, &moved(1)) && !was_asked(&world, &moved(0)));
+    world.follow(&[tell(FlowEvent::Wanted(LinkId(0)))]);
+    assert!(was_asked(&world, &moved(0)));
 }
 
 #[test]

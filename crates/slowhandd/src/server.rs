@@ -225,7 +225,7 @@ impl Door {
     /// starts again.
     fn stop(&self, mut exchange: Exchange<'_>, mark: fn(&Reload)) -> io::Result<()> {
         let Some(waiting) = &self.waiting else {
-            let error = "only root may stop or reload the daemon: run as root".to_owned();
+            let error = "only root may stop, reload or change the daemon: run as root".to_owned();
             return writeln!(exchange, "{}", refusal(error));
         };
         let stopping = Stopping {

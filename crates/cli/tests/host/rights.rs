@@ -92,7 +92,7 @@ fn everybody_may_query_and_only_root_may_stop() {
         let (code, text) = words(&host.ask_as_nobody(verb));
         assert!(code == Some(0) && text.contains("desk"), "{verb}: {text}");
     }
-    let refused = "only root may stop or reload the daemon: run as root";
+    let refused = "only root may stop, reload or change the daemon: run as root";
     for verb in ["down", "reload"] {
         assert_eq!(
             words(&host.ask_as_nobody(verb)),

@@ -50,6 +50,8 @@ const ALONE: Duration = Duration::from_millis(400);
 const USUALLY: u32 = 4;
 /// How long a doubt lasts beyond the time at which its reply is overdue.
 const LASTS: Duration = Duration::from_millis(1_000);
+/// The longest silence that makes a difference.
+const LONGEST: Duration = Duration::from_secs(3_600);
 /// The most doublings of [`ALONE`].
 const MOST_DOUBLINGS: u32 = 8;
 
@@ -115,6 +117,7 @@ impl Doubts {
         (link, host): (LinkId, HostId),
         (silence, usual): (Duration, Duration),
     ) {
+        let (silence, usual) = (silence.min(LONGEST), usual.min(LONGEST));
         let doublings = self.unproven.get(&flow).copied().unwrap_or_default();
         let doubt = Doubt {
             link,

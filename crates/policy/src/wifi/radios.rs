@@ -31,6 +31,9 @@ const MOST_RADIOS: usize = 16;
 /// not worth the change.
 const RANKED_FOR: Duration = Duration::from_secs(5);
 
+/// The longest cycle that excuses silence. TCP gives up a round trip much earlier.
+const LONGEST: Duration = Duration::from_secs(10);
+
 /// All radios and their plans.
 #[derive(Debug, Default)]
 pub(crate) struct Radios {
@@ -207,11 +210,11 @@ impl Radio {
 
     /// Records how often each network is listened to. A radio with one network never leaves it.
     fn tell_cycle(&self, state: &mut State) {
-        let all = self.plan.iter().map(|slot| slot.switch + slot.stays);
-        let cycle = if self.plan.len() > 1 {
-            all.sum()
-        } else {
-            Duration::ZERO
+        let longer =
+            |cycle: Duration, slot: &Slot| cycle.saturating_add(slot.switch).saturating_add(slot.stays);
+        let cycle = match self.plan.len() {
+            0 | 1 => Duration::ZERO,
+            _ => self.plan.iter().fold(Duration::ZERO, longer).min(LONGEST),
         };
         for slot in &self.plan {
             if let Occupant::Network(link) = slot.occupant

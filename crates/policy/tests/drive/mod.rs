@@ -268,10 +268,17 @@ impl Reader<'_> {
     }
 
     fn flow_event(&mut self) -> FlowEvent {
-        match self.below(4) {
+        match self.below(7) {
             0 => FlowEvent::Ended,
             1 => FlowEvent::Began(Wish::Active),
             2 => FlowEvent::Began(Wish::Network(self.link())),
+            3 => FlowEvent::Answered(self.host()),
+            4 => FlowEvent::Silent {
+                host: self.host(),
+                silence: self.duration(),
+                usual: self.duration(),
+            },
+            5 => FlowEvent::Wanted(self.link()),
             _ => FlowEvent::Began(Wish::Peer(PeerId(u32::from(self.below(30))))),
         }
     }

@@ -133,7 +133,7 @@ fn together_they_have_every_kind_of_fact() {
 }
 
 /// How the lines of actions begin, but for notes.
-const ACTIONS: [&str; 21] = [
+const ACTIONS: [&str; 22] = [
     "ask",
     "assign",
     "associate",
@@ -148,6 +148,7 @@ const ACTIONS: [&str; 21] = [
     "leave",
     "mark",
     "mark-sent",
+    "move",
     "outlook",
     "probe",
     "set-backup",

@@ -35,7 +35,7 @@ fn memory_does_not_grow_with_the_number_of_inputs() {
 fn random_inputs_reach_every_queue_limit() {
     const SLOWHAND: u8 = 15;
     let mut kinds = std::collections::BTreeMap::<&str, u64>::new();
-    for seed in 0..20 {
+    for seed in 0..60 {
         let mut rng = units::Rng::named(seed, "facts");
         let head = [SLOWHAND, 2].into_iter();
         let bytes: Vec<u8> = head.chain((0..8_000).map(|_| rng.next_u64() as u8)).collect();

@@ -412,6 +412,9 @@ impl Known {
             Input::Subflow(subflow, SubflowEvent::Established { .. }) => drop(self.subflows.insert(subflow)),
             Input::Radio(radio, RadioEvent::Appeared(_)) => drop(self.radios.insert(radio)),
             Input::Flow(flow, FlowEvent::Began(_)) => drop(self.flows.insert(flow)),
+            Input::Flow(_, FlowEvent::Answered(host) | FlowEvent::Silent { host, .. }) => {
+                self.hosts.insert(host);
+            }
             _ => {}
         }
     }

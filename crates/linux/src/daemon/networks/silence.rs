@@ -280,9 +280,9 @@ mod tests {
         counts.extend((61..=120).map(|at| (2 * at, 120)));
         let shown = all(20, &counts);
         let mut later = silences(&shown).into_iter().filter(|(at, _)| *at >= 60);
-        // The first silence lasted 440 ms.
+        // The first silence lasted 420 ms.
         let (_, silence) = later.next().unwrap();
-        assert_eq!(silence, Duration::from_millis(880));
+        assert_eq!(silence, Duration::from_millis(840));
     }
 
     #[test]

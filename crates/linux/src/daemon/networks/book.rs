@@ -9,7 +9,7 @@ use crate::daemon::links::marks;
 use policy::LinkId;
 use policy::flow::FlowId;
 use policy::reason::Assigned;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use units::Instant;
 
@@ -57,6 +57,8 @@ impl Known {
 pub(super) enum Begun {
     /// A new flow.
     New(FlowId),
+    /// Known already: it was listed after events were lost, and its event comes now.
+    Known,
     /// A flow that has moved. Its place in `moved` is not needed any more.
     Moved,
     /// A flow that was to move, and has begun on another link: its entry must go again.
@@ -92,18 +94,17 @@ impl Book {
         Some((id, self.known.get(&id)?))
     }
 
-    /// Whether this entry is known.
-    pub(super) fn has(&self, flow: &Flow) -> bool {
-        self.by_entry.contains_key(&flow.id)
-    }
-
-    /// Entries that are known.
-    pub(super) fn entries(&self) -> Vec<u32> {
-        self.by_entry.keys().copied().collect()
+    /// Known entries that are not among these.
+    pub(super) fn missing(&self, present: &BTreeSet<u32>) -> Vec<u32> {
+        let known = self.by_entry.keys().copied();
+        known.filter(|entry| !present.contains(entry)).collect()
     }
 
     /// An entry has begun.
     pub(super) fn began(&mut self, now: Instant, flow: Flow) -> Begun {
+        if self.by_entry.contains_key(&flow.id) {
+            return Begun::Known;
+        }
         let on = marks::link_of(flow.mark);
         let moved = self.moving.get(flow.ends()).copied();
         let moved = moved.and_then(|id| Some((id, self.known.get_mut(&id)?)));
@@ -244,6 +245,15 @@ mod tests {
         assert_eq!(book.get(id).and_then(Known::link), Some(B));
         assert_eq!(book.ended(12), Some(id));
         assert_eq!(book.len(), 0);
+    }
+
+    #[test]
+    fn an_entry_that_is_listed_and_then_reported_is_one_flow() {
+        let (mut book, id) = with_one();
+        assert_eq!(book.began(Instant::ZERO, entry(10, 4_000, A)), Begun::Known);
+        assert!(book.missing(&BTreeSet::from([10])).is_empty());
+        assert_eq!(book.missing(&BTreeSet::new()), [10]);
+        assert_eq!((book.ended(10), book.len()), (Some(id), 0));
     }
 
     #[test]

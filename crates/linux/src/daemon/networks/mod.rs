@@ -173,20 +173,11 @@ impl Networks {
             Ok(present) => present,
             Err(error) => return outlet.trouble("hearing of flows", &error),
         };
-        let is_present = |entry: &u32| present.iter().any(|flow| flow.id == *entry);
-        let gone = Vec::from_iter(
-            self.flows
-                .entries()
-                .into_iter()
-                .filter(|entry| !is_present(entry)),
-        );
-        for entry in gone {
+        for entry in self.flows.missing(&present.iter().map(|flow| flow.id).collect()) {
             self.ended(entry, outlet);
         }
         for flow in present {
-            if !self.flows.has(&flow) {
-                self.began(now, flow, links, outlet);
-            }
+            self.began(now, flow, links, outlet);
         }
     }
 
@@ -207,6 +198,7 @@ impl Networks {
                 outlet.tell(Input::Flow(id, FlowEvent::Began(wish)));
                 Ok(())
             }
+            Begun::Known => Ok(()),
             Begun::Moved => self
                 .table
                 .change(&chains::not_moved(&flow))

@@ -113,7 +113,7 @@ impl Known {
         facts
     }
 
-    /// The name of this access point's network, if it was read before.
+    /// The name of this access point's network, if a scan has reported it.
     pub(crate) fn ssid_of(&self, bssid: MacAddr) -> Option<Vec<u8>> {
         let last = self.last.as_ref()?;
         (last.station.mac == bssid && !last.ssid.is_empty()).then(|| last.ssid.clone())

@@ -70,7 +70,7 @@ impl SingleRadio {
         })
     }
 
-    /// How its time is divided, as the engine is told.
+    /// How its time is divided, in the engine's terms.
     fn division(&self) -> Division {
         let radio = |least| slot::Radio {
             switch: self.config.switch,

@@ -94,8 +94,10 @@ impl<S: Schedule> Air<S> {
         self.change_if_idle(place);
     }
 
-    fn change_if_idle(&mut self, place: usize) {
-        if self.radios[place].phase == Phase::Listening {
+    /// Applies changes now, unless they have to wait.
+    pub(super) fn change_if_idle(&mut self, place: usize) {
+        let has_changes = self.stations[place].changes.is_some();
+        if has_changes && self.radios[place].phase == Phase::Listening {
             self.part(place);
             self.change(place);
             self.count_down(place);

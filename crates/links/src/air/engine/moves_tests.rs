@@ -2,6 +2,7 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::air::{AirConfig, Destination, Input, Output, Packet, StationConfig};
+use crate::config::{Countdown, Eifs};
 use units::Instant;
 use units::wifi::Standard;
 
@@ -84,6 +85,38 @@ fn a_radio_that_is_sending_finishes_its_exchange_before_it_turns() {
     assert_eq!(air.counters(StationId(0)).acknowledged, 1);
     send(&mut air, 2, 1);
     assert!(received(&mut air, 100).is_empty());
+}
+
+/// Another frame in place of the awaited answer ends the wait, but has to be answered first.
+#[test]
+fn a_radio_that_waits_for_an_answer_answers_another_frame_before_it_turns() {
+    let stations = Vec::from([
+        station("ap", 0),
+        station("laptop", 5_000),
+        station("far", 500_000),
+    ]);
+    let mut config = AirConfig::new(Standard::A, stations);
+    // The laptop waits long enough for the other frame to begin meanwhile.
+    config.rules.countdown = Countdown::BusyCountsAsSlot;
+    config.rules.eifs = Eifs::AfterAnyError;
+    let mut air = Air::new(0, &config).unwrap();
+    let packet = |to, bytes| Packet::new(to, bytes, 0);
+    let at = Instant::from_micros;
+    let [ap, laptop, far] = [0, 1, 2].map(StationId);
+    air.handle(at(0), Input::Send(laptop, packet(Destination::Station(far), 286)));
+    air.handle(at(34), Input::Tune(laptop, None));
+    air.handle(at(106), Input::Send(ap, packet(Destination::Everyone, 50)));
+    air.handle(at(106), Input::Send(ap, packet(Destination::Station(laptop), 50)));
+    air.tick(Instant::from_millis(10));
+    assert_eq!(air.counters(laptop).failures, 1, "its own frame");
+    assert_eq!(air.counters(ap).acknowledged, 1, "the other frame");
+    // Then it is away.
+    air.handle(
+        Instant::from_millis(10),
+        Input::Send(ap, packet(Destination::Station(laptop), 50)),
+    );
+    air.tick(Instant::from_millis(100));
+    assert_eq!(air.counters(ap).acknowledged, 1);
 }
 
 #[test]

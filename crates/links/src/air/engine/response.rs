@@ -50,10 +50,9 @@ impl<S: Schedule> Air<S> {
             }
             return;
         }
-        if self.radios[place].phase == Phase::Awaiting {
-            self.fail(place);
-        }
+        self.stop_waiting(place);
         if got == 0 {
+            self.change_if_idle(place);
             return;
         }
         let bits = self.stations[sender]
@@ -75,16 +74,26 @@ impl<S: Schedule> Air<S> {
 
     /// Receives an RTS.
     fn requested(&mut self, place: usize, flight: &Flight) {
-        if self.radios[place].phase == Phase::Awaiting {
-            self.fail(place);
+        self.stop_waiting(place);
+        if self.radios[place].nav > self.now {
+            self.change_if_idle(place);
+            return;
         }
-        if self.radios[place].nav <= self.now {
-            let answer = Answer::Cts {
-                to: flight.from,
-                mode: flight.mode,
-                until: flight.nav,
-            };
-            self.answer_after_sifs(place, answer);
+        let answer = Answer::Cts {
+            to: flight.from,
+            mode: flight.mode,
+            until: flight.nav,
+        };
+        self.answer_after_sifs(place, answer);
+    }
+
+    /// Ends the wait for an answer: another frame has come instead. The station may have to answer that one.
+    /// So it does not move or change channel yet.
+    fn stop_waiting(&mut self, place: usize) {
+        if self.radios[place].phase == Phase::Awaiting {
+            let changes = self.stations[place].changes.take();
+            self.fail(place);
+            self.stations[place].changes = changes;
         }
     }
 

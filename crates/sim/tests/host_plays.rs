@@ -62,15 +62,6 @@ fn a_legacy_server_speaks_plain_tcp_over_one_link() {
     );
 }
 
-#[test]
-fn a_relay_is_refused_with_the_reason() {
-    let plan = plan(TWO, &["server=legacy", "relay.rtt_ms=5"]);
-    let error = play(&Play::new(&plan, PolicyName::Mptcp)).unwrap_err();
-    assert_eq!(error, CastError::Relay);
-    let said = plan.spots.say(error.about(), &error);
-    assert!(said.contains("--world lab") && said.contains("relay"), "{said}");
-}
-
 fn decisions<'r>(played: &'r Played, wanted: &'r str) -> impl Iterator<Item = &'r str> {
     played
         .record

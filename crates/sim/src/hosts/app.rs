@@ -32,6 +32,49 @@ pub enum App {
     Requests(Box<Exchange>),
     /// Answers requests.
     Answers(Box<Exchange>),
+    /// Asks a relay first.
+    Convert(Box<Convert>),
+    /// Nothing by itself: a relay reads and writes.
+    Carried,
+}
+
+/// An application whose agent asks a relay for the connection to its server (RFC 8803).
+#[derive(Debug, Clone)]
+pub struct Convert {
+    application: App,
+    is_asked: bool,
+    is_confirmed: bool,
+}
+
+impl Convert {
+    /// Bytes of a request: header, Connect and Cookie.
+    pub const REQUEST: u64 = 68;
+    /// Bytes of a reply without TLVs. The report that a server speaks MPTCP takes 16 more.
+    pub const REPLY: u64 = 4;
+
+    /// Runs this application once the relay has confirmed.
+    pub const fn new(application: App) -> Self {
+        Self {
+            application,
+            is_asked: false,
+            is_confirmed: false,
+        }
+    }
+
+    fn run(&mut self, now: Instant, connection: &mut Connection) -> Option<Instant> {
+        if !self.is_asked && connection.is_open() {
+            connection.write(Self::REQUEST);
+            self.is_asked = true;
+        }
+        if !self.is_confirmed && connection.read() < Self::REPLY {
+            return None;
+        }
+        if !self.is_confirmed {
+            connection.skip(Self::REPLY);
+            self.is_confirmed = true;
+        }
+        self.application.run(now, connection)
+    }
 }
 
 /// A source that is on and off in turns.
@@ -196,6 +239,16 @@ impl App {
             }
             Self::Requests(exchange) => exchange.request(now, connection),
             Self::Answers(exchange) => exchange.answer(connection),
+            Self::Convert(convert) => convert.run(now, connection),
+            Self::Carried => None,
+        }
+    }
+
+    /// The application itself, also behind an agent.
+    pub fn own(&self) -> &Self {
+        match self {
+            Self::Convert(convert) => convert.application.own(),
+            own => own,
         }
     }
 

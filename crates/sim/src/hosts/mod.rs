@@ -56,7 +56,7 @@ mod marks;
 mod paced;
 mod pair;
 
-pub use app::{App, Exchange, OnOff, Transfer};
+pub use app::{App, Convert, Exchange, OnOff, Transfer};
 pub use host::Host;
 pub use marks::MarkCounts;
 pub use paced::{Limited, Replies, Schedule};

@@ -95,9 +95,38 @@ impl Connection {
         Some((first.last_heard, awaits))
     }
 
-    /// Bytes that the application has read: all that arrived in order.
+    /// Bytes that the application has read: all that arrived in order behind the preface.
     pub const fn read(&self) -> u64 {
-        self.incoming.next()
+        self.incoming.next().saturating_sub(self.preface)
+    }
+
+    /// Leaves this many bytes at the start out of what the application reads.
+    pub const fn skip(&mut self, bytes: u64) {
+        self.preface = bytes;
+    }
+
+    /// Lets bytes that arrive from now on wait until [`Connection::consume`], as a relay does.
+    pub const fn hold_back(&mut self) {
+        self.incoming.hold_back();
+    }
+
+    /// Bytes that wait to be read.
+    pub fn unread(&self) -> u64 {
+        self.incoming.unread()
+    }
+
+    /// Reads bytes that wait. If that opens a window that was nearly closed, the peer learns it at once.
+    pub fn consume(&mut self, bytes: u64) {
+        if self.incoming.consume(bytes) {
+            self.acknowledge_everywhere();
+        }
+    }
+
+    /// Bytes that were written and not sent. With MPTCP, those that no subflow has.
+    pub fn unsent(&self) -> u64 {
+        let on_subflows = self.subflows.iter().map(|subflow| subflow.unsent());
+        let assigned = if self.mptcp { 0 } else { on_subflows.sum() };
+        self.outgoing.unassigned() + assigned
     }
 
     /// Whether the peer has finished, and everything is read.

@@ -44,7 +44,7 @@ impl Connection {
         LEAST_TIMEOUT * (1 << self.data_fins)
     }
 
-    fn acknowledge_everywhere(&mut self) {
+    pub(super) fn acknowledge_everywhere(&mut self) {
         let open = self.subflows.iter_mut().filter(|subflow| subflow.is_open());
         open.for_each(|subflow| subflow.receiver.request());
     }

@@ -68,6 +68,8 @@ pub struct Connection {
     pub(super) persist: Persist,
     /// Announced addresses that the peer has not echoed.
     pub(super) announcements: Vec<Announcement>,
+    /// Bytes at the start that are not the application's: the reply of a relay.
+    pub(super) preface: u64,
     /// Opportunistic retransmission and penalisation, if configured.
     pub(super) rescue: Option<Box<Rescue>>,
 }
@@ -105,6 +107,7 @@ impl Connection {
             data_fins: 0,
             persist: Persist::default(),
             announcements: Vec::new(),
+            preface: 0,
             rescue: config.rescue.then(Box::default),
             shared,
         }

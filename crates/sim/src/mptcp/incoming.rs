@@ -7,7 +7,8 @@
 //! - `bpf/window.bpf.c` and `docs/window.md` for a cap.
 //!
 //! # Where we differ, and why
-//! 1. The application reads at once: the window closes for bytes that are out of order only.
+//! 1. An application reads at once, so the window closes for bytes that are out of order only. A relay reads
+//!    what it can pass on, and the window closes for the rest, too.
 //! 2. A buffer's memory is a fixed multiple of its window. Linux measures it for each packet.
 //!
 //! # Checked by
@@ -28,6 +29,8 @@ const FIRST_SPACE: u64 = 14_480;
 pub(super) struct Incoming {
     /// Next byte in order.
     next: u64,
+    /// The first byte that is not read. `None`: the application reads at once.
+    read: Option<u64>,
     /// Ranges of bytes behind it that have arrived, in order, not adjacent.
     ranges: VecDeque<(u64, u64)>,
     /// Bytes in these ranges.
@@ -54,6 +57,7 @@ impl Incoming {
         };
         Self {
             next: 0,
+            read: None,
             ranges: VecDeque::new(),
             held: 0,
             end: None,
@@ -73,6 +77,29 @@ impl Incoming {
 
     pub(super) const fn held(&self) -> u64 {
         self.held
+    }
+
+    /// From now on bytes wait until they are read.
+    pub(super) const fn hold_back(&mut self) {
+        if self.read.is_none() {
+            self.read = Some(self.next);
+        }
+    }
+
+    /// Bytes in order that are not read.
+    pub(super) fn unread(&self) -> u64 {
+        self.read.map_or(0, |read| self.next - read)
+    }
+
+    /// Reads bytes that waited. Returns whether the peer must learn that the window is open again.
+    pub(super) fn consume(&mut self, bytes: u64) -> bool {
+        let half = self.window / 2;
+        let before = self.unread();
+        debug_assert!(bytes <= before, "reads {bytes} of {before} bytes");
+        if let Some(read) = &mut self.read {
+            *read += bytes;
+        }
+        before >= half && self.unread() < half
     }
 
     /// Whether all data of the peer has arrived, and there will be no more.
@@ -102,7 +129,7 @@ impl Incoming {
             let allowed = if self.held > 0 { cap.window } else { cap.usual() };
             allowed.get()
         });
-        self.window.min(cap)
+        self.window.min(cap).saturating_sub(self.unread())
     }
 
     pub(super) const fn cap(&mut self, cap: Option<Ahead>) {
@@ -158,7 +185,8 @@ impl Incoming {
         if rtt.is_zero() || now - self.since < rtt {
             return;
         }
-        let copied = self.next - self.from;
+        let read = self.read.unwrap_or(self.next);
+        let copied = read - self.from;
         if copied > self.space && self.window < self.most {
             let double = copied * 2;
             let more = u128::from(double) * u128::from(copied - self.space) / u128::from(self.space.max(1));
@@ -167,7 +195,7 @@ impl Incoming {
             self.window = self.window.max(wanted.min(self.most));
         }
         self.space = self.space.max(copied);
-        self.from = self.next;
+        self.from = read;
         self.since = now;
     }
 }
@@ -200,6 +228,19 @@ mod tests {
                 assert!(!filled || before > held, "{before}, {held}");
             }
         }
+    }
+
+    #[test]
+    fn unread_bytes_close_the_window_and_reading_opens_it_again() {
+        let mut incoming = incoming();
+        let most = incoming.window();
+        incoming.hold_back();
+        incoming.take(0, most);
+        assert_eq!((incoming.window(), incoming.unread()), (0, most));
+        assert!(!incoming.consume(most / 2 - 1), "less than half of it is open");
+        assert!(incoming.consume(2), "half of it is");
+        assert!(!incoming.consume(100), "the peer knows that");
+        assert_eq!(incoming.window(), most / 2 + 101);
     }
 
     #[test]

@@ -69,11 +69,9 @@ pub enum CastError {
     /// There are no faults for datagrams.
     #[error("virtual time has no faults for datagrams; remove [[faults]], or use --world lab")]
     Faults,
-    /// Hosts of virtual time take what arrives at once, and a relay must make the server wait.
-    #[error(
-        "virtual time has no `relay`: its hosts have no unread bytes, so nothing would slow the server down; remove it, or use --world lab"
-    )]
-    Relay,
+    /// A relay and the agent's connections to it have IPv4 addresses, as in the lab.
+    #[error("`relay` has IPv4 only; remove it, or all `families` and `server_families`")]
+    RelayOverV6,
     /// All stations share one propagation model.
     #[error("`{0}` has its own propagation model, but all stations share one; set it in [place]")]
     Propagation(String),
@@ -171,7 +169,7 @@ impl CastError {
             | Self::Standards { link, .. }
             | Self::Backhaul { link, .. } => Some(Thing::Link(link)),
             Self::Faults => Some(Thing::Faults),
-            Self::Relay => Some(Thing::Relay),
+            Self::RelayOverV6 => Some(Thing::Relay),
             Self::Unable { .. }
             | Self::Policy(_)
             | Self::Wlan(_)

@@ -124,7 +124,6 @@ pub struct Played {
 
 /// Checks that a plan can be played.
 pub fn check(plan: &Plan) -> Result<(), CastError> {
-    has_no_relay(plan)?;
     if hosts::has(plan) {
         hosts::check(plan)
     } else {
@@ -134,7 +133,6 @@ pub fn check(plan: &Plan) -> Result<(), CastError> {
 
 /// Runs a scenario to its end.
 pub fn play(what: &Play<'_>) -> Result<Played, CastError> {
-    has_no_relay(what.plan)?;
     if hosts::has(what.plan) {
         return hosts::play(what);
     }
@@ -145,13 +143,6 @@ pub fn play(what: &Play<'_>) -> Result<Played, CastError> {
         runner.step(end);
     }
     Ok(runner.finish(end))
-}
-
-const fn has_no_relay(plan: &Plan) -> Result<(), CastError> {
-    match plan.relay {
-        Some(_) => Err(CastError::Relay),
-        None => Ok(()),
-    }
 }
 
 struct Runner<'p> {

@@ -6,6 +6,7 @@
 //! # Where we differ, and why
 //! 1. The first subflow of a connection has an identifier of its own per link, where RFC 8684 has 0.
 
+use super::relay;
 use super::world::World;
 use crate::mptcp::Path;
 use policy::{Family, Input, LinkId, SubflowEvent};
@@ -55,7 +56,7 @@ impl World<'_> {
     pub(super) fn renew(&mut self, link: LinkId) {
         let dead = (0..self.flows.count()).flat_map(|conn| {
             // The client may have closed its end already.
-            let ends = [&self.client, &self.server];
+            let ends = [&self.client, relay::far_end(&self.behind, &self.server, conn)];
             let connections = ends.into_iter().filter_map(move |host| host.connection(conn));
             let subflows = connections.flat_map(|of| of.subflows(self.now));
             let own = subflows.filter(|view| view.path.link.0 == link.0);

@@ -56,6 +56,8 @@ pub(super) struct Flow {
     done: bool,
     /// Whether a connection of it could not use MPTCP.
     pub(super) fell_back: bool,
+    /// The way that the agent took for its last connection, and why. `None` without an agent.
+    pub(super) way: Option<&'static str>,
 }
 
 /// What a flow's next connection needs.
@@ -99,6 +101,7 @@ impl Flows {
                 answered: 0,
                 done: false,
                 fell_back: false,
+                way: None,
             })
         };
         Ok(Self {
@@ -262,7 +265,7 @@ impl Flow {
         let mut stalls = Vec::new();
         let fresh = (self.base + read).saturating_sub(self.meter.bytes().get());
         stalls.extend(self.meter.read(now, fresh));
-        if let Some(App::Schedule(schedule)) = app {
+        if let Some(App::Schedule(schedule)) = app.map(App::own) {
             if std::mem::replace(&mut self.answered, schedule.answered()) < schedule.answered() {
                 stalls.extend(self.meter.replied(now));
             }

@@ -12,6 +12,7 @@
 //! | links as the client's kernel shows them, their addresses | `plugs`, `addresses` |
 //! | applications and their connections | `flows` |
 //! | hosts of other walkers | `others` |
+//! | a relay, and the server behind it | `relay` |
 //! | datagrams beside TCP, and what becomes of them | `datagrams`, `accounts` |
 //! | connections and subflows as the engine knows them | `book` |
 //! | events and counters as facts for the engine | `hear`, `sampler` |
@@ -50,6 +51,7 @@ mod others;
 mod paths;
 mod plugs;
 mod radio;
+mod relay;
 mod sampler;
 mod script;
 mod stage;

@@ -97,6 +97,19 @@ pub(super) fn configs(plan: &Plan, flow: &Flow, mptcp: bool, ecn: bool) -> Resul
     Ok([client, server])
 }
 
+/// Configurations of a relay in front of a server: as a server of its clients, and as a client of the server.
+pub(super) const fn relay(server: Config) -> [Config; 2] {
+    let mptcp = true;
+    [
+        Config { mptcp, ..server },
+        Config {
+            mptcp,
+            ecn: false,
+            ..server
+        },
+    ]
+}
+
 /// The links of a run with this seed: every frame of the air, unless the plan wants the coarse medium.
 /// `monitor`: whether something uses the frames that the client's radios hear.
 pub(super) fn network(plan: &Plan, seed: u64, monitor: bool) -> NetworkConfig {

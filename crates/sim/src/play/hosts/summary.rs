@@ -128,7 +128,14 @@ impl World<'_> {
         });
         let flows = self.flows.all.iter().filter(|flow| flow.fell_back);
         let fell_back = flows.map(|flow| format!("{} fell back to plain TCP", flow.name));
+        let flows = self.flows.all.iter();
+        let ways = flows.filter_map(|flow| Some(format!("{} took the way `{}`", flow.name, flow.way?)));
         let single = self.single.is_some().then(|| SINGLE.to_owned());
-        bounded.into_iter().chain(fell_back).chain(single).collect()
+        bounded
+            .into_iter()
+            .chain(fell_back)
+            .chain(ways)
+            .chain(single)
+            .collect()
     }
 }

@@ -19,6 +19,7 @@ use super::others::{Openers, Others};
 use super::paths::Paths;
 use super::plugs::Plugs;
 use super::radio::{self, SingleRadio};
+use super::relay::{self, Behind};
 use super::sampler::Sampler;
 use super::script::{Due, Script};
 use super::stage;
@@ -30,7 +31,7 @@ use crate::play::error::CastError;
 use crate::play::frames::Capture;
 use crate::play::run::{Play, Played, trace_state};
 use crate::tcp::Control;
-use crate::tcp::packet::Kind;
+use crate::tcp::packet::{Kind, Packet};
 use links::{Direction, Input as Order, NetworkConfig};
 use policy::cc::Controller;
 use policy::estimate::energy::Radios;
@@ -50,7 +51,10 @@ pub(super) struct World<'p> {
     pub(super) config: NetworkConfig,
     pub(super) carrier: Carrier,
     pub(super) client: Host,
+    /// The host at which the links end: the server, or the relay in front of it.
     pub(super) server: Host,
+    /// What is behind a relay.
+    pub(super) behind: Option<Behind>,
     /// Hosts of other walkers.
     pub(super) others: Others,
     pub(super) plugs: Plugs,
@@ -123,6 +127,7 @@ impl<'p> World<'p> {
             config,
             client: Host::new(unused),
             server: Host::new(unused),
+            behind: Behind::of(plan, what.seed, unused)?,
             plugs: Plugs::new(plan),
             addresses: Addresses::new(plan.links.len()),
             datagrams: Datagrams::new(plan, &others),
@@ -178,6 +183,7 @@ impl<'p> World<'p> {
             self.script.wake_at(),
             self.client.next_timer(),
             self.server.next_timer(),
+            self.behind.as_ref().and_then(Behind::wake_at),
             self.others.next_timer(),
             self.datagrams.wake_at(),
             self.flows.wake_at(self.now, self.openers()),
@@ -207,6 +213,7 @@ impl<'p> World<'p> {
                 host.tick(next);
             }
         }
+        self.tick_behind();
         self.settle()?;
         self.warm_up();
         Ok(())
@@ -237,29 +244,19 @@ impl<'p> World<'p> {
     fn deliver(&mut self) {
         while let Some((_, happened)) = self.carrier.poll() {
             match happened {
-                Happened::Lost { flow } => {
-                    self.accounts.lost(flow);
-                    self.datagrams.lost(self.now, flow);
-                }
+                Happened::Lost { flow } => self.datagram_lost(flow),
                 Happened::Background { flow, bytes, delay } => {
                     let payload = u64::from(bytes).saturating_sub(UDP_HEADERS);
                     let flow = self.accounts.heard(flow, delay);
                     self.read_datagram(flow, payload);
                 }
-                Happened::Arrived(_, _, packet) if packet.kind == Kind::Datagram => {
-                    self.datagrams.arrived(self.now, packet.conn);
-                    self.accounts.arrived(self.now, packet.conn, packet.sent);
-                    self.read_datagram(packet.conn as usize, packet.bytes.into());
+                Happened::Arrived(_, direction, packet)
+                    if packet.kind == Kind::Datagram
+                        && (direction == Direction::Down || self.behind.is_none()) =>
+                {
+                    self.datagram_arrived(packet);
                 }
-                Happened::Arrived(link, direction, packet) => {
-                    self.touched.extend(self.flows.owner(packet.conn));
-                    let host = match (direction, self.others.seat(link).host) {
-                        (Direction::Up, _) => &mut self.server,
-                        (Direction::Down, 0) => &mut self.client,
-                        (Direction::Down, other) => &mut self.others.all[other - 1].host,
-                    };
-                    host.on_segment(self.now, link, packet);
-                }
+                Happened::Arrived(link, direction, packet) => self.arrived(link, direction, packet),
                 Happened::Beacon(link, _) if self.others.seat(link).host > 0 => {
                     let other = &self.others.all[self.others.seat(link).host - 1];
                     if let Some(order) = other.beacon(link) {
@@ -283,6 +280,34 @@ impl<'p> World<'p> {
                 }
             }
         }
+    }
+
+    fn arrived(&mut self, link: links::LinkId, direction: Direction, packet: Packet) {
+        if packet.kind != Kind::Datagram {
+            self.touch(packet.conn);
+        }
+        let host = match (direction, self.others.seat(link).host) {
+            (Direction::Up, _) => return self.at_the_end(link, packet),
+            (Direction::Down, 0) => &mut self.client,
+            (Direction::Down, other) => &mut self.others.all[other - 1].host,
+        };
+        host.on_segment(self.now, link, packet);
+    }
+
+    /// The application of this connection may have read something.
+    pub(super) fn touch(&mut self, conn: u32) {
+        self.touched.extend(self.flows.owner(conn));
+    }
+
+    pub(super) fn datagram_arrived(&mut self, packet: Packet) {
+        self.datagrams.arrived(self.now, packet.conn);
+        self.accounts.arrived(self.now, packet.conn, packet.sent);
+        self.read_datagram(packet.conn as usize, packet.bytes.into());
+    }
+
+    pub(super) fn datagram_lost(&mut self, flow: u32) {
+        self.accounts.lost(flow);
+        self.datagrams.lost(self.now, flow);
     }
 
     fn read_datagram(&mut self, flow: usize, bytes: u64) {
@@ -328,6 +353,7 @@ impl<'p> World<'p> {
                 self.carrier.send(self.now, link, Direction::Down, packet);
             }
             self.dispatch_others();
+            self.exchange_behind();
             self.deliver();
             let mut heard = false;
             while let Some(event) = self.client.poll_event() {
@@ -345,7 +371,8 @@ impl<'p> World<'p> {
                 self.sampler.stir(self.now, watched);
             }
             let others = self.others.all.iter().any(|other| other.host.has_packets());
-            if !(self.client.has_packets() || self.server.has_packets() || others) {
+            let behind = self.behind.as_ref().is_some_and(Behind::has_packets);
+            if !(self.client.has_packets() || self.server.has_packets() || others || behind) {
                 return;
             }
         }
@@ -368,7 +395,10 @@ impl<'p> World<'p> {
         self.progress();
         while let Some((link, direction, packet)) = self.datagrams.due(self.now) {
             self.accounts.sent(packet.conn);
-            self.carrier.send(self.now, link, direction, packet);
+            match direction {
+                Direction::Up => self.carrier.send(self.now, link, direction, packet),
+                Direction::Down => self.send_from_server(link, packet),
+            }
         }
         while let Some((host, conn)) = self.leave() {
             let now = self.now;
@@ -378,9 +408,8 @@ impl<'p> World<'p> {
         while let Some((flow, link)) = self.flows.wanting(self.now, self.openers()) {
             let (host, bound) = (self.flows.all[flow].host, self.flows.all[flow].over.is_some());
             let Opening { conn, configs, apps } = self.flows.begin(self.now, flow);
-            let ([client, server], [asks, serves]) = (configs, apps);
-            self.server.configure(server);
-            self.server.expect(conn, serves);
+            let [client, server] = configs;
+            let asks = self.expect(conn, flow, server, apps);
             let (now, path) = (self.now, self.opening(link, bound));
             let opener = self.opener(host);
             opener.configure(client);
@@ -427,7 +456,10 @@ impl<'p> World<'p> {
             return Vec::new();
         };
         let opener = openers.host(flow.host);
-        let reader = if flow.goes_up() { &self.server } else { opener };
+        let reader = match flow.goes_up() {
+            true => relay::serving(&self.behind, &self.server),
+            false => opener,
+        };
         let read = reader.connection(conn).map_or(0, |connection| connection.read());
         flow.progress(self.now, read, opener.app(conn))
     }
@@ -488,11 +520,9 @@ impl<'p> World<'p> {
         let (name, bytes, conn) = (flow.name.clone(), flow.news(), flow.conn());
         let (up, bound) = (flow.goes_up(), flow.over.is_some() || flow.host > 0);
         let opener = openers.host(flow.host);
-        let ends = match up {
-            true => [opener, &self.server],
-            false => [&self.server, opener],
-        };
         if let Some(&conn) = flow.conns.last() {
+            let far = relay::far_end(&self.behind, &self.server, conn);
+            let ends = if up { [opener, far] } else { [far, opener] };
             self.paths.look(self.now, index, conn, ends);
         }
         let mut events = Vec::new();
@@ -502,7 +532,8 @@ impl<'p> World<'p> {
         }));
         let levels = conn.filter(|_| !up && !bound).and_then(|conn| {
             let held = self.client.connection(conn)?.sample().held.get();
-            let queued = self.server.connection(conn)?.subflows(self.now);
+            let far = relay::far_end(&self.behind, &self.server, conn);
+            let queued = far.connection(conn)?.subflows(self.now);
             let queued: Bytes = queued.map(|view| view.queued).sum();
             Some([
                 What::ServerQueue {

@@ -110,6 +110,10 @@ struct AgentArgs {
     /// Loopback address at which to serve SOCKS 5.
     #[arg(long, value_name = "ADDRESS:PORT")]
     socks: Option<SocketAddr>,
+
+    /// Unix socket on which to answer Prometheus at /metrics.
+    #[arg(long, value_name = "SOCKET")]
+    metrics: Option<PathBuf>,
 }
 
 /// Runs the command. An error is printed.
@@ -137,6 +141,7 @@ fn work(relay: Args) -> anyhow::Result<()> {
                 relay,
                 early: args.early_data,
                 socks: args.socks,
+                metrics: args.metrics,
             })?)
         }
     }

@@ -14,7 +14,8 @@
 //! | [`keys`], [`config`] | who may use a relay, and its limits |
 //! | [`egress`] | the destinations that a relay refuses |
 //! | [`replay`] | cookies that were used already |
-//! | [`metrics`] | counters, and their text for Prometheus |
+//! | [`metrics`], [`delays`] | counters and delays, and their text for Prometheus |
+//! | [`control`] | the Unix socket on which both programs answer |
 //! | [`pump`], [`pipe`], [`socket`] | the data plane: `splice` between two sockets |
 //!
 //! Everything runs on tokio's single-threaded runtime, one for each core in the relay. A connection is then a
@@ -34,6 +35,8 @@
 pub mod agent;
 pub mod command;
 pub mod config;
+pub mod control;
+pub mod delays;
 pub mod egress;
 pub mod keys;
 pub mod metrics;

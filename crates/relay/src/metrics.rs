@@ -1,8 +1,10 @@
 //! Counters of a relay, as a document and as text for Prometheus.
 
+use crate::delays::{Counted, Delays};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wire::convert::Code;
 
@@ -24,6 +26,8 @@ pub struct Counters {
     pub request_timeouts: AtomicU64,
     /// Connections that began with something other than a Convert header.
     pub not_convert: AtomicU64,
+    /// From a request to the first byte of its server.
+    pub first_byte: Arc<Delays>,
     /// Error replies, by code.
     errors: [AtomicU64; Code::ALL.len()],
 }
@@ -66,6 +70,7 @@ impl Counters {
             errors: errors
                 .map(|(code, counter)| (code.as_str().to_owned(), read(counter)))
                 .collect(),
+            first_byte: self.first_byte.counted(),
             keys,
         }
     }
@@ -91,6 +96,9 @@ pub struct Document {
     pub not_convert: u64,
     /// Error replies by meaning.
     pub errors: BTreeMap<String, u64>,
+    /// Times from a request to the first byte of its server.
+    #[serde(default)]
+    pub first_byte: Counted,
     /// Keys by name.
     pub keys: BTreeMap<String, KeyState>,
 }
@@ -169,6 +177,9 @@ impl Document {
             "counter",
             |key| key.down_bytes,
         );
+        let help = "From a request to the first byte of its server";
+        self.first_byte
+            .write(&mut text, "slowhand_relay_first_byte_seconds", help);
         text
     }
 
@@ -195,6 +206,7 @@ mod tests {
         let counters = Counters::default();
         count(&counters.refused_egress);
         counters.error(Code::NotAuthorised);
+        counters.first_byte.add(std::time::Duration::from_millis(50));
         let car = KeyState {
             open: 1,
             connected: 2,
@@ -212,6 +224,8 @@ mod tests {
             "slowhand_relay_connected_total{key=\"car\"} 2",
             "slowhand_relay_up_bytes_total{key=\"car\"} 3",
             "slowhand_relay_down_bytes_total{key=\"car\"} 4",
+            "slowhand_relay_first_byte_seconds_bucket{le=\"0.05\"} 1",
+            "slowhand_relay_first_byte_seconds_count 1",
         ] {
             assert!(text.lines().any(|other| other == line), "{line} in {text}");
         }

@@ -3,9 +3,11 @@
 use linux::info::TcpState;
 use linux::sockopt;
 use linux::sysctl::{self, Key};
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::IpBindAddressNoPort;
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
@@ -81,6 +83,18 @@ pub async fn connect(address: SocketAddr, kind: Kind, mark: Option<u32>) -> io::
     Ok(stream)
 }
 
+/// Connects over MPTCP from `own` to `address`. If this host no longer has `own`, the kernel chooses.
+pub async fn connect_from(own: Option<IpAddr>, address: SocketAddr, mark: u32) -> io::Result<TcpStream> {
+    let socket = prepared(address, Kind::Mptcp, Some(mark))?;
+    if let Some(own) = own {
+        // The port is chosen with the destination: thousands of connections may share one.
+        let _ = setsockopt(&socket, IpBindAddressNoPort, &true);
+        let _ = socket.bind(&SocketAddr::new(own, 0).into());
+    }
+    let (stream, _) = begin(socket, address, Handshake::First).await?;
+    Ok(stream)
+}
+
 /// Connects to `address`, and says whether the handshake still waits for the first bytes.
 pub async fn open(
     address: SocketAddr,
@@ -88,11 +102,19 @@ pub async fn open(
     mark: Option<u32>,
     handshake: Handshake,
 ) -> io::Result<(TcpStream, bool)> {
+    begin(prepared(address, kind, mark)?, address, handshake).await
+}
+
+fn prepared(address: SocketAddr, kind: Kind, mark: Option<u32>) -> io::Result<Socket> {
     let domain = Domain::for_address(address);
     let socket = Socket::new(domain, Type::STREAM, Some(kind.protocol()))?;
     if let Some(mark) = mark {
         socket.set_mark(mark)?;
     }
+    Ok(socket)
+}
+
+async fn begin(socket: Socket, address: SocketAddr, handshake: Handshake) -> io::Result<(TcpStream, bool)> {
     if handshake == Handshake::WithData {
         // A kernel without it opens the connection first.
         let _ = sockopt::connect_fast_open(&socket);
@@ -139,13 +161,18 @@ pub async fn handshake_complete(accepted: &TcpStream) {
 /// Sets what every carried connection needs. An option that the kernel refuses changes only its speed.
 pub fn prepare(stream: &TcpStream) {
     let socket = SockRef::from(stream);
+    let _ = socket.set_tcp_nodelay(true);
+    let _ = socket.set_tcp_notsent_lowat(UNSENT);
+}
+
+/// Lets the kernel find out whether a silent peer is still there. Short connections do without: each option
+/// of an MPTCP socket costs.
+pub fn keep_alive(stream: &TcpStream) {
     let keepalive = TcpKeepalive::new()
         .with_time(KEEPALIVE_AFTER)
         .with_interval(KEEPALIVE_EVERY)
         .with_retries(KEEPALIVE_TRIES);
-    let _ = socket.set_tcp_nodelay(true);
-    let _ = socket.set_tcp_keepalive(&keepalive);
-    let _ = socket.set_tcp_notsent_lowat(UNSENT);
+    let _ = SockRef::from(stream).set_tcp_keepalive(&keepalive);
 }
 
 /// Whether the peer speaks MPTCP on this connection.

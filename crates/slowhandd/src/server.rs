@@ -8,6 +8,7 @@
 
 use crate::agent::Questions;
 use crate::reload::Reload;
+use host::config::CgroupPath;
 use host::control::{Answer, Done, NetworksChange, Question, Stopped, Stopping};
 use host::document::{AccessPoints, Status, Why};
 use host::place::Place;
@@ -300,16 +301,25 @@ fn asked_change(change: NetworksChange) -> Result<daemon::NetworksChange, String
             user,
             to,
             port,
+            mark,
+            cgroup,
             network,
         } => {
+            if mark.is_some_and(daemon::is_ours) {
+                return Err("marks with 4e or 4f in front are slowhand's own; choose another one".to_owned());
+            }
+            let cgroup = cgroup.map(|path| path.parse::<CgroupPath>()).transpose();
             let to = to.map(|to| to.parse::<Prefix>()).transpose();
             daemon::NetworksChange::Add(FlowRule {
                 user,
                 to: to.map_err(|error| error.to_string())?,
                 port,
+                mark,
+                cgroup: cgroup.map_err(|error| error.to_string())?.map(|path| path.0),
                 network,
             })
         }
+        NetworksChange::Wish { network } => daemon::NetworksChange::Wish(network),
         NetworksChange::Remove { rule } => daemon::NetworksChange::Remove(rule),
         NetworksChange::Weight { weights } => daemon::NetworksChange::Weights(Vec::from_iter(weights)),
         NetworksChange::Move {

@@ -15,8 +15,8 @@ use host::log::Form;
 use host::up::{self, Args};
 use linux::bpf::cc::{Controller, Coupled};
 use linux::daemon::{
-    self, AskError, Daemon, FlowRule, Inlet, InletSender, NetworksSetup, Probing, RunError, Sender, Setup,
-    Stopper,
+    self, AskError, Daemon, FlowRule, Inlet, InletSender, NamesSetup, NetworksSetup, Probing, RunError,
+    Sender, Setup, Stopper,
 };
 use linux::portal::from_network_manager;
 use linux::wifi::{self, Prepared, Starter, Views};
@@ -79,7 +79,10 @@ fn keep(args: &Args, reload: &Arc<Reload>) -> anyhow::Result<ExitCode> {
     let sockets = Sockets::bind(&args.place).map_err(Refused::because)?;
     let (spool, record) = recording(args, &planned.config.policy)?.unzip();
     let relay = planned.config.relay.as_ref();
-    let agent = relay.map(|relay| agent::start(relay, interfaces)).transpose();
+    let metrics = args.place.agent_metrics();
+    let agent = relay
+        .map(|relay| agent::start(relay, interfaces, metrics))
+        .transpose();
     let agent = agent.context("starting the agent; see `ulimit -u`")?;
     let (inlet_sender, inlet) = daemon::inlet().context("no file descriptor left; see `ulimit -n`")?;
     let access_points = access_points(&planned, args, &inlet_sender).map_err(Refused::because)?;
@@ -222,12 +225,18 @@ fn networks(config: NetworksConfig) -> NetworksSetup {
         user: flow.user,
         to: flow.to,
         port: flow.port,
+        mark: flow.mark,
+        cgroup: flow.cgroup,
         network: flow.network,
     });
     NetworksSetup {
         interface: config.interface,
         address: config.address,
         rules: rules.collect(),
+        names: Some(NamesSetup {
+            address: config.dns,
+            root: PathBuf::from("/"),
+        }),
     }
 }
 

@@ -6,6 +6,12 @@
 mod balanced;
 #[path = "relay/faults.rs"]
 mod faults;
+#[path = "relay/interop.rs"]
+mod interop;
+#[path = "relay/networks.rs"]
+mod networks;
+#[path = "relay/observed.rs"]
+mod observed;
 #[path = "../../linux/src/testing/patience.rs"]
 mod patience;
 #[path = "relay/peer.rs"]

@@ -5,6 +5,7 @@ use crate::keys;
 use crate::socket::{self, Handshake, Kind};
 use std::io;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
@@ -41,6 +42,21 @@ pub enum RelayError {
     Refused(Option<Code>),
 }
 
+/// Words for each [`RelayError`] in counters.
+pub const FAILURES: [&str; 4] = ["unreachable", "slow", "no valid reply", "refused"];
+
+impl RelayError {
+    /// Its place in [`FAILURES`].
+    const fn place(&self) -> usize {
+        match self {
+            Self::Unreachable(_) => 0,
+            Self::Slow(_) => 1,
+            Self::NoReply => 2,
+            Self::Refused(_) => 3,
+        }
+    }
+}
+
 fn code(code: Option<Code>) -> &'static str {
     code.map_or("for a reason that this version does not know", Code::as_str)
 }
@@ -67,6 +83,7 @@ pub struct Relay {
     mark: Option<u32>,
     addresses: Mutex<Option<(Instant, Vec<SocketAddr>)>>,
     avoided: Mutex<Option<(Instant, RelayError)>>,
+    failures: [AtomicU64; FAILURES.len()],
 }
 
 /// A connection over the relay.
@@ -90,6 +107,7 @@ impl Relay {
             mark: None,
             addresses: Mutex::default(),
             avoided: Mutex::default(),
+            failures: Default::default(),
         }
     }
 
@@ -111,8 +129,20 @@ impl Relay {
         recent.map(|(_, error)| error.clone())
     }
 
+    /// How many requests failed, in the order of [`FAILURES`].
+    pub fn failures(&self) -> [u64; FAILURES.len()] {
+        self.failures
+            .each_ref()
+            .map(|count| count.load(Ordering::Relaxed))
+    }
+
+    fn count(&self, failure: &RelayError) {
+        self.failures[failure.place()].fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Avoids it for a while.
     pub fn avoid(&self, why: RelayError) {
+        self.count(&why);
         let since = Instant::now();
         *self.avoided.lock().unwrap_or_else(PoisonError::into_inner) = Some((since, why));
     }
@@ -129,9 +159,18 @@ impl Relay {
             Err(error @ (RelayError::Unreachable(_) | RelayError::Slow(_) | RelayError::NoReply)) => {
                 self.avoid(error.clone());
             }
-            _ => *self.avoided.lock().unwrap_or_else(PoisonError::into_inner) = None,
+            Err(error @ RelayError::Refused(_)) => {
+                self.count(error);
+                self.trust();
+            }
+            Ok(_) => self.trust(),
         }
         outcome
+    }
+
+    /// Avoids it no longer.
+    fn trust(&self) {
+        *self.avoided.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Sends a request with the first bytes of `application`, and reads the reply.
@@ -217,6 +256,8 @@ impl Relay {
             match socket::open(address, Kind::Mptcp, self.mark, handshake).await {
                 Ok((stream, waits)) => {
                     socket::prepare(&stream);
+                    // A reply may take hours: until somebody asks for what this side offers.
+                    socket::keep_alive(&stream);
                     return Ok((stream, waits));
                 }
                 Err(error) => last = error,

@@ -159,7 +159,7 @@ impl Meeting {
         socket::prepare(&server);
         let (tally, patience) = (Tally::default(), Patience::default());
         let never = std::future::pending();
-        pump(client, server, &self.pool, &tally, patience, never).await;
+        pump([&client, &server], &self.pool, &tally, &patience, never).await;
     }
 
     fn trouble(&self, error: &RelayError) -> String {

@@ -10,6 +10,7 @@
 mod convert;
 mod early;
 pub mod meet;
+mod metrics;
 mod report;
 mod socks;
 mod ways;
@@ -68,6 +69,8 @@ pub struct Setup {
     pub early: Early,
     /// Address at which the agent serves SOCKS 5.
     pub socks: Option<SocketAddr>,
+    /// Unix socket on which it answers Prometheus.
+    pub metrics: Option<PathBuf>,
 }
 
 /// Why an agent could not start.
@@ -128,8 +131,10 @@ pub fn run(setup: Setup) -> Result<(), StartError> {
             v4: port(&v4)?,
             v6: v6.as_ref().map(port).transpose()?,
         };
+        let metrics = setup.metrics.as_deref();
+        let socket = metrics.and_then(|path| metrics::serve(path, agent.clone()));
         report::print(&ports);
-        report::answer_questions(agent.clone())?;
+        report::answer_questions(agent.clone(), socket)?;
         let places = Arc::new(Semaphore::new(MOST));
         if let Some(v6) = v6 {
             tokio::spawn(accept(agent.clone(), v6, None, places.clone()));
@@ -188,7 +193,7 @@ async fn serve(agent: &Agent, stream: TcpStream, client: SocketAddr) {
             entry.takes(taken, onward.local_addr().ok());
             socket::prepare(&onward);
             let (patience, never) = (Patience::default(), std::future::pending());
-            let ended = pump(stream, onward, &agent.pool, entry.tally(), patience, never).await;
+            let ended = pump([&stream, &onward], &agent.pool, entry.tally(), &patience, never).await;
             if over_relay && ended == Ended::Reset && entry.tally().down() == 0 {
                 agent.ways().learn(server, Way::Around, Instant::now());
             }
@@ -218,6 +223,12 @@ fn wanted(stream: &TcpStream) -> Option<SocketAddr> {
     (server != own).then_some(server)
 }
 
+/// The address that a redirected application has or was given. None on loopback: it uses SOCKS.
+fn own_address(application: &TcpStream) -> Option<IpAddr> {
+    let own = application.peer_addr().ok()?.ip();
+    (!own.is_loopback()).then_some(own)
+}
+
 impl Agent {
     /// Opens a connection to `server` for this application, over the way that is chosen for it.
     async fn open(&self, server: SocketAddr, application: &TcpStream) -> io::Result<(TcpStream, Taken)> {
@@ -235,7 +246,7 @@ impl Agent {
                 return self.over(relay, server, way, application).await;
             }
         };
-        self.direct(server, why.into()).await
+        self.direct(server, own_address(application), why.into()).await
     }
 
     /// Connects over the relay. If it fails, connects directly. If it is slow, does so beside it, and takes
@@ -250,7 +261,8 @@ impl Agent {
         let slow = RelayError::Slow(HEAD_START);
         let beside = async {
             tokio::time::sleep(HEAD_START).await;
-            self.direct(server, slow.to_string()).await
+            self.direct(server, own_address(application), slow.to_string())
+                .await
         };
         let relayed = relay.connect(server, application);
         tokio::pin!(relayed, beside);
@@ -268,7 +280,10 @@ impl Agent {
         };
         match outcome {
             Ok(opened) => self.relayed(opened, server, way, application).await,
-            Err(error) => self.direct(server, error.to_string()).await,
+            Err(error) => {
+                self.direct(server, own_address(application), error.to_string())
+                    .await
+            }
         }
     }
 
@@ -298,8 +313,14 @@ impl Agent {
         Ok((opened.stream, Taken::new("relay", format!("{why}{stripped}"))))
     }
 
-    async fn direct(&self, server: SocketAddr, why: String) -> io::Result<(TcpStream, Taken)> {
-        let stream = socket::connect(server, Kind::Mptcp, Some(MARK)).await?;
+    /// Connects from the application's own address, as it would without an agent.
+    async fn direct(
+        &self,
+        server: SocketAddr,
+        from: Option<IpAddr>,
+        why: String,
+    ) -> io::Result<(TcpStream, Taken)> {
+        let stream = socket::connect_from(from, server, MARK).await?;
         if socket::is_mptcp(&stream) {
             return Ok((stream, Taken::new("direct", why)));
         }

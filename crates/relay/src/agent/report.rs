@@ -1,12 +1,18 @@
 //! What an agent reports to the daemon.
 
 use super::{Agent, Shared};
+use crate::control::Socket;
+use crate::delays::{Counted, Delays, FirstByte};
+use crate::pump::Tally;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, Write as _};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use trace::agent::{ASK, Application, Totals};
+
+/// All ways, and what a connection has before it has one.
+const WAYS: [&str; 4] = ["opening", "relay", "direct", "plain"];
 
 /// The way that a connection takes.
 #[derive(Debug, Clone)]
@@ -29,7 +35,11 @@ impl Taken {
 
 /// Connections that are open.
 #[derive(Default)]
-pub struct Live(Mutex<Table>);
+pub struct Live {
+    table: Mutex<Table>,
+    /// From an application's connection to the first byte of its server.
+    first_byte: Arc<Delays>,
+}
 
 #[derive(Default)]
 struct Table {
@@ -53,7 +63,8 @@ impl Live {
         let mut table = self.table();
         let id = table.next;
         table.next += 1;
-        let tally = Shared::default();
+        let first_byte = FirstByte::from_now(&self.first_byte);
+        let tally = Shared::new(Tally::measuring(first_byte));
         let row = Row {
             client,
             server,
@@ -88,8 +99,22 @@ impl Live {
         table.open.values().map(row).collect()
     }
 
+    /// Times from an application's connection to the first byte of its server.
+    pub fn first_byte(&self) -> Counted {
+        self.first_byte.counted()
+    }
+
+    /// How many connections are open, by way.
+    pub fn open(&self) -> BTreeMap<&'static str, u64> {
+        let mut open = BTreeMap::from(WAYS.map(|way| (way, 0)));
+        for row in self.table().open.values() {
+            *open.entry(row.taken.way).or_default() += 1;
+        }
+        open
+    }
+
     /// Counters since the agent started.
-    fn totals(&self) -> Totals {
+    pub fn totals(&self) -> Totals {
         let table = self.table();
         let mut totals = table.totals;
         for row in table.open.values() {
@@ -100,7 +125,7 @@ impl Live {
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -155,13 +180,14 @@ pub fn print(line: &impl Serialize) {
     }
 }
 
-/// Answers questions in a thread. Ends the process when there can be no more.
-pub fn answer_questions(agent: Arc<Agent>) -> io::Result<()> {
+/// Answers questions in a thread. Ends the process, and removes its socket, when there can be no more.
+pub fn answer_questions(agent: Arc<Agent>, socket: Option<Socket>) -> io::Result<()> {
     let answer = move || {
         let asked = io::stdin().lock().lines().map_while(Result::ok);
         asked
             .filter(|line| line == ASK)
             .for_each(|_| print(&agent.state()));
+        drop(socket);
         std::process::exit(0);
     };
     std::thread::Builder::new()

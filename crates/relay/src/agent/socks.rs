@@ -48,7 +48,7 @@ pub async fn serve(agent: &Agent, mut stream: TcpStream, client: SocketAddr, own
                 socket::prepare(&stream);
                 socket::prepare(&onward);
                 let (patience, never) = (Patience::default(), std::future::pending());
-                pump(stream, onward, &agent.pool, entry.tally(), patience, never).await;
+                pump([&stream, &onward], &agent.pool, entry.tally(), &patience, never).await;
                 return;
             }
             Err(error) => {

@@ -1,90 +1,21 @@
-//! The Unix socket of a relay: `GET /metrics` for Prometheus, `GET /status` for `slowhand relay status`.
-//!
-//! It speaks as much HTTP as `curl --unix-socket` needs.
+//! What a relay answers on its Unix socket, and how `slowhand relay status` asks.
 
 use super::Shared;
+use crate::control::{self, Answer, EXCHANGE, Socket};
 use crate::metrics::Document;
-use std::fs::Permissions;
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream as Blocking;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::{UnixListener, UnixStream};
-use tokio::time::timeout;
 
-/// Time limit of an exchange.
-const EXCHANGE: Duration = Duration::from_secs(2);
-/// Greatest length of a question, in bytes.
-const LONGEST: u64 = 8 * 1024;
-
-/// The socket, removed when this is dropped.
-pub struct Socket(PathBuf);
-
-impl Drop for Socket {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
-/// Answers at `path` until the result is dropped. A socket that nobody answers is replaced.
+/// Answers at `path` until the result is dropped.
 pub fn serve(path: &Path, shared: Arc<Shared>) -> io::Result<Socket> {
-    if Blocking::connect(path).is_ok() {
-        return Err(io::Error::new(
-            io::ErrorKind::AddrInUse,
-            "another relay answers there",
-        ));
-    }
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let listener = UnixListener::bind(path)?;
-    std::fs::set_permissions(path, Permissions::from_mode(0o600))?;
-    tokio::spawn(async move {
-        loop {
-            match listener.accept().await {
-                Ok((stream, _)) => {
-                    let shared = shared.clone();
-                    tokio::spawn(async move { timeout(EXCHANGE, answer(stream, &shared)).await });
-                }
-                Err(_) => tokio::time::sleep(super::EXHAUSTED).await,
-            }
-        }
-    });
-    Ok(Socket(path.to_owned()))
-}
-
-async fn answer(stream: UnixStream, shared: &Shared) -> io::Result<()> {
-    let (reader, mut writer) = stream.into_split();
-    let mut lines = BufReader::new(reader.take(LONGEST)).lines();
-    let question = lines.next_line().await?.unwrap_or_default();
-    // An HTTP client sends its headers before it reads.
-    while lines.next_line().await?.is_some_and(|line| !line.is_empty()) {}
-    let path = question.split(' ').nth(1).unwrap_or("");
-    let (status, kind, body) = match path {
-        "/metrics" => (
-            "200 OK",
-            "text/plain; version=0.0.4",
-            shared.document().prometheus(),
-        ),
-        "/status" => {
-            let document = serde_json::to_string(&shared.document()).map_err(io::Error::other)?;
-            ("200 OK", "application/json", document)
-        }
-        _ => (
-            "404 Not Found",
-            "text/plain",
-            "ask for /metrics or /status\n".to_owned(),
-        ),
-    };
-    let length = body.len();
-    let head = format!("HTTP/1.0 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n");
-    writer.write_all(head.as_bytes()).await?;
-    writer.write_all(body.as_bytes()).await?;
-    writer.shutdown().await
+    control::serve(path, move |asked| match asked {
+        "/metrics" => Answer::Metrics(shared.document().prometheus()),
+        // Numbers and texts: every document can be written.
+        "/status" => Answer::Document(serde_json::to_string(&shared.document()).unwrap_or_default()),
+        _ => Answer::Nothing("/metrics or /status"),
+    })
 }
 
 /// What to ask a relay.

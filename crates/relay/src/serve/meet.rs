@@ -12,6 +12,7 @@ use crate::pump::{Tally, pump};
 use crate::socket;
 use std::collections::HashMap;
 use std::io;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -115,12 +116,15 @@ pub async fn offer(shared: &Shared, stream: TcpStream, client: &Arc<Client>, tok
     let Some((place, guest)) = shared.meetings.wait(token) else {
         return refuse(shared, stream, Code::Resources).await;
     };
+    // It may wait for hours.
+    socket::keep_alive(&stream);
     let mut early = [0];
+    let removal = pin!(client.removal());
     let guest = tokio::select! {
         guest = guest => guest,
         // It has gone, or speaks before it has been asked.
         _ = stream.peek(&mut early) => return socket::reset(stream),
-        () = client.removed() => return socket::reset(stream),
+        () = client.removed(removal) => return socket::reset(stream),
         () = sleep(WAITS) => return refuse(shared, stream, Code::Unreachable).await,
     };
     drop(place);
@@ -157,13 +161,14 @@ async fn join(shared: &Shared, mut stream: TcpStream, client: &Client, guest: Gu
     count(&shared.counters.meetings);
     count(&asker.counters.connected);
     let tally = Tally::default();
-    let removed = async {
+    let (of_client, of_asker) = (pin!(client.removal()), pin!(asker.removal()));
+    let removed = pin!(async {
         tokio::select! {
-            () = client.removed() => {}
-            () = asker.removed() => {}
+            () = client.removed(of_client) => {}
+            () = asker.removed(of_asker) => {}
         }
-    };
-    pump(asking, stream, pool, &tally, shared.config.patience, removed).await;
+    });
+    pump([&asking, &stream], pool, &tally, &shared.config.patience, removed).await;
     asker.counters.up.fetch_add(tally.up(), Ordering::Relaxed);
     asker.counters.down.fetch_add(tally.down(), Ordering::Relaxed);
 }

@@ -180,9 +180,16 @@ fn accept_all(shared: &Arc<Shared>, listeners: Vec<TcpListener>) {
     }
 }
 
-/// Accepts while there are places. Beyond that, connections wait in the kernel.
+/// Serves while there are places. Beyond that, connections wait in the kernel, and one at each listener.
+///
+/// A listener takes a place only for a connection that it has. Listeners without one leave all places to the
+/// others.
 async fn accept(shared: Arc<Shared>, listener: TcpListener, pool: Arc<Pool>) {
     loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(EXHAUSTED).await;
+            continue;
+        };
         // Neither semaphore is ever closed.
         let Ok(place) = shared.places.clone().acquire_owned().await else {
             return;
@@ -190,17 +197,8 @@ async fn accept(shared: Arc<Shared>, listener: TcpListener, pool: Arc<Pool>) {
         let Ok(request) = shared.requests.clone().acquire_owned().await else {
             return;
         };
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                metrics::count(&shared.counters.accepted);
-                let (shared, pool) = (shared.clone(), pool.clone());
-                tokio::spawn(async move {
-                    talk::serve(&shared, stream, request, &pool).await;
-                    drop(place);
-                });
-            }
-            Err(_) => tokio::time::sleep(EXHAUSTED).await,
-        }
+        metrics::count(&shared.counters.accepted);
+        tokio::spawn(talk::serve(shared.clone(), stream, request, place, pool.clone()));
     }
 }
 

@@ -4,9 +4,13 @@ use crate::config::Config;
 use crate::keys::{Named, Rights};
 use crate::metrics::{KeyCounters, KeyState};
 use std::collections::{BTreeMap, HashMap};
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use tokio::sync::watch;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::Poll;
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 use wire::cookie::KeyId;
 use wire::mobility::Key;
 
@@ -27,8 +31,9 @@ pub struct Client {
     pub counters: KeyCounters,
     most: usize,
     open: AtomicUsize,
-    /// True once the key has been removed.
-    removed: watch::Sender<bool>,
+    /// True once the key has been removed. `told` wakes all who wait for that.
+    removed: AtomicBool,
+    told: Notify,
 }
 
 impl Ring {
@@ -61,7 +66,8 @@ impl Ring {
             next.insert(id, client);
         }
         for client in left.values() {
-            client.removed.send_replace(true);
+            client.removed.store(true, Ordering::Release);
+            client.told.notify_waiters();
         }
         (added || !left.is_empty()).then_some(Self(next))
     }
@@ -83,7 +89,8 @@ impl Client {
             rights,
             counters: KeyCounters::default(),
             open: AtomicUsize::new(0),
-            removed: watch::Sender::new(false),
+            removed: AtomicBool::new(false),
+            told: Notify::new(),
         }
     }
 
@@ -94,11 +101,17 @@ impl Client {
         entered.is_ok().then(|| Entered(self.clone()))
     }
 
-    /// Returns once the key has been removed.
-    pub async fn removed(&self) {
-        let mut removed = self.removed.subscribe();
-        // The sender lives as long as this client.
-        let _ = removed.wait_for(|removed| *removed).await;
+    /// Notices from here on that the key is removed.
+    pub fn removal(&self) -> Notified<'_> {
+        self.told.notified()
+    }
+
+    /// Returns once the key has been removed, which `removal` notices.
+    pub fn removed<'c>(&'c self, mut removal: Pin<&'c mut Notified<'_>>) -> impl Future<Output = ()> + Unpin {
+        poll_fn(move |context| match self.removed.load(Ordering::Acquire) {
+            true => Poll::Ready(()),
+            false => removal.as_mut().poll(context),
+        })
     }
 
     fn state(&self) -> KeyState {

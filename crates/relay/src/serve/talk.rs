@@ -1,13 +1,15 @@
 //! One connection of a client, from its request to its end.
 
-use super::ring::Client;
+use super::ring::{Client, Entered};
 use super::{Shared, admit, meet};
+use crate::delays::FirstByte;
 use crate::metrics::count;
 use crate::pipe::Pool;
 use crate::pump::{Tally, pump};
 use crate::socket::{self, Kind};
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -30,30 +32,88 @@ enum NoRequest {
     Refused(Code),
 }
 
-/// Serves one connection. `place` is its place among those that have not sent a request.
-pub async fn serve(shared: &Shared, mut stream: TcpStream, place: OwnedSemaphorePermit, pool: &Pool) {
+/// A client's connection, and the one to its server.
+struct Opened {
+    stream: TcpStream,
+    connected: TcpStream,
+    client: Arc<Client>,
+    /// Its place among those of its client.
+    _entered: Entered,
+    tally: Tally,
+}
+
+/// Serves one connection. `request` is its place among those that have not sent a request, `place` the one
+/// among all.
+///
+/// An idle connection keeps the memory of its last phase only. All before is in a box, which has gone then.
+pub fn serve(
+    shared: Arc<Shared>,
+    stream: TcpStream,
+    request: OwnedSemaphorePermit,
+    place: OwnedSemaphorePermit,
+    pool: Arc<Pool>,
+) -> impl Future<Output = ()> {
+    let opened = Box::pin(open(shared.clone(), stream, request, pool.clone()));
+    async move {
+        let opened = opened.await;
+        if let Some(opened) = &opened {
+            let (both, counters) = ([&opened.stream, &opened.connected], &opened.client.counters);
+            count(&counters.connected);
+            let removal = pin!(opened.client.removal());
+            let removed = opened.client.removed(removal);
+            pump(both, &pool, &opened.tally, &shared.config.patience, removed).await;
+            counters.up.fetch_add(opened.tally.up(), Ordering::Relaxed);
+            counters.down.fetch_add(opened.tally.down(), Ordering::Relaxed);
+        }
+        drop(place);
+    }
+}
+
+/// Reads the request and does what it asks for. Returns what is to be carried.
+async fn open(
+    shared: Arc<Shared>,
+    mut stream: TcpStream,
+    place: OwnedSemaphorePermit,
+    pool: Arc<Pool>,
+) -> Option<Opened> {
     socket::prepare(&stream);
-    let request = timeout(shared.config.request_timeout, request(shared, &mut stream)).await;
+    let request = timeout(shared.config.request_timeout, request(&shared, &mut stream)).await;
     drop(place);
-    let request = match request {
-        Ok(Ok(request)) => request,
-        Ok(Err(NoRequest::Silent)) => return socket::reset(stream),
-        Ok(Err(NoRequest::Refused(code))) => return refuse(shared, stream, code).await,
+    let answer = match request {
+        Ok(Ok(request)) => return act(&shared, stream, request, &pool).await,
+        Ok(Err(NoRequest::Refused(code))) => Some(code),
+        Ok(Err(NoRequest::Silent)) => None,
         Err(_) => {
             count(&shared.counters.request_timeouts);
-            return socket::reset(stream);
+            None
         }
     };
+    match answer {
+        Some(code) => refuse(&shared, stream, code).await,
+        None => socket::reset(stream),
+    }
+    None
+}
+
+/// Does what the request says, if the client may.
+async fn act(shared: &Shared, stream: TcpStream, request: Request, pool: &Pool) -> Option<Opened> {
     let client = match admit::admit(shared, &request) {
         Ok(client) => client,
-        Err(code) => return refuse(shared, stream, code).await,
+        Err(code) => {
+            refuse(shared, stream, code).await;
+            return None;
+        }
     };
     match request.wanted {
-        Wanted::Connect(server) => carry(shared, stream, &client, server, pool).await,
-        Wanted::Meet(token, Side::Asks) => meet::call(shared, stream, &client, token).await,
-        Wanted::Meet(token, Side::Offers) => meet::offer(shared, stream, &client, token, pool).await,
+        Wanted::Connect(server) => return connect(shared, stream, client, server).await,
+        // These may last for hours, or need more memory than the others.
+        Wanted::Meet(token, Side::Asks) => Box::pin(meet::call(shared, stream, &client, token)).await,
+        Wanted::Meet(token, Side::Offers) => {
+            Box::pin(meet::offer(shared, stream, &client, token, pool)).await;
+        }
         Wanted::Info => say(stream, Reply::Supported).await,
     }
+    None
 }
 
 async fn request(shared: &Shared, stream: &mut TcpStream) -> Result<Request, NoRequest> {
@@ -96,39 +156,57 @@ async fn say(mut stream: TcpStream, reply: Reply) {
     let _ = timeout(GOODBYE, goodbye).await;
 }
 
-/// Connects to the server and carries bytes until the end.
-async fn carry(
+/// Connects to the server.
+async fn connect(
     shared: &Shared,
     mut stream: TcpStream,
-    client: &Arc<Client>,
+    client: Arc<Client>,
     server: SocketAddr,
-    pool: &Pool,
-) {
-    let Some(_entered) = client.enter() else {
-        return refuse(shared, stream, Code::Resources).await;
+) -> Option<Opened> {
+    let Some(entered) = client.enter() else {
+        refuse(shared, stream, Code::Resources).await;
+        return None;
     };
+    let tally = Tally::measuring(FirstByte::from_now(&shared.counters.first_byte));
+    match connected(shared, &mut stream, server).await {
+        Ok(connected) => Some(Opened {
+            stream,
+            connected,
+            client,
+            _entered: entered,
+            tally,
+        }),
+        Err(Some(code)) => {
+            refuse(shared, stream, code).await;
+            None
+        }
+        Err(None) => None,
+    }
+}
+
+/// Connects to the server, and tells the client. `Err(None)`: the client has gone meanwhile.
+async fn connected(
+    shared: &Shared,
+    client: &mut TcpStream,
+    server: SocketAddr,
+) -> Result<TcpStream, Option<Code>> {
     let connect = socket::connect(server, Kind::Mptcp, None);
-    let connected = match timeout(shared.config.connect_timeout, connect).await {
-        Ok(Ok(connected)) => connected,
-        Ok(Err(error)) => return refuse(shared, stream, code(&error)).await,
-        Err(_) => return refuse(shared, stream, Code::Unreachable).await,
-    };
+    let connected = timeout(shared.config.connect_timeout, connect).await;
+    let connected = connected
+        .map_err(|_| Code::Unreachable)?
+        .map_err(|error| code(&error))?;
     socket::prepare(&connected);
     let mptcp = socket::is_mptcp(&connected);
     if mptcp {
         count(&shared.counters.mptcp_servers);
     }
-    socket::handshake_complete(&stream).await;
+    socket::handshake_complete(client).await;
     let reply = Reply::Connected { mptcp }.write();
-    if stream.write_all(&reply).await.is_err() {
-        return socket::reset(connected);
+    if client.write_all(&reply).await.is_err() {
+        socket::reset(connected);
+        return Err(None);
     }
-    count(&client.counters.connected);
-    let tally = Tally::default();
-    let removed = client.removed();
-    pump(stream, connected, pool, &tally, shared.config.patience, removed).await;
-    client.counters.up.fetch_add(tally.up(), Ordering::Relaxed);
-    client.counters.down.fetch_add(tally.down(), Ordering::Relaxed);
+    Ok(connected)
 }
 
 /// The code for a server that cannot be reached.

@@ -2,6 +2,7 @@
 
 mod fast_open;
 mod guide;
+mod limits;
 mod meet;
 #[path = "../../../linux/src/testing/patience.rs"]
 mod patience;

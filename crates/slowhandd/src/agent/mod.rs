@@ -64,6 +64,8 @@ struct Plan {
     arguments: Vec<String>,
     config: RelayConfig,
     interfaces: Vec<String>,
+    /// Where the agent answers Prometheus.
+    metrics: PathBuf,
 }
 
 /// Why an agent did not start, or what ended it.
@@ -79,13 +81,15 @@ enum AgentError {
     Ended,
 }
 
-/// Starts an agent for connections that leave over `interfaces`, which may be patterns.
-pub fn start(config: &RelayConfig, interfaces: Vec<String>) -> io::Result<Supervised> {
+/// Starts an agent for connections that leave over `interfaces`, which may be patterns. It answers Prometheus
+/// on the Unix socket `metrics`.
+pub fn start(config: &RelayConfig, interfaces: Vec<String>, metrics: PathBuf) -> io::Result<Supervised> {
     let plan = Plan {
         program: program(),
         arguments: arguments(config),
         config: config.clone(),
         interfaces,
+        metrics,
     };
     let shared = Arc::<Shared>::default();
     let known = shared.clone();
@@ -159,6 +163,8 @@ impl Shared {
             self.state().running = None;
             let state = self.state();
             if state.stopping {
+                // An agent that was killed has left it.
+                let _ = std::fs::remove_file(&plan.metrics);
                 return;
             }
             if problem != last {
@@ -171,6 +177,7 @@ impl Shared {
                 .stop
                 .wait_timeout_while(state, AGAIN, |state| !state.stopping);
             if pause.unwrap_or_else(PoisonError::into_inner).0.stopping {
+                let _ = std::fs::remove_file(&plan.metrics);
                 return;
             }
         }
@@ -235,6 +242,7 @@ fn forward(lines: impl Iterator<Item = String>, to: &Sender<String>) {
 fn spawn(plan: &Plan) -> io::Result<(Child, ChildStdin)> {
     let mut command = Command::new(&plan.program);
     command.args(&plan.arguments).process_group(0);
+    command.arg("--metrics").arg(&plan.metrics);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn()?;
     let questions = child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;

@@ -134,6 +134,38 @@ fn programs_are_reset_when_their_relay_ends_and_connect_directly_then() {
 }
 
 #[test]
+fn a_relay_out_of_reach_in_mid_flow_stops_a_connection_and_new_ones_go_directly() {
+    let Some(site) = Site::new("away") else { return };
+    let (server, _echo) = site.echo(V4, Speaks::Tcp);
+    let _relay = site.relay();
+    let _daemon = site.up(&site.through_relay());
+    let mut stream = site.connect(server);
+    echoed(&stream, b"across");
+    assert_eq!(opened(&site, server)["way"], "relay");
+    site.nft("add table ip away; add chain ip away in { type filter hook prerouting priority -300; ip daddr 203.0.113.1 drop; }");
+    stream.write_all(b"later").unwrap();
+    // It is not answered, not even with a reset.
+    stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    let error = stream.read(&mut [0]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WouldBlock);
+    let other = site.connect(server);
+    echoed(&other, b"directly");
+    let rows = shown(&site, server);
+    let (way, why) = way(rows.last().unwrap());
+    assert_eq!(way, "plain");
+    assert!(
+        why.starts_with("the relay cannot be reached (no answer within 3 s)") || why.starts_with(SLOW),
+        "{why}"
+    );
+    // It comes back: no byte is lost.
+    site.nft("delete table ip away");
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut back = [0; 5];
+    stream.read_exact(&mut back).unwrap();
+    assert_eq!(&back, b"later");
+}
+
+#[test]
 fn doctor_says_what_is_wrong_with_a_relay() {
     let Some(site) = Site::new("doctor") else { return };
     let daemon = site.up(&site.through_relay());

@@ -38,7 +38,7 @@ fn a_connection_of_two_mobile_hosts_survives_when_both_lose_a_link_at_once() {
 }
 
 /// Whether this host has a program. If it has not, says that its part is skipped.
-fn has(program: &str) -> bool {
+pub(crate) fn has(program: &str) -> bool {
     let found = Command::new(program)
         .arg("--version")
         .stdin(Stdio::null())
@@ -50,7 +50,7 @@ fn has(program: &str) -> bool {
 }
 
 /// Serves this folder over HTTP on the Internet, until the result is dropped.
-fn serve(site: &Site, folder: &std::path::Path) -> (SocketAddr, site::Running) {
+pub(crate) fn serve(site: &Site, folder: &std::path::Path) -> (SocketAddr, site::Running) {
     let server = SocketAddr::new(V4, 8080);
     let mut command = site.command_of_internet("python3");
     command.args(["-m", "http.server", "8080", "--bind", &V4.to_string()]);

@@ -11,34 +11,27 @@
 //! # Checked by
 //! `tests` below.
 
-use units::{Bitrate, Bytes, Duration, Instant};
+use super::meter::RateMeter;
+use units::{Bitrate, Bytes, Instant};
 
 /// Shortest interval the rate covers. With a sample every 10 ms it covers 20 to 30 ms, and more if many
 /// connections make samples rarer.
-const STEP: Duration = Duration::from_millis(15);
+const STEP_MS: u64 = 15;
 /// A subflow that has moved more than this at its first sample started long before. 100 Mb/s move this much
 /// in 20 ms, and subflows are reported within that time.
 const BEGUN: Bytes = Bytes::from_kib(256);
 
-/// Counter values: the first, the latest, and those of one and two steps ago.
+/// The counter's first value, and its recent ones.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Acked {
     first: Option<Bytes>,
-    older: Reading,
-    newer: Reading,
-    latest: Reading,
+    recent: RateMeter<2, STEP_MS>,
 }
-
-type Reading = Option<(Instant, Bytes)>;
 
 impl Acked {
     /// Adds the counter's value at `now`.
     pub(crate) fn read(&mut self, now: Instant, bytes: Bytes) {
-        if self.newer.is_none_or(|(at, _)| now - at >= STEP) {
-            self.older = self.newer;
-            self.newer = Some((now, bytes));
-        }
-        self.latest = Some((now, bytes));
+        self.recent.read(now, bytes);
         self.first.get_or_insert(bytes);
     }
 
@@ -49,12 +42,7 @@ impl Acked {
 
     /// Payload rate. Zero until the samples cover one step.
     pub(crate) fn rate(&self) -> Bitrate {
-        match (self.older, self.latest) {
-            (Some((since, before)), Some((now, bytes))) if now > since => {
-                bytes.saturating_sub(before).per(now - since)
-            }
-            _ => Bitrate::ZERO,
-        }
+        self.recent.rate().unwrap_or_default()
     }
 }
 

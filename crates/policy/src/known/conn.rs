@@ -5,7 +5,6 @@ use crate::estimate::arrivals::Arrivals;
 use crate::estimate::carries::Carries;
 use crate::estimate::losses::Losses;
 use crate::estimate::segments::Segments;
-use crate::estimate::trickle::Trickle;
 use crate::io::reason::Queue;
 use crate::io::{ConnSample, JoinFailure, LinkId, RemoteId, SubflowId, SubflowSample};
 use crate::known::path::Path;
@@ -114,7 +113,6 @@ pub(crate) struct Subflow {
     pub(crate) acked: Acked,
     pub(crate) carries: Carries,
     pub(crate) losses: Losses,
-    pub(crate) trickle: Trickle,
     pub(crate) segments: Segments,
     /// Since when data is in flight and nothing was acknowledged.
     pub(crate) waiting: Option<Instant>,
@@ -293,9 +291,6 @@ impl Subflow {
             rtt => rtt,
         };
         self.losses.read(now, sample.disordered, sample.min_rtt, rtt);
-        let (silence, best) = (self.arrivals.silence(now), self.arrivals.best_rate(now));
-        let came = sample.segs_in.saturating_sub(self.sample.segs_in);
-        self.trickle.read(now, came, silence, sample.min_rtt, best);
         self.sample = sample;
         self.arrivals.read(now, sample.segs_in, sample.bytes_received)
     }

@@ -8,6 +8,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::estimate::meter::RateMeter;
 use crate::io::LinkId;
 use units::{Bytes, Duration, Instant};
 
@@ -16,14 +17,14 @@ const LOW: Bytes = Bytes::from_kib(48);
 /// High traffic: more than this in a second or less.
 const HIGH: Bytes = Bytes::from_kib(96);
 const MARKS: usize = 5;
-const MARK_EVERY: Duration = Duration::from_millis(250);
+const MARK_EVERY_MS: u64 = 250;
 /// Another link is quicker if its delay is at most this percentage of the present link's.
 const QUICKER_PERCENT: u32 = 75;
 
 /// Recent traffic of a connection, and the link that carries it while traffic is low.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Traffic {
-    marks: [Option<(Instant, Bytes)>; MARKS],
+    recent: RateMeter<MARKS, MARK_EVERY_MS>,
     /// The link that carries it while traffic is low.
     pub(crate) over: Option<LinkId>,
     is_low: bool,
@@ -33,15 +34,11 @@ impl Traffic {
     /// Records the bytes moved so far in both directions, and the out-of-order bytes. Returns whether traffic
     /// is low.
     pub(crate) fn look(&mut self, now: Instant, moved: Bytes, held: Bytes) -> bool {
-        if self.marks[0].is_none_or(|(at, _)| now - at >= MARK_EVERY) {
-            self.marks.rotate_right(1);
-            self.marks[0] = Some((now, moved));
-        }
-        let oldest = self.marks.iter().rev().flatten().next();
-        let lately = oldest.map_or(Bytes::ZERO, |&(_, before)| moved.saturating_sub(before));
+        self.recent.read(now, moved);
+        let lately = self.recent.moved();
         if lately > HIGH {
             (self.is_low, self.over) = (false, None);
-        } else if self.marks[MARKS - 1].is_some() && lately > Bytes::ZERO && lately.max(held) <= LOW {
+        } else if self.recent.is_full() && lately > Bytes::ZERO && lately.max(held) <= LOW {
             self.is_low = true;
         }
         self.is_low

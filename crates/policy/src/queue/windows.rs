@@ -78,7 +78,7 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         .filter(|subflow| !subflow.backup && subflow.draining.is_none());
     let (mut rate, mut rtt, mut sinking) = (Bitrate::ZERO, Duration::ZERO, false);
     let (mut repair, mut wired, mut doubted) = (Duration::ZERO, true, false);
-    let (mut links, mut queued, mut trickles) = (0, false, false);
+    let (mut links, mut queued) = (0, false);
     let (mut goodput, mut under_way) = (Bitrate::ZERO, Bytes::ZERO);
     for subflow in in_use {
         let path = state.paths.get(&subflow.link)?;
@@ -93,7 +93,6 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         links += 1;
         queued |= subflow.arrivals.recent_segments(now) >= BUSY_SEGMENTS && is_queued(subflow, path);
         wired &= path.spec.kind == LinkKind::Cable;
-        trickles |= subflow.trickle.continues(now);
         // Radios repeat what they lose, until their signal is too weak. Then little should be out of order.
         if path.spec.kind == LinkKind::Cable {
             let missed = subflow.losses.repair(now);
@@ -115,7 +114,6 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         held: conn.sample.held,
         wired,
         drains: conn.slow.drains(now),
-        trickles,
         doubted,
     })
 }

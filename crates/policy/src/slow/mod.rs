@@ -43,6 +43,8 @@
 #[cfg(test)]
 mod tests;
 
+use crate::estimate::meter::{Mark, RateMeter, rate_since};
+use crate::estimate::pause::Pause;
 use crate::io::reason::{Choice, SlowLink};
 use crate::io::{LinkId, Verb};
 use alloc::vec::Vec;
@@ -80,12 +82,16 @@ const ABORT_PERCENT: u64 = 88;
 const FIRST_PAUSE: Duration = Duration::from_secs(15);
 /// Time to the first trial where a queue showed that the others waited for this slow link.
 const PLAIN_PAUSE: Duration = Duration::from_secs(60);
-const LONGEST_PAUSE: Duration = Duration::from_secs(240);
+const LONGEST_PAUSE_S: u64 = 240;
 /// A link that was better in use is not judged again for this long: its rate, and the others beside it,
 /// change as the host moves.
-const PROVEN_FOR: Duration = LONGEST_PAUSE;
+const PROVEN_FOR: Duration = Duration::from_secs(LONGEST_PAUSE_S);
 /// Promote a demoted link once it would carry at least this share of the total.
 const FAIR_PERCENT: u64 = 20;
+
+/// Goodput covers this many marks, this far apart.
+const MARKS: usize = 5;
+const MARK_EVERY_MS: u64 = 100;
 
 /// A link in use, as one connection sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,13 +142,13 @@ pub(crate) struct Slow {
     held: Bytes,
     /// Since when much is out of order while the slowest link has not grown, and its rate then.
     blocked: Option<(Instant, Bitrate)>,
-    pause: Duration,
-    rest_until: Instant,
+    trials: Pause<LONGEST_PAUSE_S>,
     /// Since when less arrives than the links in use have shown, although bytes are out of order.
     short: Option<Instant>,
     /// Links that were better in use. They are not demoted while that is recent.
     proven: Vec<Proven>,
-    goodput: Goodput,
+    /// Goodput of about the last half second.
+    goodput: RateMeter<MARKS, MARK_EVERY_MS>,
 }
 
 /// A slow link.
@@ -170,7 +176,7 @@ struct Proven {
 struct Trial {
     began: Instant,
     before: Bitrate,
-    received: Option<(Instant, Bytes)>,
+    received: Option<Mark>,
 }
 
 /// A change of roles, or a link that keeps its role after a trial.
@@ -207,7 +213,7 @@ impl Slow {
 
     /// Processes the inputs. Returns a change, if any.
     pub(crate) fn look(&mut self, now: Instant, look: &Look<'_>) -> Option<Changed> {
-        self.goodput.note(now, look.received);
+        self.goodput.read(now, look.received);
         self.proven.retain(|proven| now - proven.seen < PROVEN_FOR);
         self.held = match self.drains(now) {
             // Those bytes wait for the demoted link.
@@ -304,7 +310,7 @@ impl Slow {
             CONVINCED_AFTER
         };
         // While others are backups, the pause belongs to them: it is the time between trials.
-        let rests = self.spared.is_empty() && now < self.rest_until;
+        let rests = self.spared.is_empty() && !self.trials.is_over(now);
         if now - since < convinced_after || rests {
             return None;
         }
@@ -328,7 +334,7 @@ impl Slow {
         };
         self.spared.push(spared);
         if is_plain {
-            self.pause = self.pause.max(PLAIN_PAUSE);
+            self.trials.at_least(PLAIN_PAUSE);
         }
         self.rest(now);
         spared.demoted()
@@ -339,7 +345,7 @@ impl Slow {
         if self.spared.is_empty() {
             return None;
         }
-        let total = self.goodput.lately(now)?;
+        let total = self.goodput.rate()?;
         let others = self.others(now, look, total)?;
         let would_carry = |spared: &Spared| {
             let view = look.links.iter().find(|view| view.link == spared.link);
@@ -353,7 +359,7 @@ impl Slow {
             let rate = would_carry(&spared);
             return Some(spared.promoted(SlowLink::FastEnough { rate, others }));
         }
-        (now >= self.rest_until).then(|| {
+        self.trials.is_over(now).then(|| {
             let spared = self.spared.remove(0);
             let trial = Trial::begin(now, total);
             self.trial = Some((spared, trial));
@@ -388,13 +394,13 @@ impl Slow {
         let hurts = now - trial.began >= SETTLE / 2
             && self
                 .goodput
-                .lately(now)
+                .rate()
                 .is_some_and(|rate| rate < trial.before.percent(ABORT_PERCENT));
         if hurts && look.held == Bytes::ZERO {
             return Some(self.end_without_verdict(now, spared));
         }
         let judged = trial.judge(now, look.received);
-        let Some(after) = judged.or_else(|| self.goodput.lately(now).filter(|_| hurts)) else {
+        let Some(after) = judged.or_else(|| self.goodput.rate().filter(|_| hurts)) else {
             self.trial = Some((spared, trial));
             return None;
         };
@@ -443,13 +449,14 @@ impl Slow {
 
     fn rest(&mut self, now: Instant) {
         self.blocked = None;
-        self.rest_until = now + self.pause.max(FIRST_PAUSE);
+        self.trials.at_least(FIRST_PAUSE);
+        self.trials.rest(now);
     }
 
     /// Delays the next trial for longer than the last one.
     fn fail(&mut self, now: Instant) {
         self.rest(now);
-        self.pause = (self.pause.max(FIRST_PAUSE) * 2).min(LONGEST_PAUSE);
+        self.trials.double();
     }
 }
 
@@ -498,35 +505,7 @@ impl Trial {
         if now - self.began < SETTLE {
             return None;
         }
-        let (since, before) = *self.received.get_or_insert((now, received));
-        (now - self.began >= TRIAL && now > since).then(|| received.saturating_sub(before).per(now - since))
-    }
-}
-
-/// Goodput of about the last half second, from samples some time apart.
-#[derive(Debug, Clone, Copy, Default)]
-struct Goodput {
-    marks: [Option<(Instant, Bytes)>; MARKS],
-    latest: Option<(Instant, Bytes)>,
-}
-
-const MARKS: usize = 5;
-const MARK_EVERY: Duration = Duration::from_millis(100);
-
-impl Goodput {
-    fn note(&mut self, now: Instant, received: Bytes) {
-        self.latest = Some((now, received));
-        if self.marks[0].is_none_or(|(at, _)| now - at >= MARK_EVERY) {
-            self.marks.rotate_right(1);
-            self.marks[0] = self.latest;
-        }
-    }
-
-    /// Over about half a second. `None` until that has passed.
-    fn lately(&self, now: Instant) -> Option<Bitrate> {
-        let (since, before) = self.marks[MARKS - 1]?;
-        let (at, received) = self.latest?;
-        let fresh = now - at < MARK_EVERY * 2 && at > since;
-        fresh.then(|| received.saturating_sub(before).per(at - since))
+        let since = *self.received.get_or_insert((now, received));
+        (now - self.began >= TRIAL && now > since.0).then(|| rate_since(since, now, received))
     }
 }

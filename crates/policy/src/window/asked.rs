@@ -22,6 +22,7 @@
 //! `window::tests`, also against a fluid model of links and sender.
 
 use super::Need;
+use crate::estimate::meter::{Mark, rate_since};
 use units::{Bitrate, Bytes, Duration, Instant};
 
 /// Percentage of the links' capacity below which the application is the limit.
@@ -37,8 +38,7 @@ pub(super) struct Asked {
     links: usize,
     /// Whether demand was low in the last whole interval.
     is_app_limited: bool,
-    since: Instant,
-    at_since: Bytes,
+    since: Mark,
 }
 
 impl Asked {
@@ -61,11 +61,11 @@ impl Asked {
     }
 
     fn note(&mut self, now: Instant, received: Bytes) {
-        if now - self.since < SPAN {
+        if now - self.since.0 < SPAN {
             return;
         }
-        let rate = received.saturating_sub(self.at_since).per(now - self.since);
+        let rate = rate_since(self.since, now, received);
         self.is_app_limited = rate < self.believed.percent(LITTLE_PERCENT);
-        (self.since, self.at_since) = (now, received);
+        self.since = (now, received);
     }
 }

@@ -48,10 +48,6 @@
 //! 9. When a slow link has just become a backup, its backlog is still on the way: out-of-order bytes get room
 //!    beside what is in flight. The factor also starts again: a window found beside that link was larger
 //!    because of it.
-//! 10. A live link that carries next to nothing for a moment keeps its share of the window. Bbr's sender
-//!     probes for the least round trip ([`crate::estimate::trickle`]). Over cables, out-of-order bytes behind
-//!     it have room for this long, and not longer. Without that, a product of window is used up before the
-//!     probe is over, and the others stop.
 //!
 //! # Checked by
 //! `golden/window.csv`; `tests`, also against a fluid model of links and sender; `stall-drop` and `walk` in
@@ -115,8 +111,6 @@ pub(crate) struct Window {
     closed: u64,
     /// Whether a link has just been demoted, as of the last tick.
     drains: bool,
-    /// Whether there is room for out-of-order bytes because a link trickles.
-    trickled: bool,
     missed: Missed,
     /// The part of the present window that is room for out-of-order bytes.
     room: Bytes,
@@ -173,8 +167,6 @@ pub(crate) struct Need {
     pub(crate) drains: bool,
     /// Whether one of the links is dead, or may be.
     pub(crate) doubted: bool,
-    /// Whether one of the links is alive and carries next to nothing for a moment.
-    pub(crate) trickles: bool,
 }
 
 impl Need {
@@ -238,11 +230,8 @@ impl Window {
             false => need.target(factor),
         };
         let settles = growing || (need.wired && age < SETTLES_FOR);
-        let trickles = need.wired && need.trickles && waits;
-        let relieved = self.trickled && !need.trickles;
-        self.trickled = need.trickles && (self.trickled || trickles);
         let blocked = settles && need.held * 2 >= target;
-        let room = match need.drains || blocked || trickles {
+        let room = match need.drains || blocked {
             true => need.held.min(target * 2),
             false => Bytes::ZERO,
         };
@@ -250,7 +239,7 @@ impl Window {
         Aim {
             target,
             missed: target - usual,
-            at_once: settles || relieved || self.missed.loses() || self.room > Bytes::ZERO,
+            at_once: settles || self.missed.loses() || self.room > Bytes::ZERO,
         }
     }
 

@@ -19,7 +19,6 @@ fn need(mbps: u64, rtt_ms: u64) -> Need {
         held: Bytes::ZERO,
         wired: false,
         drains: false,
-        trickles: false,
         doubted: false,
     }
 }
@@ -283,56 +282,6 @@ fn finds_it_also_while_the_minimum_round_trip_falls_slowly() {
         "{} where {enough} is enough",
         fluid.set()
     );
-}
-
-#[test]
-fn out_of_order_bytes_behind_a_trickling_link_have_room_until_it_ends() {
-    let calm = Need {
-        wired: true,
-        ..need(90, 50)
-    };
-    let target = calm.target(trial::DEFAULT);
-    let settled = || {
-        let mut fluid = Fluid::new();
-        fluid.run(6, calm, target, 100);
-        assert!(fluid.set() < target * 108 / 100);
-        fluid
-    };
-    let waits = |held| Need {
-        trickles: true,
-        held,
-        ..calm
-    };
-    let look = |fluid: &mut Fluid, need: Need| {
-        fluid.step(need, target, 0);
-        fluid.set()
-    };
-    let mut fluid = settled();
-    let before = fluid.set();
-    assert_eq!(
-        look(&mut fluid, waits(before / 3)),
-        before,
-        "there is room already"
-    );
-    assert_eq!(look(&mut fluid, waits(before * 2 / 3)), target + before * 2 / 3);
-    assert_eq!(
-        look(&mut fluid, waits(target * 3)),
-        target * 3,
-        "and no more than that"
-    );
-    assert_eq!(look(&mut fluid, calm), target, "at once");
-
-    let (mut dead, mut radio) = (settled(), settled());
-    let silent = Need {
-        trickles: false,
-        ..waits(before)
-    };
-    assert_eq!(look(&mut dead, silent), before);
-    let wifi = Need {
-        wired: false,
-        ..waits(before)
-    };
-    assert_eq!(look(&mut radio, wifi), before);
 }
 
 #[test]

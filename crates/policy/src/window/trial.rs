@@ -49,6 +49,8 @@
 //! `window::tests`, against a fluid model of links and sender.
 
 use super::asked::LITTLE_PERCENT;
+use crate::estimate::meter::{Mark, rate_since};
+use crate::estimate::pause::Pause;
 use units::{Bitrate, Bytes, Duration, Instant};
 
 /// Sixteenths of `Σ rate · longest RTT`.
@@ -69,7 +71,8 @@ const FULL: u64 = 95;
 /// A gain of this many thousandths needs no second look, and makes another one likely.
 const CLEAR: u64 = 1_080;
 const FIRST_PAUSE: Duration = Duration::from_secs(4);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE_S: u64 = 60;
+type Pauses = Pause<LONGEST_PAUSE_S>;
 /// How long a goodput counts as what the connection can reach.
 const MEMORY: Duration = Duration::from_secs(600);
 /// While nothing is tried, arrivals are measured over this time. This many shortfalls in a row are not
@@ -106,17 +109,16 @@ pub(super) struct Reading {
 pub(super) struct Trial {
     factor: Factor,
     phase: Phase,
-    pause: Duration,
+    pause: Pauses,
     upwards: bool,
     /// Whether the last step up gained so much that the next may be twice as long.
     bold: bool,
     /// Whether the last step that stayed went up, and how long to wait once one in the other direction has
     /// stayed.
     went_up: Option<bool>,
-    turned_pause: Duration,
-    /// When half as much again may be tried, and how long to wait after it has failed.
-    closed_from: Instant,
-    closed_pause: Duration,
+    turned: Pauses,
+    /// Between attempts to add half as much again.
+    closed: Pauses,
     best: Bitrate,
     best_at: Instant,
     rest: Rest,
@@ -125,8 +127,7 @@ pub(super) struct Trial {
 /// Arrivals while nothing is tried.
 #[derive(Debug, Clone, Copy, Default)]
 struct Rest {
-    since: Instant,
-    at_since: Bytes,
+    since: Mark,
     /// Shortfalls in a row: intervals in which less arrived than the links carry.
     short: u32,
 }
@@ -134,16 +135,15 @@ struct Rest {
 impl Rest {
     /// Whether less has arrived for some time.
     fn is_short(&mut self, now: Instant, reading: Reading) -> bool {
-        let span = now - self.since;
+        let span = now - self.since.0;
         if span < LOOKED_AT {
             return false;
         }
-        let rate = reading.received.saturating_sub(self.at_since).per(span);
+        let rate = rate_since(self.since, now, reading.received);
         let asked = rate >= reading.capacity.percent(LITTLE_PERCENT);
         let short = asked && span < LOOKED_AT * 2 && rate < reading.capacity.percent(FULL);
         *self = Self {
-            since: now,
-            at_since: reading.received,
+            since: (now, reading.received),
             short: if short { self.short + 1 } else { 0 },
         };
         self.short >= SHORT_FOR
@@ -152,7 +152,7 @@ impl Rest {
 
 #[derive(Debug, Clone, Copy)]
 enum Phase {
-    Rest { until: Instant },
+    Rest,
     Turn(Turn),
 }
 
@@ -171,17 +171,15 @@ struct Turn {
 
 impl Trial {
     pub(super) fn new(now: Instant) -> Self {
-        let phase = Phase::Rest { until: now };
         Self {
             factor: DEFAULT,
-            phase,
-            pause: FIRST_PAUSE,
+            phase: Phase::Rest,
+            pause: Pause::new(FIRST_PAUSE),
             upwards: true,
             bold: false,
             went_up: None,
-            turned_pause: FIRST_PAUSE,
-            closed_from: now,
-            closed_pause: FIRST_PAUSE,
+            turned: Pause::new(FIRST_PAUSE),
+            closed: Pause::new(FIRST_PAUSE),
             best: Bitrate::ZERO,
             best_at: now,
             rest: Rest::default(),
@@ -206,22 +204,23 @@ impl Trial {
     /// waits.
     pub(super) fn interrupt(&mut self, now: Instant, links_changed: bool) {
         if links_changed {
-            (self.factor, self.pause, self.best) = (DEFAULT, FIRST_PAUSE, Bitrate::ZERO);
-            self.bold = false;
-            (self.went_up, self.turned_pause) = (None, FIRST_PAUSE);
-            (self.closed_from, self.closed_pause) = (now, FIRST_PAUSE);
+            *self = Self {
+                upwards: self.upwards,
+                best_at: self.best_at,
+                rest: self.rest,
+                ..Self::new(now)
+            };
         }
         self.rest(now);
     }
 
     fn rest(&mut self, now: Instant) {
-        self.phase = Phase::Rest {
-            until: now + self.pause,
-        };
+        self.phase = Phase::Rest;
+        self.pause.rest(now);
     }
 
     pub(super) fn advance(&mut self, now: Instant, reading: Reading) {
-        let rests = matches!(self.phase, Phase::Rest { .. });
+        let rests = matches!(self.phase, Phase::Rest);
         if rests && reading.lossy && self.factor < DEFAULT {
             return self.take_back(now);
         }
@@ -229,18 +228,19 @@ impl Trial {
             return self.take_back(now);
         }
         match self.phase {
-            Phase::Rest { .. } if reading.closed && now >= self.closed_from => {
+            Phase::Rest if reading.closed && self.closed.is_over(now) => {
                 self.set_out(now, reading, self.factor * 3 / 2, true);
             }
-            Phase::Rest { until } if now >= until => self.begin(now, reading),
-            Phase::Rest { .. } => {}
+            Phase::Rest if self.pause.is_over(now) => self.begin(now, reading),
+            Phase::Rest => {}
             Phase::Turn(turn) => self.turn(now, turn, reading),
         }
     }
 
     /// Undoes a smaller window that costs more than the turns have shown.
     fn take_back(&mut self, now: Instant) {
-        (self.factor, self.pause) = (DEFAULT, LONGEST_PAUSE);
+        self.factor = DEFAULT;
+        self.pause.longest();
         (self.bold, self.upwards, self.went_up) = (false, false, None);
         self.rest(now);
     }
@@ -324,37 +324,34 @@ impl Trial {
         if !stays {
             return self.fail(now, turn.closed);
         }
-        (self.factor, self.pause) = (turn.candidate, FIRST_PAUSE);
+        (self.factor, self.pause) = (turn.candidate, Pause::new(FIRST_PAUSE));
         self.bold = larger && gain >= CLEAR;
         if turn.closed {
-            (self.closed_from, self.closed_pause) = (now, FIRST_PAUSE);
+            self.closed = Pause::new(FIRST_PAUSE);
             return self.rest(now);
         }
         let turned = self.went_up.replace(larger) == Some(!larger);
         if turned {
-            self.turned_pause = (self.turned_pause * 2).min(LONGEST_PAUSE);
-            self.pause = self.turned_pause;
+            self.turned.double();
+            self.pause = self.turned;
         }
         if larger && !self.bold {
-            self.pause = LONGEST_PAUSE;
+            self.pause.longest();
         }
-        if turned || self.pause == LONGEST_PAUSE {
+        if turned || self.pause.is_longest() {
             return self.rest(now);
         }
-        self.phase = Phase::Rest {
-            until: now + FIRST_PAUSE / 8,
-        };
+        self.phase = Phase::Rest;
+        self.pause.rest_for(now, FIRST_PAUSE / 8);
     }
 
     fn fail(&mut self, now: Instant, closed: bool) {
         self.rest(now);
         if closed {
-            self.closed_from = now + self.closed_pause;
-            self.closed_pause = (self.closed_pause * 2).min(LONGEST_PAUSE);
-            return;
+            return self.closed.failed(now);
         }
         self.bold = false;
-        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        self.pause.double();
         self.upwards = !self.upwards;
     }
 }
@@ -416,7 +413,7 @@ mod tests {
                 assert!(self.now < Instant::from_secs(600), "{before} stays for ever");
             }
             let stayed = self.now;
-            while matches!(self.trial.phase, Phase::Rest { .. }) {
+            while matches!(self.trial.phase, Phase::Rest) {
                 self.step(&mbps);
             }
             self.now - stayed

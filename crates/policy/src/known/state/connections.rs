@@ -6,7 +6,6 @@ use crate::estimate::arrivals::Arrivals;
 use crate::estimate::carries::Carries;
 use crate::estimate::losses::Losses;
 use crate::estimate::segments::Segments;
-use crate::estimate::trickle::Trickle;
 use crate::io::{
     ConnEvent, ConnId, Family, JoinFailure, LinkId, Reason, RemoteId, SubflowEvent, SubflowId, SubflowSample,
     Verb,
@@ -100,7 +99,6 @@ impl State {
                     acked: Acked::default(),
                     carries: Carries::default(),
                     losses: Losses::default(),
-                    trickle: Trickle::default(),
                     segments: Segments::default(),
                     waiting: None,
                     sample: SubflowSample::default(),

@@ -3,12 +3,11 @@
 //! # Checked by
 //! `tests` below: `golden/left-air.csv`; `steer::tests`.
 
+use crate::estimate::pause;
 use crate::io::LinkId;
 use crate::wifi::steer::AccessPoint;
 use crate::wifi::steer::smooth::Smooth;
 use units::{Bitrate, Bytes, Duration, Instant, Ratio};
-
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// What is remembered of one access point.
 #[derive(Debug, Clone, Copy)]
@@ -78,11 +77,10 @@ impl Mean {
     }
 }
 
-/// A pause that doubles with each failure.
+/// A pause that doubles with each failure, and what it followed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pause {
-    length: Duration,
-    until: Option<Instant>,
+    pause: pause::Pause<60>,
     /// The goodput of the efficient ones when it last failed.
     pub(super) against: u64,
 }
@@ -93,20 +91,18 @@ impl Pause {
     /// No pause now. The first failure starts one of this length.
     pub(super) const fn new(length: Duration) -> Self {
         Self {
-            length,
-            until: None,
+            pause: pause::Pause::new(length),
             against: 0,
         }
     }
 
     pub(super) fn failed(&mut self, now: Instant, against: u64) {
-        self.until = Some(now + self.length);
-        self.length = (self.length * 2).min(LONGEST_PAUSE);
+        self.pause.failed(now);
         self.against = against;
     }
 
     pub(super) fn is_over(&self, now: Instant) -> bool {
-        self.until.is_none_or(|until| now >= until)
+        self.pause.is_over(now)
     }
 }
 

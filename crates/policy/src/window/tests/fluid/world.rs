@@ -227,7 +227,6 @@ impl World {
             repair: Duration::ZERO,
             wired: self.wired,
             drains: false,
-            trickles: false,
             received: self.received(),
             sinking: false,
             held: Bytes::new(self.held.len() as u64 * BLOCK),

@@ -279,6 +279,15 @@ pub const ALL: &[Bench] = &[
         coupled::handoff_rates,
     ),
     Bench::rootless(
+        &[
+            Figure::more("window-mixes-sim", "ratio", "goodput over the stock kernel's in virtual time, with 24 sets of links drawn at random and two more; prints each result at once, and takes an hour"),
+            Figure::more("window-mixes-sim-link", "ratio", "the same over plain TCP on the best of the links"),
+            Figure::less("window-mixes-sim-stall", "ratio", "longest gap after a silent cut of the fastest link, over the stock kernel's"),
+        ],
+        &[Trials::of(10, "of each policy in each set, with each of reno and cubic; --seed is the first mix")],
+        window::in_virtual_time,
+    ),
+    Bench::rootless(
         &[Figure::more("cla-steps", "Mb/s", "hand-offs under an open connection, in virtual time: goodput with CLA's whole hand-off stage, over CLA in the kernel; retransmissions and the longest silence with each step")],
         &[Trials::of(5, "seeds; the README of bpf/cc has seeds 0 to 4")],
         cla_steps::foreseen,

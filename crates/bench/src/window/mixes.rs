@@ -1,12 +1,13 @@
 //! `window-mixes`: links drawn at random, so that nothing is tuned to the links of the other benchmarks.
 
-use scenario::{Aqm, Cable, Families, Link, LinkKind, Plan, Queue, QueueLimit, Wire};
+use scenario::Plan;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use trace::{BenchRow, Role};
-use units::{Bitrate, Bytes, Duration, Ratio, Rng};
+use trace::BenchRow;
+use units::Duration;
 
 use super::cut::Figures;
+use super::drawn::{self, in_words, is_raised};
 use super::figures::{self, least, median, object, rounded, since_start};
 use super::rows;
 use super::together::Pairs;
@@ -17,16 +18,7 @@ use crate::trial::{Doubts, Observed};
 /// Number of mixes.
 const MIXES: u64 = 12;
 /// Seeds per mix: a trial's seed is its mix's number times this, plus its own index.
-const TRIALS_PER_MIX: u64 = 1_000;
-const RATE_MBPS: (f64, f64) = (1.0, 100.0);
-const RTT_MS: (f64, f64) = (5.0, 300.0);
-const BUFFER_BDP: (f64, f64) = (0.5, 20.0);
-const LOSS: (f64, f64) = (0.0, 0.02);
-/// Least capacity of a buffer. Packets are whole, and if there were room for only one, none could wait while
-/// another is sent.
-const LEAST_PACKETS: u64 = 2;
-const PACKET: u64 = 1_500;
-const LEAST_BUFFER: u64 = LEAST_PACKETS * PACKET;
+pub(super) const TRIALS_PER_MIX: u64 = 1_000;
 
 /// One mix with one controller.
 struct Mixed {
@@ -80,46 +72,11 @@ fn measure(setup: &Setup, mix: u64, doubts: &mut Doubts) -> anyhow::Result<Vec<M
 
 /// The links of a mix.
 pub(crate) fn mixed_plan(mix: u64, cc: &str) -> anyhow::Result<Plan> {
-    let mut rng = Rng::named(mix, "window-mixes");
-    let count = 2 + rng.below(2);
-    let links = (0..count).map(|index| drawn(index, &mut rng)).collect();
     Ok(Plan {
         name: format!("mix-{mix}"),
-        links,
+        links: drawn::links(mix),
         ..rows::EQUAL.plan(cc)?
     })
-}
-
-fn drawn(index: u64, rng: &mut Rng) -> Link {
-    let mbps = log_uniform(rng, RATE_MBPS);
-    let rtt_ms = log_uniform(rng, RTT_MS);
-    let buffer = log_uniform(rng, BUFFER_BDP) * mbps * 1e3 / 8.0 * rtt_ms;
-    let loss = LOSS.0 + (LOSS.1 - LOSS.0) * rng.unit();
-    let wire = Wire {
-        rate: Bitrate::from_bps((mbps * 1e6) as u64),
-        jitter: Duration::ZERO,
-        loss: Ratio::clamped(loss),
-        queue: Queue {
-            limit: QueueLimit::Bytes(Bytes::new((buffer as u64).max(LEAST_BUFFER))),
-            aqm: Aqm::TailDrop,
-        },
-    };
-    Link {
-        name: format!("link{index}"),
-        role: Role::Primary,
-        subnet: None,
-        families: Families::V4,
-        kind: LinkKind::Cable(Cable {
-            up: wire,
-            down: wire,
-            rtt: Duration::from_micros((rtt_ms * 1e3) as u64),
-            behind: None,
-        }),
-    }
-}
-
-fn log_uniform(rng: &mut Rng, (from, to): (f64, f64)) -> f64 {
-    from * (to / from).powf(rng.unit())
 }
 
 /// Figures of one trial.
@@ -165,35 +122,6 @@ fn judged(mix: u64, cc: &str, pairs: &[(&Observed, &Observed)]) -> anyhow::Resul
         stall_ms: median(&ours),
         stock_stall_ms: median(&stock),
     }))
-}
-
-/// Whether a link's buffer was raised to the least capacity. No buffer is drawn with exactly that.
-fn is_raised(link: &Link) -> bool {
-    let LinkKind::Cable(cable) = &link.kind else {
-        return false;
-    };
-    cable.down.queue.limit == QueueLimit::Bytes(Bytes::new(LEAST_BUFFER))
-}
-
-fn in_words(link: &Link) -> String {
-    let LinkKind::Cable(cable) = &link.kind else {
-        return link.name.clone();
-    };
-    let queue_ms = match cable.down.queue.limit {
-        QueueLimit::Bytes(bytes) => bytes.get() as f64 * 8.0 / cable.down.rate.as_mbps_f64() / 1e3,
-        _ => 0.0,
-    };
-    let raised = if is_raised(link) {
-        " (raised to two packets)"
-    } else {
-        ""
-    };
-    format!(
-        "{:.1} Mb/s {} ms, queue {queue_ms:.0} ms{raised}, loss {:.1} %",
-        cable.down.rate.as_mbps_f64(),
-        cable.rtt.as_millis(),
-        cable.down.loss.as_f64() * 100.0
-    )
 }
 
 impl Mixed {
@@ -256,34 +184,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mixes_are_within_their_bounds_and_the_same_again() {
-        for mix in 1..=200 {
-            let plan = mixed_plan(mix, "reno").unwrap();
-            assert_eq!(plan, mixed_plan(mix, "reno").unwrap());
-            assert!((2..=3).contains(&plan.links.len()));
-            for link in &plan.links {
-                let LinkKind::Cable(cable) = &link.kind else {
-                    panic!()
-                };
-                let mbps = cable.down.rate.as_mbps_f64();
-                assert!((0.99..=100.0).contains(&mbps), "{mbps}");
-                assert!(cable.down.loss.as_f64() <= 0.02);
-                assert!((Duration::from_millis(4)..=Duration::from_millis(300)).contains(&cable.rtt));
-            }
-        }
-    }
-
-    #[test]
-    fn links_are_described_by_what_was_drawn() {
-        let mut rng = Rng::named(1, "window-mixes");
-        let words = in_words(&drawn(0, &mut rng));
-        assert!(
-            words.contains("Mb/s") && words.contains("queue") && words.contains("loss"),
-            "{words}"
-        );
-    }
-
-    #[test]
     fn a_mix_with_a_longer_stall_than_stock_is_counted() {
         let row = row(
             crate::catalogue::row("window-mixes"),
@@ -319,29 +219,6 @@ mod tests {
         );
         assert_eq!(row.extra["bbr_stalls_over"], 2);
         assert_eq!(row.extra["reno_stalls_over"], 0);
-    }
-
-    #[test]
-    fn buffers_are_as_drawn_wherever_two_packets_fit() {
-        let (mut raised, mut small) = (0, 0);
-        for link in (1..=500).flat_map(|mix| mixed_plan(mix, "reno").unwrap().links) {
-            let LinkKind::Cable(cable) = &link.kind else {
-                panic!()
-            };
-            let QueueLimit::Bytes(buffer) = cable.down.queue.limit else {
-                panic!()
-            };
-            assert!(buffer >= Bytes::new(LEAST_BUFFER));
-            raised += usize::from(is_raised(&link));
-            small += usize::from(buffer < Bytes::new(30 * PACKET) && !is_raised(&link));
-            let products = buffer.get() as f64 / (cable.down.rate * cable.rtt).get() as f64;
-            assert!(
-                is_raised(&link) || (0.49..=20.1).contains(&products),
-                "{products}"
-            );
-            assert_eq!(in_words(&link).contains("raised"), is_raised(&link));
-        }
-        assert!(raised > 0 && small > raised, "{raised} raised, {small} small");
     }
 
     fn mixed(cc: &str, goodput: f64, stall_ms: f64) -> Mixed {

@@ -13,11 +13,14 @@
 //! | `cost` | `window-cost`: processor time of the daemon and its programs |
 //! | `levers` | `window-levers`: goodput and stall with each way to bound windows |
 //! | `mixes` | `window-mixes`: links drawn at random |
+//! | `in_virtual_time` | `window-mixes-sim`: such links in virtual time |
 
 mod connect;
 mod cost;
 mod cut;
+mod drawn;
 pub(crate) mod figures;
+mod in_virtual_time;
 mod lever;
 mod levers;
 mod mistakes;
@@ -30,6 +33,7 @@ mod worse;
 
 pub use cost::run as cost;
 pub use cut::{bdp, deep, equal, long, lossy, thin, upload};
+pub use in_virtual_time::run as in_virtual_time;
 pub use levers::run as levers;
 pub use mistakes::run as mistakes;
 pub(crate) use mixes::mixed_plan;

@@ -47,6 +47,8 @@ mod option {
     pub const REBIND: u8 = 59;
     pub const CLIENT: u8 = 61;
     pub const PORTAL: u8 = 114;
+    /// Of those for use within a site (RFC 3942): no number is registered for relays of TCP.
+    pub const RELAY: u8 = 227;
     pub const END: u8 = 255;
 }
 
@@ -122,6 +124,8 @@ pub struct Options {
     pub rebind_s: Option<u32>,
     /// URL of the captive portal, as the server gives it. Empty: it gives none.
     pub portal: Vec<u8>,
+    /// Address or name and port of a relay, as the server gives it. Empty: it gives none.
+    pub relay: Vec<u8>,
 }
 
 impl Message {
@@ -166,6 +170,7 @@ impl Message {
                     option::RENEW,
                     option::REBIND,
                     option::PORTAL,
+                    option::RELAY,
                 ],
             );
         }
@@ -195,8 +200,10 @@ impl Message {
             let octets: Vec<u8> = resolvers.iter().flat_map(Ipv4Addr::octets).collect();
             put(option::RESOLVER, &octets);
         }
-        for part in options.portal.chunks(usize::from(u8::MAX)) {
-            put(option::PORTAL, part);
+        for (kind, text) in [(option::PORTAL, &options.portal), (option::RELAY, &options.relay)] {
+            for part in text.chunks(usize::from(u8::MAX)) {
+                put(kind, part);
+            }
         }
     }
 
@@ -264,6 +271,7 @@ fn parse_options(mut rest: &[u8]) -> (Option<Kind>, Options) {
             option::RENEW => found.renew_s = seconds(value),
             option::REBIND => found.rebind_s = seconds(value),
             option::PORTAL => found.portal.extend(value),
+            option::RELAY => found.relay.extend(value),
             _ => {}
         }
     }
@@ -341,6 +349,7 @@ mod tests {
                 renew_s: Some(1800),
                 rebind_s: Some(3150),
                 portal: b"https://portal.example/".repeat(20),
+                relay: b"relay.example:4433".to_vec(),
             },
         }
     }

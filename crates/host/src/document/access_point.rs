@@ -34,6 +34,10 @@ pub struct AccessPoint {
     /// URL of the network's captive portal, if its DHCP server gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub portal: Option<String>,
+    /// Address or name and port of a relay, if its DHCP server announces one. It is not used unless the
+    /// configuration names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relay: Option<String>,
     /// `absent`, `heard`, `refused`, `joining`, `addressing`, `joined` or `lost`.
     pub state: String,
     /// Why it is not joined further.
@@ -69,6 +73,7 @@ impl From<&PointReport> for AccessPoint {
             signal_dbm: report.signal.map(|signal| f64::from(signal.as_mbm()) / 100.0),
             interface: report.interface.clone(),
             portal: report.portal.clone(),
+            relay: report.relay.clone(),
             state: report.stage.id().to_owned(),
             why: report.why.clone(),
         }
@@ -86,6 +91,9 @@ impl AccessPoint {
         let mut text = format!("{}: {}", words.join(", "), self.state);
         text.extend(self.interface.iter().map(|name| format!(" as {name}")));
         text.extend(self.why.iter().map(|why| format!("; {why}")));
+        text.extend(self.relay.iter().map(|relay| {
+            format!("; its network announces the relay {relay}, which only `address` in [relay] turns on")
+        }));
         text + "\n"
     }
 }
@@ -105,6 +113,7 @@ mod tests {
             signal: Some(Dbm::from_dbm(-58)),
             interface: Some("slow-w1".into()),
             portal: None,
+            relay: Some("relay.example:4433".into()),
             stage: Stage::Joined,
             why: None,
         };
@@ -115,6 +124,7 @@ mod tests {
             signal: None,
             interface: None,
             portal: None,
+            relay: None,
             stage: Stage::Absent,
             why: Some("no access point of this name is heard".into()),
         };
@@ -122,7 +132,7 @@ mod tests {
         assert_eq!(
             said,
             [
-                "network first (02:00:00:00:01:00), channel 6, -58 dBm: joined as slow-w1\n",
+                "network first (02:00:00:00:01:00), channel 6, -58 dBm: joined as slow-w1; its network announces the relay relay.example:4433, which only `address` in [relay] turns on\n",
                 "network second: absent; no access point of this name is heard\n",
             ]
         );

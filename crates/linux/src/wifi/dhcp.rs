@@ -100,6 +100,7 @@ pub(super) struct Client {
     tries: u32,
     due: Instant,
     portal: Option<String>,
+    relay: Option<String>,
 }
 
 impl Client {
@@ -115,12 +116,23 @@ impl Client {
             tries: 0,
             due: now,
             portal: None,
+            relay: None,
         }
     }
 
     /// URL of the captive portal, if the server gives one.
     pub(super) fn portal(&self) -> Option<&str> {
         self.portal.as_deref()
+    }
+
+    /// Address or name and port of a relay, if the server announces one.
+    pub(super) fn relay(&self) -> Option<&str> {
+        self.relay.as_deref()
+    }
+
+    fn note(&mut self, message: &Message) {
+        self.portal = portal(message);
+        self.relay = relay(message);
     }
 
     /// When [`Client::tick`] next has work.
@@ -246,13 +258,13 @@ impl Client {
             }
             (Kind::Ack, State::Reboot(_) | State::Request { .. }) => {
                 let (lease, server) = (lease(now, message)?, message.options.server);
-                self.portal = portal(message);
+                self.note(message);
                 self.enter(now, State::Probe { lease, server });
                 None
             }
             (Kind::Ack, State::Renew(_)) => {
                 let lease = lease(now, message)?;
-                self.portal = portal(message);
+                self.note(message);
                 self.enter(now, State::Bound(lease));
                 self.due = lease.renew;
                 Some(Want::Use(lease))
@@ -275,6 +287,16 @@ fn portal(message: &Message) -> Option<String> {
     let text = std::str::from_utf8(&message.options.portal).ok()?;
     let is_url = text.starts_with("https://") || text.starts_with("http://");
     (is_url && text.bytes().all(|byte| byte.is_ascii_graphic())).then(|| text.to_owned())
+}
+
+/// The relay that a server announces. `None`: none, or no address or name with a port.
+fn relay(message: &Message) -> Option<String> {
+    let text = std::str::from_utf8(&message.options.relay).ok()?;
+    let (host, port) = text.rsplit_once(':')?;
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte);
+    let is_host = !host.is_empty() && host.bytes().all(is_part);
+    let has_port = port.parse::<u16>().is_ok_and(|port| port > 0);
+    (is_host && has_port).then(|| text.to_owned())
 }
 
 /// What a server gives. `None`: no host can use it.
@@ -468,20 +490,33 @@ mod tests {
     }
 
     #[test]
-    fn name_servers_and_a_portal_come_with_the_lease() {
+    fn name_servers_a_portal_and_a_relay_come_with_the_lease() {
         let now = Instant::now();
         let mut client = Client::new(now, MAC, 5, Some(OURS));
         let request = sent(&mut client, now);
         let mut ack = reply(&request, Kind::Ack);
         ack.options.resolvers = vec![ROUTER, Ipv4Addr::UNSPECIFIED, Ipv4Addr::new(9, 9, 9, 9)];
         ack.options.portal = b"https://portal.example/api".to_vec();
+        ack.options.relay = b"[2001:db8::1]:4433".to_vec();
         assert_eq!(client.hear(now, &ack), None);
         assert_eq!(client.portal(), Some("https://portal.example/api"));
+        assert_eq!(client.relay(), Some("[2001:db8::1]:4433"));
         let lease = probed(&mut client);
         assert_eq!(lease.resolvers(), [ROUTER, Ipv4Addr::new(9, 9, 9, 9)]);
         for bad in [&b"javascript:alert(1)"[..], b"http://a b", b"http://\x1b[2J", b""] {
             ack.options.portal = bad.to_vec();
             assert_eq!(portal(&ack), None, "{bad:?}");
+        }
+        for bad in [
+            &b"relay.example"[..],
+            b":4433",
+            b"relay:0",
+            b"a b:1",
+            b"\x1b[2J:1",
+            b"",
+        ] {
+            ack.options.relay = bad.to_vec();
+            assert_eq!(relay(&ack), None, "{bad:?}");
         }
     }
 

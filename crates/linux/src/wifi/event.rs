@@ -26,8 +26,12 @@ pub(super) enum What {
     LoginRefused,
     /// The access point refuses the association, with this status code.
     Refused { status: u16 },
+    /// The access point and this interface have changed to a channel of this frequency.
+    Switched { mhz: u32 },
     /// A scan has ended.
     Scanned,
+    /// A scan has found nothing because it failed.
+    ScanFailed,
 }
 
 impl Event {
@@ -36,10 +40,14 @@ impl Event {
         let (interface, rest) = message.strip_prefix("IFNAME=")?.split_once(' ')?;
         let (_level, text) = rest.strip_prefix('<')?.split_once('>')?;
         let mut words = text.split(' ');
-        let number = |name: &str| {
+        let value = |name: &str| {
             let mut words = text.split(' ');
-            let value = words.find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
-            value.and_then(|value| value.parse().ok()).unwrap_or_default()
+            words.find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+        };
+        let number = |name: &str| {
+            value(name)
+                .and_then(|value| value.parse().ok())
+                .unwrap_or_default()
         };
         let what = match words.next()? {
             "CTRL-EVENT-CONNECTED" => What::Connected,
@@ -51,7 +59,11 @@ impl Event {
             "CTRL-EVENT-ASSOC-REJECT" => What::Refused {
                 status: number("status_code"),
             },
-            "CTRL-EVENT-SCAN-RESULTS" | "CTRL-EVENT-SCAN-FAILED" => What::Scanned,
+            "CTRL-EVENT-CHANNEL-SWITCH" => What::Switched {
+                mhz: value("freq")?.parse().ok()?,
+            },
+            "CTRL-EVENT-SCAN-RESULTS" => What::Scanned,
+            "CTRL-EVENT-SCAN-FAILED" => What::ScanFailed,
             _ => return None,
         };
         Some(Self {
@@ -75,7 +87,10 @@ mod tests {
             ("CTRL-EVENT-SSID-TEMP-DISABLED id=0 ssid=\"first\" auth_failures=1 duration=10 reason=CONN_FAILED", None),
             ("CTRL-EVENT-EAP-FAILURE EAP authentication failed", Some(What::LoginRefused)),
             ("CTRL-EVENT-ASSOC-REJECT bssid=02:00:00:00:01:00 status_code=17", Some(What::Refused { status: 17 })),
+            ("CTRL-EVENT-CHANNEL-SWITCH freq=2462 ht_enabled=0 ch_offset=0 ch_width=20 MHz", Some(What::Switched { mhz: 2462 })),
+            ("CTRL-EVENT-CHANNEL-SWITCH freq=", None),
             ("CTRL-EVENT-SCAN-RESULTS ", Some(What::Scanned)),
+            ("CTRL-EVENT-SCAN-FAILED ret=-132", Some(What::ScanFailed)),
             ("WPS-AP-AVAILABLE ", None),
         ];
         for (text, what) in table {

@@ -39,6 +39,8 @@ pub(super) struct Point {
     pub(super) station: Option<Station>,
     /// Its address on the last visit.
     pub(super) known: Option<Ipv4Addr>,
+    /// It was joined, has fallen silent, and was not heard since.
+    pub(super) silent: bool,
     failures: u32,
     pause: Option<Instant>,
     /// Why it is not joined.
@@ -49,6 +51,8 @@ pub(super) struct Point {
 #[derive(Debug)]
 pub(super) struct Station {
     pub(super) name: IfName,
+    /// Number of its network block in `wpa_supplicant`.
+    pub(super) block: u32,
     pub(super) ifindex: u32,
     pub(super) mac: MacAddr,
     pub(super) stage: Stage,
@@ -62,6 +66,8 @@ pub(super) struct Station {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Failure {
     WrongKey,
+    /// It was joined, and has fallen silent.
+    Lost,
     Other,
 }
 
@@ -74,6 +80,7 @@ impl Point {
             link: None,
             station: None,
             known: None,
+            silent: false,
             failures: 0,
             pause: None,
             why: None,
@@ -90,11 +97,20 @@ impl Point {
         let (first, longest) = match failure {
             Failure::WrongKey => KEY_PAUSES,
             Failure::Other => PAUSES,
+            Failure::Lost => {
+                (self.silent, self.why) = (true, Some(why));
+                return;
+            }
         };
         let pause = (first * (1 << self.failures.min(10))).min(longest);
         self.failures += 1;
         self.pause = Some(now + pause);
         self.why = Some(format!("{why}; it is tried again after {} s", pause.as_secs()));
+    }
+
+    /// A scan has heard it.
+    pub(super) fn hear(&mut self, now: Instant, bss: Bss) {
+        (self.bss, self.heard, self.silent) = (bss, now, false);
     }
 
     /// It was joined.
@@ -115,20 +131,24 @@ impl Point {
     }
 
     /// Why its stage has taken too long.
-    pub(super) fn overdue(&self) -> String {
+    pub(super) fn overdue(&self) -> (Failure, String) {
         let stage = self.station.as_ref().map(|station| station.stage);
         match stage {
-            Some(Stage::Addressing) => "it gives no address (DHCP)".to_owned(),
-            Some(Stage::Lost) => "it has fallen silent".to_owned(),
-            _ => self
-                .why
-                .clone()
-                .unwrap_or_else(|| "it does not answer".to_owned()),
+            Some(Stage::Addressing) => (Failure::Other, "it gives no address (DHCP)".to_owned()),
+            Some(Stage::Lost) => (Failure::Lost, "it has fallen silent".to_owned()),
+            _ => {
+                let why = self.why.clone();
+                (
+                    Failure::Other,
+                    why.unwrap_or_else(|| "it does not answer".to_owned()),
+                )
+            }
         }
     }
 
     pub(super) fn report(&self, ssid: &str) -> PointReport {
         let station = self.station.as_ref();
+        let unjoined = if self.silent { Stage::Lost } else { Stage::Heard };
         PointReport {
             ssid: ssid.to_owned(),
             bssid: Some(self.bss.bssid),
@@ -136,7 +156,8 @@ impl Point {
             signal: Some(self.bss.signal),
             interface: station.map(|station| station.name.to_string()),
             portal: station.and_then(Station::portal).map(str::to_owned),
-            stage: station.map_or(Stage::Heard, |station| station.stage),
+            relay: station.and_then(Station::relay).map(str::to_owned),
+            stage: station.map_or(unjoined, |station| station.stage),
             why: self.why.clone(),
         }
     }
@@ -146,6 +167,11 @@ impl Station {
     /// URL of the captive portal, if its DHCP server gives one.
     fn portal(&self) -> Option<&str> {
         self.client.as_ref()?.0.portal()
+    }
+
+    /// Address or name and port of a relay, if its DHCP server announces one.
+    fn relay(&self) -> Option<&str> {
+        self.client.as_ref()?.0.relay()
     }
 
     pub(super) fn enter(&mut self, now: Instant, stage: Stage) {
@@ -159,9 +185,7 @@ mod tests {
     use crate::wifi::bss::Offers;
     use units::Dbm;
 
-    #[test]
-    fn pauses_grow_up_to_a_limit_and_end_with_success() {
-        let now = Instant::now();
+    fn point(now: Instant) -> Point {
         let bss = Bss {
             bssid: MacAddr::local(1),
             ssid: b"first".to_vec(),
@@ -170,7 +194,13 @@ mod tests {
             age: Duration::ZERO,
             offers: Offers::default(),
         };
-        let mut point = Point::new(bss, 0, now);
+        Point::new(bss, 0, now)
+    }
+
+    #[test]
+    fn pauses_grow_up_to_a_limit_and_end_with_success() {
+        let now = Instant::now();
+        let mut point = point(now);
         let pause = |point: &mut Point, failure| {
             point.failed(now, failure, "no".into());
             let is_over = |seconds| !point.is_paused(now + Duration::from_secs(seconds));
@@ -181,7 +211,19 @@ mod tests {
         assert_eq!(point.why.as_deref(), Some("no; it is tried again after 300 s"));
         point.succeeded();
         assert!(!point.is_paused(now));
+        assert_eq!(pause(&mut point, Failure::Lost), 0, "it may be back at once");
         let key = [0; 7].map(|_| pause(&mut point, Failure::WrongKey));
         assert_eq!(key, [60, 120, 240, 480, 960, 1_920, 3_600]);
+    }
+
+    #[test]
+    fn a_silent_access_point_is_lost_until_it_is_heard() {
+        let now = Instant::now();
+        let mut point = point(now);
+        point.failed(now, Failure::Lost, "it has fallen silent".into());
+        assert!(!point.is_paused(now), "it may be back at once");
+        assert_eq!(point.report("first").stage, Stage::Lost);
+        point.hear(now, point.bss.clone());
+        assert_eq!(point.report("first").stage, Stage::Heard);
     }
 }

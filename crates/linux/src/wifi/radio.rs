@@ -2,11 +2,13 @@
 
 use super::station;
 use crate::nl80211::able::Able;
+use crate::nl80211::rfkill::{self, Switch};
 use crate::nl80211::{IfType, Interface, Nl80211, ReadError, Wiphy, channel_number};
 use crate::rtnl::IfName;
 use policy::reach::Capacity;
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use thiserror::Error;
 use units::MacAddr;
 
@@ -14,6 +16,7 @@ use units::MacAddr;
 #[derive(Debug)]
 pub(super) struct Radio {
     pub(super) index: u32,
+    name: String,
     /// The address that it was built with.
     pub(super) mac: MacAddr,
     able: Able,
@@ -32,6 +35,12 @@ pub(super) enum RadioError {
     Several(String),
     #[error("radio {0} has no station interfaces; use another card")]
     NoStations(String),
+    #[error("radio {0} is blocked; run `rfkill unblock wifi`")]
+    Blocked(String),
+    #[error("a switch on the device turns radio {0} off; turn it on there")]
+    TurnedOff(String),
+    #[error("radio {0} has gone; plug it in again")]
+    Gone(String),
 }
 
 impl Radio {
@@ -43,14 +52,25 @@ impl Radio {
         if able.stations == 0 {
             return Err(RadioError::NoStations(wiphy.name.clone()));
         }
+        is_on(&wiphy.name, &rfkill::switches(Path::new("/")))?;
         let path = format!("/sys/class/ieee80211/{}/macaddress", wiphy.name);
         let mac = fs::read_to_string(path).ok();
         let mac = mac.and_then(|text| super::bss::mac(text.trim()));
         Ok(Self {
             index: wiphy.index,
+            name: wiphy.name.clone(),
             mac: mac.unwrap_or(MacAddr::local(wiphy.index)),
             able,
         })
+    }
+
+    /// Whether it is still there and on.
+    pub(super) fn is_usable(&self, kernel: &mut Nl80211) -> Result<(), RadioError> {
+        let is_it = |wiphy: &Wiphy| wiphy.index == self.index;
+        if !kernel.wiphys()?.iter().any(is_it) {
+            return Err(RadioError::Gone(self.name.clone()));
+        }
+        is_on(&self.name, &rfkill::switches(Path::new("/")))
     }
 
     /// What is left of it beside the interfaces of others, and the channels that these hold.
@@ -99,6 +119,16 @@ impl Radio {
     }
 }
 
+/// Whether no switch turns this radio off.
+fn is_on(name: &str, switches: &[Switch]) -> Result<(), RadioError> {
+    let mut of_it = switches.iter().filter(|switch| switch.name == name);
+    match of_it.find(|switch| switch.soft || switch.hard) {
+        Some(switch) if switch.hard => Err(RadioError::TurnedOff(name.to_owned())),
+        Some(_) => Err(RadioError::Blocked(name.to_owned())),
+        None => Ok(()),
+    }
+}
+
 fn pick<'w>(all: &'w [Wiphy], name: Option<&str>) -> Result<&'w Wiphy, RadioError> {
     match (all, name) {
         ([], _) => Err(RadioError::None),
@@ -135,6 +165,25 @@ mod tests {
             name: name.into(),
             ..Wiphy::default()
         }
+    }
+
+    #[test]
+    fn a_switch_turns_off_its_own_radio_only() {
+        let switch = |name: &str, soft, hard| Switch {
+            name: name.into(),
+            soft,
+            hard,
+        };
+        let said = |switches: &[Switch]| is_on("phy0", switches).map_err(|error| error.to_string());
+        assert_eq!(said(&[]), Ok(()));
+        assert_eq!(
+            said(&[switch("phy1", true, true), switch("phy0", false, false)]),
+            Ok(())
+        );
+        let blocked = "radio phy0 is blocked; run `rfkill unblock wifi`";
+        assert_eq!(said(&[switch("phy0", true, false)]), Err(blocked.into()));
+        let off = "a switch on the device turns radio phy0 off; turn it on there";
+        assert_eq!(said(&[switch("phy0", true, true)]), Err(off.into()));
     }
 
     #[test]

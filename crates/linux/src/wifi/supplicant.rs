@@ -163,21 +163,30 @@ impl Supplicant {
     }
 
     /// Joins a network over an interface: one access point on one channel. Variables and values are those of
-    /// a network block.
+    /// a network block. Returns the number of the block.
     pub(super) fn join(
         &self,
         name: &str,
+        mhz: u32,
         settings: &[(&'static str, String)],
-    ) -> Result<(), SupplicantError> {
+    ) -> Result<u32, SupplicantError> {
         let number = self.ask(&format!("IFNAME={name} ADD_NETWORK"))?;
-        let number = number.trim();
-        if number.parse::<u32>().is_err() {
-            return Err(SupplicantError::Refused("ADD_NETWORK".to_owned()));
-        }
+        let number = number.trim().parse();
+        let number = number.map_err(|_| SupplicantError::Refused("ADD_NETWORK".to_owned()))?;
         for (variable, value) in settings {
             self.demand(&format!("IFNAME={name} SET_NETWORK {number} {variable} {value}"))?;
         }
-        self.demand(&format!("IFNAME={name} ENABLE_NETWORK {number}"))
+        self.stay_on(name, number, mhz)?;
+        self.demand(&format!("IFNAME={name} ENABLE_NETWORK {number}"))?;
+        Ok(number)
+    }
+
+    /// Seeks a network on this channel only. A scan of another one would stop the traffic of all interfaces.
+    pub(super) fn stay_on(&self, name: &str, number: u32, mhz: u32) -> Result<(), SupplicantError> {
+        for variable in ["scan_freq", "freq_list"] {
+            self.demand(&format!("IFNAME={name} SET_NETWORK {number} {variable} {mhz}"))?;
+        }
+        Ok(())
     }
 
     /// The next event, without waiting.
@@ -298,14 +307,18 @@ mod tests {
     }
 
     #[test]
-    fn a_network_is_set_and_enabled_with_its_own_number() {
-        let replies = &["OK\n", "3\n", "OK\n", "OK\n", "OK\n", "OK\n"];
+    fn a_network_is_set_and_moved_to_another_channel_with_its_own_number() {
+        let replies = &[
+            "OK\n", "3\n", "OK\n", "OK\n", "OK\n", "OK\n", "OK\n", "OK\n", "OK\n", "OK\n",
+        ];
         let asked = with_stand_in("join", replies, |supplicant| {
             let settings = [
                 ("ssid", "6669727374".to_owned()),
                 ("psk", "\"key key key\"".to_owned()),
             ];
-            supplicant.unwrap().join("slow-w1", &settings).unwrap();
+            let supplicant = supplicant.unwrap();
+            let number = supplicant.join("slow-w1", 2_437, &settings).unwrap();
+            supplicant.stay_on("slow-w1", number, 2_462).unwrap();
         });
         assert_eq!(
             asked,
@@ -314,7 +327,11 @@ mod tests {
                 "IFNAME=slow-w1 ADD_NETWORK",
                 "IFNAME=slow-w1 SET_NETWORK 3 ssid 6669727374",
                 "IFNAME=slow-w1 SET_NETWORK 3 psk \"key key key\"",
+                "IFNAME=slow-w1 SET_NETWORK 3 scan_freq 2437",
+                "IFNAME=slow-w1 SET_NETWORK 3 freq_list 2437",
                 "IFNAME=slow-w1 ENABLE_NETWORK 3",
+                "IFNAME=slow-w1 SET_NETWORK 3 scan_freq 2462",
+                "IFNAME=slow-w1 SET_NETWORK 3 freq_list 2462",
                 "TERMINATE",
             ]
         );
@@ -326,7 +343,7 @@ mod tests {
         with_stand_in("refusal", replies, |supplicant| {
             let error = supplicant
                 .unwrap()
-                .join("slow-w1", &[("psk", "\"key key key\"".to_owned())])
+                .join("slow-w1", 2_437, &[("psk", "\"key key key\"".to_owned())])
                 .unwrap_err();
             let said = error.to_string();
             assert_eq!(

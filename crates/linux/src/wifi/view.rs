@@ -52,6 +52,8 @@ pub struct PointReport {
     pub interface: Option<String>,
     /// URL of the network's captive portal, if its DHCP server gives one.
     pub portal: Option<String>,
+    /// Address or name and port of a relay, if its DHCP server announces one.
+    pub relay: Option<String>,
     /// How far it is joined.
     pub stage: Stage,
     /// Why it is not joined further.

@@ -72,6 +72,8 @@ struct Means {
     radio: Radio,
     supplicant: Supplicant,
     bus: Bus,
+    /// When they were had.
+    since: Instant,
 }
 
 struct Worker {
@@ -119,12 +121,16 @@ impl Worker {
             if means.supplicant.lives() {
                 return;
             }
+            let had_lasted = now.duration_since(means.since) >= AGAIN;
             self.break_off(now, "`wpa_supplicant` has ended; it is started again".to_owned());
+            if had_lasted {
+                self.again = None;
+            }
         }
         if self.again.is_some_and(|again| now < again) {
             return;
         }
-        match means(&self.plan.setup) {
+        match means(&self.plan.setup, now) {
             Ok(means) => {
                 self.means = Some(means);
                 (self.trouble, self.again) = (None, None);
@@ -172,6 +178,7 @@ impl Worker {
                     signal: None,
                     interface: None,
                     portal: None,
+                    relay: None,
                     stage: Stage::Absent,
                     why: Some("no access point of this name is heard".to_owned()),
                 });
@@ -216,7 +223,7 @@ impl Worker {
     }
 }
 
-fn means(setup: &Setup) -> Result<Means, Box<dyn Error>> {
+fn means(setup: &Setup, now: Instant) -> Result<Means, Box<dyn Error>> {
     let mut kernel = Nl80211::open()?;
     let radio = Radio::find(&mut kernel, setup.radio.as_deref())?;
     Ok(Means {
@@ -225,6 +232,7 @@ fn means(setup: &Setup) -> Result<Means, Box<dyn Error>> {
         radio,
         supplicant: Supplicant::start(&setup.directory)?,
         bus: Bus::default(),
+        since: now,
     })
 }
 

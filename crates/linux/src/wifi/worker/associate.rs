@@ -55,6 +55,8 @@ impl Worker {
         let Some(station) = point.and_then(|point| point.station.take()) else {
             return;
         };
+        // Its scan ends without a word.
+        self.scan.end(station.name.as_str());
         let Some(means) = &mut self.means else { return };
         if let Some(lease) = &station.lease {
             lease::remove(&mut means.rtnl, station.ifindex, lease);
@@ -99,16 +101,12 @@ fn begin(
     }
     answer_for_itself(name);
     means.supplicant.add_interface(name.as_str())?;
-    let mut settings = vec![
-        ("ssid", hex(&bss.ssid)),
-        ("bssid", bss.bssid.to_string()),
-        ("scan_freq", bss.mhz.to_string()),
-        ("freq_list", bss.mhz.to_string()),
-    ];
+    let mut settings = vec![("ssid", hex(&bss.ssid)), ("bssid", bss.bssid.to_string())];
     settings.extend(network.settings());
-    means.supplicant.join(name.as_str(), &settings)?;
+    let block = means.supplicant.join(name.as_str(), bss.mhz, &settings)?;
     Ok(Station {
         name,
+        block,
         ifindex: link.ifindex,
         mac,
         stage: Stage::Joining,

@@ -51,6 +51,12 @@ impl Scan {
     pub(super) fn due(&self) -> Option<Instant> {
         self.running.map(|(_, until)| until).or(self.next)
     }
+
+    /// Ends the running scan if it is of this interface. Returns whether it was.
+    pub(super) fn end(&mut self, interface: &str) -> bool {
+        let running = self.running.take_if(|(name, _)| name.as_str() == interface);
+        running.is_some()
+    }
 }
 
 impl Worker {
@@ -61,16 +67,23 @@ impl Worker {
         }
         if self.scan.running.take().is_some() {
             self.scan.next = Some(now + REFRESHES);
+            return self.check_radio(now);
         }
         if self.scan.next.is_some_and(|next| now < next) {
             return;
         }
-        match self.begin_scan(now) {
-            Ok(()) => {}
-            Err(error) => {
-                tracing::debug!("no scan: {}", in_words(error.as_ref()));
-                self.scan.next = Some(now + AGAIN);
-            }
+        if let Err(error) = self.begin_scan(now) {
+            tracing::debug!("no scan: {}", in_words(error.as_ref()));
+            self.scan.next = Some(now + AGAIN);
+            self.check_radio(now);
+        }
+    }
+
+    /// Gives up a radio that has gone or is turned off.
+    pub(super) fn check_radio(&mut self, now: Instant) {
+        let Some(means) = &mut self.means else { return };
+        if let Err(error) = means.radio.is_usable(&mut means.kernel) {
+            self.break_off(now, in_words(&error));
         }
     }
 
@@ -86,7 +99,13 @@ impl Worker {
                 self.scan.next = Some(now + SEARCHES);
                 return Ok(());
             }
-            None => (self.scanner()?, self.bound_to()?),
+            None => {
+                // On a radio that is turned off, `wpa_supplicant` may forget a scan without a word.
+                if let Some(means) = &mut self.means {
+                    means.radio.is_usable(&mut means.kernel)?;
+                }
+                (self.scanner()?, self.bound_to()?)
+            }
         };
         let Some(means) = &self.means else { return Ok(()) };
         let only = Vec::from_iter(only.iter().map(u32::to_string)).join(",");
@@ -127,7 +146,7 @@ impl Worker {
 
     /// A scan of this interface has ended.
     pub(super) fn scanned(&mut self, now: Instant, interface: &str) {
-        let Some((name, _)) = self.scan.running.take_if(|(name, _)| name.as_str() == interface) else {
+        let Some((name, _)) = self.scan.running.filter(|_| self.scan.end(interface)) else {
             return;
         };
         self.keep_claims();
@@ -139,6 +158,14 @@ impl Worker {
             Err(error) => tracing::debug!("no list of access points: {error}"),
         }
         self.choose(now);
+    }
+
+    /// A scan of this interface has failed. It does so on a radio that is blocked.
+    pub(super) fn scan_failed(&mut self, now: Instant, interface: &str) {
+        if self.scan.end(interface) {
+            self.scan.next = Some(now + SEARCHES);
+            self.check_radio(now);
+        }
     }
 
     /// Takes in the access points that were heard.
@@ -159,6 +186,7 @@ impl Worker {
                     signal: Some(bss.signal),
                     interface: None,
                     portal: None,
+                    relay: None,
                     stage: Stage::Refused,
                     why: Some(weaker.to_string()),
                 };
@@ -167,7 +195,8 @@ impl Worker {
             }
             let point = self.points.entry(bssid);
             let point = point.or_insert_with(|| Point::new(bss.clone(), at, now));
-            (point.bss, point.network, point.heard) = (bss, at, now);
+            point.network = at;
+            point.hear(now, bss);
         }
     }
 
@@ -182,7 +211,7 @@ impl Worker {
         let candidates = self
             .points
             .values()
-            .filter(|point| point.station.is_some() || !point.is_paused(now));
+            .filter(|point| point.station.is_some() || !point.silent && !point.is_paused(now));
         let (bssids, audible): (Vec<MacAddr>, Vec<Audible>) = candidates
             .filter_map(|point| Some((point.bss.bssid, audible(point)?)))
             .unzip();

@@ -8,6 +8,7 @@ use crate::wifi::event::{Event, What};
 use crate::wifi::lease::{self, Port};
 use crate::wifi::memory::Memory;
 use crate::wifi::point::{Failure, Point, Station};
+use crate::wifi::supplicant::Supplicant;
 use crate::wifi::view::Stage;
 use std::collections::hash_map::RandomState;
 use std::error::Error;
@@ -29,8 +30,10 @@ impl Worker {
     }
 
     fn take_event(&mut self, now: Instant, event: &Event) {
-        if event.what == What::Scanned {
-            return self.scanned(now, &event.interface);
+        match event.what {
+            What::Scanned => return self.scanned(now, &event.interface),
+            What::ScanFailed => return self.scan_failed(now, &event.interface),
+            _ => {}
         }
         let is_it = |point: &&mut Point| {
             let station = point.station.as_ref();
@@ -44,10 +47,15 @@ impl Worker {
             What::Connected => connected(now, point, &self.memory),
             What::Disconnected { reason } => {
                 disconnected(now, point, reason);
-                Ok(())
+                // Its radio may have been turned off.
+                return self.check_radio(now);
             }
             What::Refused { status } => {
                 point.why = Some(format!("it refuses the association (status {status})"));
+                Ok(())
+            }
+            What::Switched { mhz } => {
+                switched(point, mhz, self.means.as_ref().map(|means| &means.supplicant));
                 Ok(())
             }
             What::WrongKey => {
@@ -58,7 +66,7 @@ impl Worker {
                 let why = "the network refuses the login; check the file that `login_file` names".to_owned();
                 return self.fail(now, bssid, Failure::WrongKey, why);
             }
-            What::Scanned => Ok(()),
+            What::Scanned | What::ScanFailed => Ok(()),
         };
         if let Err(error) = outcome {
             self.fail(now, bssid, Failure::Other, in_words(error.as_ref()));
@@ -73,8 +81,8 @@ impl Worker {
             }
             let point = &self.points[&bssid];
             if point.deadline().is_some_and(|deadline| deadline <= now) {
-                let why = point.overdue();
-                self.fail(now, bssid, Failure::Other, why);
+                let (failure, why) = point.overdue();
+                self.fail(now, bssid, failure, why);
             }
         }
     }
@@ -236,6 +244,21 @@ fn remembered(outcome: io::Result<()>) {
 fn unix_s() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())
+}
+
+/// The access point has changed its channel, and the interface with it. If the association ends later, it is
+/// sought there.
+fn switched(point: &mut Point, mhz: u32, supplicant: Option<&Supplicant>) {
+    let bssid = point.bss.bssid;
+    tracing::info!(%bssid, mhz, "the access point has changed its channel");
+    point.bss.mhz = mhz;
+    let (Some(station), Some(supplicant)) = (&point.station, supplicant) else {
+        return;
+    };
+    if let Err(error) = supplicant.stay_on(station.name.as_str(), station.block, mhz) {
+        let why = in_words(&error);
+        tracing::warn!(%bssid, "if it is lost, it is sought on its old channel: {why}");
+    }
 }
 
 /// The association has ended. `wpa_supplicant` tries to get it back.

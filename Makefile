@@ -31,7 +31,7 @@ test-wifi:
 	@scripts/setup.sh test
 	$(CARGO) build --locked --package slowhand --package slowhandd
 	$(CARGO) xtask test --package guest
-	$(CARGO) run --locked --package guest --bin wifi-box -- run --runs 5
+	$(CARGO) run --locked --package guest --bin wifi-box -- run --runs 5 --limit 3600
 
 check:
 	@scripts/setup.sh test

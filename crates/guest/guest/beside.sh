@@ -29,7 +29,7 @@ resolved() {
     echo systemd-resolve:x:990: >>/etc/group
     mkdir -p /run/systemd
     /lib/systemd/systemd-resolved >"$LOGS/resolved" 2>&1 &
-    await "systemd-resolved" test -d /run/systemd/resolve/netif
+    await "systemd-resolved" test -e /run/systemd/resolve/resolv.conf
 }
 
 # network_manager: NetworkManager and its wpa_supplicant. With a read-only /sys it does without udev.

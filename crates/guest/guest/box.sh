@@ -97,9 +97,19 @@ access_point() {
     ip netns exec "$ns" tc qdisc add dev wire root netem delay "$delay" limit 1000
     radio_on "$n" "$ssid" "$channel"
     ip -n "$ns" address add "10.0.$n.1/24" dev wlan
+    addresses "$n" "10.0.$n.10,10.0.$n.99" "10.0.$n.1"
+}
+
+# addresses N FIRST,LAST ROUTER: access point N gives these addresses and this router, in place of others.
+addresses() {
+    local ns=ap$1 log="$LOGS/ap$1.dnsmasq"
+    if [ -e "/run/$ns.dnsmasq" ]; then
+        kill "$(cat "/run/$ns.dnsmasq")"
+        await "the end of dnsmasq of $ns" has_text "$log" 'exiting on receipt of SIGTERM'
+    fi
     ip netns exec "$ns" dnsmasq --conf-file=/dev/null --user=root --port=0 --interface=wlan --bind-interfaces \
-        --dhcp-range="10.0.$n.10,10.0.$n.99,1h" --dhcp-option="3,10.0.$n.1" "${DHCP_OPTIONS[@]/#/--dhcp-option=}" --dhcp-authoritative --no-ping \
-        --dhcp-leasefile="/run/$ns.leases" --pid-file="/run/$ns.dnsmasq" --log-facility="$LOGS/$ns.dnsmasq"
+        --dhcp-range="$2,1h" --dhcp-option="3,$3" "${DHCP_OPTIONS[@]/#/--dhcp-option=}" --dhcp-authoritative --no-ping \
+        --dhcp-leasefile="/run/$ns.leases" --pid-file="/run/$ns.dnsmasq" --log-facility="$log"
 }
 
 # radio_on N SSID CHANNEL: starts hostapd of access point N. Its process is in /run/apN.hostapd.

@@ -36,6 +36,18 @@ networks() {
     } >/etc/slowhand/slowhand.toml
 }
 
+# two_known_networks: two access points on one channel, both in the configuration. /run/before has the host
+# as it is without slowhand.
+two_known_networks() {
+    say "radios and access points"
+    radios 2
+    server
+    access_point 1 first 6 12mbit 5ms
+    access_point 2 second 6 12mbit 5ms
+    networks first second
+    host >/run/before
+}
+
 # host: what slowhand changes on a host, and restores.
 host() {
     iw dev | grep -E '^phy|Interface|addr|type'
@@ -76,14 +88,46 @@ interface_of() { ip -o -4 address show | grep -F " 10.0.$1." | tr -s ' ' | cut -
 # lost_first: whether no interface is joined to the first access point.
 lost_first() { ! slowhand status | grep "$(bssid_of 1)" | grep -q ': joined'; }
 
+# joined_to N: the interface that is associated with access point N.
+joined_to() {
+    local path bssid
+    bssid=$(bssid_of "$1")
+    for path in /sys/class/net/slow-w*; do
+        iw dev "${path##*/}" link 2>/dev/null | grep -q "^Connected to $bssid" && echo "${path##*/}" && return
+    done
+    return 1
+}
+
+# carries N: whether a packet to the server and back gets through over access point N.
+carries() {
+    local name
+    name=$(joined_to "$1") && ping -q -c 1 -W 1 -I "$name" "$SERVER"
+}
+
+# carries_none: whether no access point carries packets.
+carries_none() { ! carries 1 && ! carries 2; }
+
+# uptime_s, since BEGUN: seconds of the guest.
+uptime_s() { cut -d ' ' -f 1 /proc/uptime; }
+since() { echo "$1 $(uptime_s)" | awk '{ printf "%.2f", $2 - $1 }'; }
+
+# on_channel N CHANNEL: whether access point N is on this channel.
+on_channel() { ip netns exec "ap$1" iw dev wlan info | grep -q "channel $2 "; }
+
+# mac_of N: address of the interface that is joined to access point N.
+mac_of() { cat "/sys/class/net/$(joined_to "$1")/address"; }
+
 # bssid_of N: address of access point N.
 bssid_of() { ip netns exec "ap$1" cat /sys/class/net/wlan/address; }
 
 # is_gone PROGRAM: whether no process has this name.
 is_gone() { ! pidof "$1"; }
 
-# reports TEXT: whether `slowhand status` has it.
-reports() { slowhand status | grep -q "$1"; }
+# reports TEXT: whether `slowhand status` has it. Without a pipe, which `grep -q` closes before the end.
+reports() {
+    slowhand status >"$LOGS/reported"
+    has_text "$LOGS/reported" "$1"
+}
 
 # sent_to N: bytes that the server has sent to access point N.
 sent_to() { ip netns exec server cat "/sys/class/net/ap$1/statistics/tx_bytes"; }

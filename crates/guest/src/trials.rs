@@ -48,7 +48,7 @@ const RETRIES: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 10] = [
+pub const TRIALS: [Trial; 14] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -146,6 +146,53 @@ pub const TRIALS: [Trial; 10] = [
         figure: Figure {
             name: "time until both are joined, s",
             pointer: "/joined_s",
+            at_most: None,
+        },
+    },
+    Trial {
+        name: "joins-dark",
+        about: "`slowhand up` joins two; one goes dark without a deauthentication, and comes back",
+        script: include_str!("../guest/trials/joins-dark.sh"),
+        programs: &["wifi-meter", "slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            at_most: Some(200.0),
+            ..GAP
+        },
+    },
+    Trial {
+        name: "joins-faults",
+        about: "`slowhand up` has joined two; its supplicant, radio, clock and channel change",
+        script: include_str!("../guest/trials/joins-faults.sh"),
+        programs: &["slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            name: "time from the release of a blocked radio until both carry packets, s",
+            pointer: "/returns_s/rfkill",
+            at_most: None,
+        },
+    },
+    Trial {
+        name: "joins-addresses",
+        about: "`slowhand up` joins access points with silent, wrong and equal DHCP servers, and a taken address",
+        script: include_str!("../guest/trials/joins-addresses.sh"),
+        programs: &["slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            name: "declined addresses",
+            pointer: "/declined",
+            at_most: None,
+        },
+    },
+    Trial {
+        name: "joins-again",
+        about: "fifty times up and down, and twenty times `kill -9` at a random moment of joining",
+        script: include_str!("../guest/trials/joins-again.sh"),
+        programs: &["slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            name: "rounds in which something was joined",
+            pointer: "/joined",
             at_most: None,
         },
     },

@@ -7,13 +7,7 @@ TRIAL=joins
 # shellcheck source=crates/guest/guest/joining.sh
 . /lib/joining.sh
 
-say "radios and access points"
-radios 2
-server
-access_point 1 first 6 12mbit 5ms
-access_point 2 second 6 12mbit 5ms
-networks first second
-host >/run/before
+two_known_networks
 start
 for n in 1 2; do await "joining network $n" has_lease $n; done
 say "joined: $(ip -br -4 address show | grep slow-w | tr -s ' ' | tr '\n' ' ')"

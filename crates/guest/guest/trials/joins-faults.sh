@@ -1,0 +1,79 @@
+# shellcheck shell=bash
+# What happens to a laptop while slowhand has joined two access points: its supplicant dies, its radio is
+# blocked or goes away, its clock and its country change, and access points change channel. After each of
+# them, both access points carry packets again.
+TRIAL=joins-faults
+# shellcheck source=crates/guest/guest/box.sh
+. /lib/box.sh
+# shellcheck source=crates/guest/guest/joining.sh
+. /lib/joining.sh
+
+# both_again WHAT: waits until both access points carry packets again after a fault, and prints the time.
+both_again() {
+    local begun
+    begun=$(uptime_s)
+    for n in 1 2; do await "$1: joining network $n again" carries $n; done
+    say "$1: both are back after $(since "$begun") s"
+    RETURNS+=("\"$1\":$(since "$begun")")
+}
+RETURNS=()
+
+two_known_networks
+start
+for n in 1 2; do await "joining network $n" carries $n; done
+
+say "the supplicant dies"
+kill -9 "$(pidof wpa_supplicant)"
+await "the loss of both" carries_none
+both_again supplicant
+
+say "the radio is blocked"
+block=$(echo /sys/class/ieee80211/phy0/rfkill*/soft)
+echo 1 >"$block"
+await "the loss of both" carries_none
+await "a warning of the block" has_text "$LOGS/slowhand" 'is blocked'
+reports 'blocked' || fail "status does not say that the radio is blocked"
+echo 0 >"$block"
+both_again rfkill
+
+say "the clock jumps and the country changes"
+interfaces=$(ip -o link show | grep slow-w | cut -d : -f 1)
+date -s "@$(($(date +%s) + 86400))"
+iw reg set US
+sleep 3
+both_again clock
+[ "$(ip -o link show | grep slow-w | cut -d : -f 1)" = "$interfaces" ] || fail "a clock or a country cost an association"
+
+say "the access points change channel"
+for n in 1 2; do hostapd_cli -p "/run/hostapd-ap$n" -i wlan chan_switch 5 2462; done
+for n in 1 2; do await "the channel of access point $n" on_channel "$n" 11; done
+both_again channel
+await "the new channel in status" reports 'first .*channel 11'
+
+say "access point 1 ends the association, again and again"
+ended_before=$(grep -c 'has ended (reason 2)' "$LOGS/slowhand" || true)
+for round in $(seq 20); do
+    await "joining access point 1 in round $round" carries 1
+    hostapd_cli -p /run/hostapd-ap1 -i wlan deauthenticate "$(mac_of 1)" | grep -q OK || fail "nothing was ended"
+    carries 2 || fail "the other access point carries nothing in round $round"
+done
+both_again deauthentications
+ended=$(($(grep -c 'has ended (reason 2)' "$LOGS/slowhand") - ended_before))
+[ $ended -eq 20 ] || fail "slowhand has seen $ended ends of 20"
+
+say "the radio goes away"
+ip netns add away
+iw phy phy0 set netns name away
+# A radio that is plugged in again has none of our interfaces.
+for name in $(ip netns exec away ls /sys/class/ieee80211/phy0/device/net | grep slow-); do
+    ip netns exec away iw dev "$name" del
+done
+await "a warning of the missing radio" has_text "$LOGS/slowhand" 'no radio'
+reports 'no radio' || fail "status does not say that the radio is missing"
+ip netns exec away iw phy phy0 set netns 1
+both_again radio
+
+stop
+host >/run/after
+diff /run/before /run/after || fail "slowhand left the host changed"
+(IFS=, && printf '{"trial":"%s","returns_s":{%s}}\n' "$TRIAL" "${RETURNS[*]}") | tee /share/figures.json

@@ -15,6 +15,10 @@
 //! # Checked by
 //! `tests`.
 
+mod alone;
+
+pub use alone::{AloneError, use_alone};
+
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 

@@ -1,5 +1,6 @@
-//! The filter that stops `socket` calls for TCP.
+//! The filter that stops `socket` calls for TCP, and for UDP if these sockets are to change, too.
 
+use super::Sockets;
 use libc::{sock_filter, sock_fprog};
 use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd};
@@ -17,9 +18,9 @@ const NUMBER_AT: u32 = 0;
 const ARCH_AT: u32 = 4;
 const ARGUMENTS_AT: u32 = 16;
 /// Number of steps, and the places of both verdicts.
-const STEPS: usize = 15;
-const ALLOW: u8 = 13;
-const ASK: u8 = 14;
+const STEPS: usize = 20;
+const ALLOW: u8 = 18;
+const ASK: u8 = 19;
 
 /// Why calls cannot be stopped.
 #[derive(Debug, Error)]
@@ -34,22 +35,22 @@ pub enum FilterError {
     Kernel(#[from] io::Error),
 }
 
-/// Puts the filter before this thread and all programs that it starts. Returns the descriptor from which the
-/// supervisor receives the calls.
+/// Puts the filter before this thread and all programs that it starts. It stops the calls for the sockets
+/// that are to change. Returns the descriptor from which the supervisor receives the calls.
 ///
 /// Only root may do so while programs can still gain rights. Otherwise this gives up the right to gain any:
 /// under `sudo` or another setuid program, nothing runs as root any more.
 ///
 /// # Errors
 /// If the kernel has no supervisors, or there is one already.
-pub fn install() -> Result<OwnedFd, FilterError> {
-    match attach() {
+pub fn install(sockets: Sockets) -> Result<OwnedFd, FilterError> {
+    match attach(sockets) {
         Err(error) if error.raw_os_error() == Some(libc::EACCES) => {
             // SAFETY: no pointers.
             if unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } != 0 {
                 return Err(io::Error::last_os_error().into());
             }
-            attach().map_err(refusal)
+            attach(sockets).map_err(refusal)
         }
         attached => attached.map_err(refusal),
     }
@@ -62,18 +63,18 @@ fn refusal(error: io::Error) -> FilterError {
     }
 }
 
-fn attach() -> io::Result<OwnedFd> {
+fn attach(sockets: Sockets) -> io::Result<OwnedFd> {
     let plain = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
     // With this flag, signals that are not fatal do not interrupt a call that the supervisor has begun to
     // answer. Runtimes that send themselves signals would repeat it for ever.
-    match attach_with(plain | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV) {
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => attach_with(plain),
+    match attach_with(plain | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, sockets) {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => attach_with(plain, sockets),
         attached => attached,
     }
 }
 
-fn attach_with(flags: libc::c_ulong) -> io::Result<OwnedFd> {
-    let mut steps = steps();
+fn attach_with(flags: libc::c_ulong, sockets: Sockets) -> io::Result<OwnedFd> {
+    let mut steps = steps(sockets);
     let program = sock_fprog {
         len: u16::try_from(steps.len()).unwrap_or(u16::MAX),
         filter: steps.as_mut_ptr(),
@@ -89,14 +90,23 @@ fn attach_with(flags: libc::c_ulong) -> io::Result<OwnedFd> {
 
 /// A test that fails jumps to the last step but one, which allows the call. The last step asks the
 /// supervisor.
-fn steps() -> [sock_filter; STEPS] {
+fn steps(sockets: Sockets) -> [sock_filter; STEPS] {
     let argument = |index: u32| load(ARGUMENTS_AT + 8 * index);
     let socket = u32::try_from(libc::SYS_socket).unwrap_or(u32::MAX);
-    let [inet, inet6, stream, tcp] = [
+    // No type and no protocol has the number that stands for none.
+    let [mptcp, datagram] = match sockets {
+        Sockets::Mptcp => [-1, -1],
+        Sockets::Marked(_) => [-1, libc::SOCK_DGRAM],
+        Sockets::Bound(_) => [libc::IPPROTO_MPTCP, libc::SOCK_DGRAM],
+    };
+    let [inet, inet6, stream, tcp, mptcp, datagram, udp] = [
         libc::AF_INET,
         libc::AF_INET6,
         libc::SOCK_STREAM,
         libc::IPPROTO_TCP,
+        mptcp,
+        datagram,
+        libc::IPPROTO_UDP,
     ]
     .map(i32::cast_unsigned);
     let verdict = |verdict| step(libc::BPF_RET | libc::BPF_K, verdict);
@@ -110,10 +120,15 @@ fn steps() -> [sock_filter; STEPS] {
         is(6, inet6, 7, ALLOW),
         argument(1),
         step(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, TYPE),
-        is(9, stream, 10, ALLOW),
+        is(9, stream, 10, 14),
         argument(2),
         is(11, 0, ASK, 12),
-        is(12, tcp, ASK, ALLOW),
+        is(12, tcp, ASK, 13),
+        is(13, mptcp, ASK, ALLOW),
+        is(14, datagram, 15, ALLOW),
+        argument(2),
+        is(16, 0, ASK, 17),
+        is(17, udp, ASK, ALLOW),
         verdict(libc::SECCOMP_RET_ALLOW),
         verdict(libc::SECCOMP_RET_USER_NOTIF),
     ]

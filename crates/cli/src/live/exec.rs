@@ -1,21 +1,15 @@
 //! `slowhand exec -- CMD`: runs an unmodified program whose TCP sockets become MPTCP ones.
+//! With `--network`, its UDP sockets also get a mark by which the daemon knows the wanted link.
 //!
-//! This process becomes the program, so that its process number, signals and exit code are the program's. The
-//! supervisor that answers its `socket` calls is a process of its own, without a terminal. It ends with the
-//! last program that the command has started.
+//! This process becomes the program, so that its process number, signals and exit code are the program's.
 
-use linux::seccomp;
-use nix::sys::socket::{
-    AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, recvmsg, sendmsg,
-    socketpair,
-};
-use nix::sys::wait::waitpid;
-use nix::unistd::{ForkResult, chdir, dup2_stderr, dup2_stdin, dup2_stdout, fork, setsid};
+use super::supervised::change_sockets;
+use host::control::{Done, NetworksChange, Question, ask};
+use host::place::Place;
+use linux::daemon::wish;
+use linux::seccomp::{self, Sockets};
 use show::exit::Refused;
 use std::ffi::OsString;
-use std::fs::OpenOptions;
-use std::io::{self, IoSlice, IoSliceMut};
-use std::os::fd::{AsFd as _, AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode};
 
@@ -29,8 +23,17 @@ use std::process::{Command, ExitCode};
 #[command(after_help = "\
 Examples:
   slowhand exec -- curl -O https://example.org/big
-  slowhand exec -- ssh server")]
+  slowhand exec -- ssh server
+  sudo slowhand exec --network phone -- sudo -u me linphone")]
 pub struct Args {
+    /// Let its UDP flows use this link while it is there. Needs root, a running daemon and [networks] in the
+    /// configuration. TCP connections use all links as always.
+    #[arg(long, value_name = "LINK")]
+    network: Option<String>,
+
+    #[command(flatten)]
+    place: Place,
+
     /// The program and its arguments.
     #[arg(
         value_name = "CMD",
@@ -48,10 +51,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             "this kernel makes no MPTCP sockets ({error}); `slowhand doctor` says how to change that"
         ))
     })?;
-    let ours = supervised()?;
-    let calls = seccomp::install().map_err(Refused::because)?;
-    hand_over(&ours, &calls)?;
-    drop((ours, calls));
+    let mark = args
+        .network
+        .as_ref()
+        .map(|network| wished(network, &args.place))
+        .transpose()?;
+    change_sockets(mark.map_or(Sockets::Mptcp, Sockets::Marked))?;
     tracing::debug!("TCP sockets become MPTCP ones by a seccomp filter");
     let [program, arguments @ ..] = &args.command[..] else {
         return Err(Refused::because("name a program to run"));
@@ -61,90 +66,19 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Err(Refused::because(format!("{program}: cannot be run ({error})")))
 }
 
-/// Starts the supervisor. Returns the socket on which it waits for the calls.
-fn supervised() -> anyhow::Result<OwnedFd> {
-    let (ours, theirs) = socketpair(
-        AddressFamily::Unix,
-        SockType::SeqPacket,
-        None,
-        SockFlag::SOCK_CLOEXEC,
-    )?;
-    // The program must not get a child that it does not know, so the supervisor is no child of this process.
-    // SAFETY: no other thread runs at this point.
-    match unsafe { fork() }? {
-        ForkResult::Parent { child } => {
-            waitpid(child, None)?;
-            Ok(ours)
-        }
-        ForkResult::Child => {
-            drop(ours);
-            // SAFETY: as above.
-            let outcome = match unsafe { fork() } {
-                Ok(ForkResult::Child) => supervise(&theirs),
-                Ok(ForkResult::Parent { .. }) => Ok(()),
-                Err(error) => Err(error.into()),
-            };
-            // Nothing of the command may run twice.
-            std::process::exit(i32::from(outcome.is_err()))
-        }
-    }
-}
-
-/// Hands the calls over, and waits until the supervisor has them.
-fn hand_over(supervisor: &OwnedFd, calls: &OwnedFd) -> anyhow::Result<()> {
-    let descriptors = [calls.as_raw_fd()];
-    let rights = [ControlMessage::ScmRights(&descriptors)];
-    let word = [IoSlice::new(b"calls")];
-    sendmsg::<()>(
-        supervisor.as_raw_fd(),
-        &word,
-        &rights,
-        MsgFlags::MSG_NOSIGNAL,
-        None,
-    )?;
-    let mut answer = [0; 8];
-    let length = nix::unistd::read(supervisor, &mut answer)?;
-    anyhow::ensure!(length > 0, "the supervisor has ended; run the command again");
-    Ok(())
-}
-
-fn supervise(program: &OwnedFd) -> io::Result<()> {
-    let calls = received(program)?;
-    // Its signals, its directory and its pipes are the program's, and end with it.
-    setsid()?;
-    chdir("/")?;
-    let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
-    dup2_stdin(&null)?;
-    dup2_stdout(&null)?;
-    dup2_stderr(&null)?;
-    nix::unistd::write(program, b"ready")?;
-    close_all_but(&calls)?;
-    seccomp::serve(calls.as_fd())
-}
-
-fn received(program: &OwnedFd) -> io::Result<OwnedFd> {
-    let mut word = [0; 8];
-    let mut space = nix::cmsg_space!([i32; 1]);
-    let mut slices = [IoSliceMut::new(&mut word)];
-    let flags = MsgFlags::MSG_CMSG_CLOEXEC;
-    let message = recvmsg::<()>(program.as_raw_fd(), &mut slices, Some(&mut space), flags)?;
-    let descriptors = message.cmsgs()?.find_map(|message| match message {
-        ControlMessageOwned::ScmRights(descriptors) => descriptors.first().copied(),
-        _ => None,
-    });
-    // SAFETY: it was just received, and nobody else owns it.
-    let owned = descriptors.map(|descriptor| unsafe { OwnedFd::from_raw_fd(descriptor) });
-    owned.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
-}
-
-/// Closes what was inherited: a pipe that stays open here would seem to be still in use.
-fn close_all_but(kept: &OwnedFd) -> io::Result<()> {
-    let kept = kept.as_raw_fd().cast_unsigned();
-    for (first, last) in [(3, kept - 1), (kept + 1, u32::MAX)] {
-        // SAFETY: no pointers. Descriptors that are still owned here are not used any more.
-        if first <= last && unsafe { nix::libc::close_range(first, last, 0) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    Ok(())
+/// Asks the daemon for this network. Returns the mark of sockets that use it.
+fn wished(network: &str, place: &Place) -> anyhow::Result<u32> {
+    let mark = wish(network);
+    seccomp::check_marks(mark).map_err(|error| {
+        Refused::because(format!(
+            "only root may choose networks for programs ({error}); run as root: \
+             sudo slowhand exec --network {network} -- sudo -u NAME CMD"
+        ))
+    })?;
+    let network = network.to_owned();
+    let question = Question::Networks {
+        change: NetworksChange::Wish { network },
+    };
+    let _: Done = ask(place, question).map_err(Refused::because)?;
+    Ok(mark)
 }

@@ -8,5 +8,6 @@ pub mod networks;
 pub mod other_program;
 pub mod reload;
 pub mod status;
+pub mod supervised;
 pub mod top;
 pub mod why;

@@ -1,5 +1,6 @@
 //! `slowhand wifi`: takes over networks that other programs have saved, and finds captive portals.
 
+mod browse;
 mod import;
 mod iwd;
 mod keyfile;
@@ -20,7 +21,7 @@ pub struct Args {
 enum Verb {
     /// Add the networks that NetworkManager or iwd has saved to the configuration.
     Import(import::Args),
-    /// Print the URL of a link's captive portal.
+    /// Open a link's captive portal.
     Portal(portal::Args),
 }
 

@@ -1,5 +1,6 @@
-//! `slowhand wifi portal`: where a link's captive portal is.
+//! `slowhand wifi portal`: where a link's captive portal is, and a browser that reaches it.
 
+use super::browse::browse;
 use host::config::{Asked, Config, DEFAULT};
 use host::control::{Question, ask};
 use host::document::{Link, Status};
@@ -8,18 +9,23 @@ use linux::portal::{Check, Over, from_network_manager};
 use linux::rtnl::Rtnl;
 use policy::Checked;
 use show::exit::{Refused, print_text};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trace::Shown;
 
-/// Print the URL of a link's captive portal.
+/// Open a link's captive portal: print its URL, and run a browser that reaches this link alone.
 ///
-/// That is the URL that the network's DHCP server gives. Without one, a check over this link is repeated, and
-/// the place to which the portal redirects it is printed. The exit code is 1 if there is no portal.
+/// The URL is that which the network's DHCP server gives. Without one, a check over this link is repeated,
+/// and the place to which the portal redirects it is used. The exit code is 1 if there is no portal.
+///
+/// The browser has a profile of its own, which is deleted afterwards. Its TCP and UDP sockets are bound to
+/// the link, and it asks the link's DNS servers. Below sudo it runs as the user who has called sudo. Without
+/// a display no browser is run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example:
-  slowhand wifi portal slow-w1")]
+Examples:
+  slowhand wifi portal slow-w1
+  slowhand wifi portal slow-w1 -- curl --location")]
 pub struct Args {
     /// The link, as `slowhand status` names it.
     link: String,
@@ -30,9 +36,13 @@ pub struct Args {
 
     #[command(flatten)]
     place: Place,
+
+    /// Run this in place of a browser. The URL is its last argument.
+    #[arg(value_name = "CMD", last = true, allow_hyphen_values = true)]
+    command: Vec<OsString>,
 }
 
-/// Finds the portal of a link of the running daemon.
+/// Finds the portal of a link of the running daemon, and opens it.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let status: Status = ask(&args.place, Question::Status)?;
     let link = status.links.iter().find(|link| link.name == args.link);
@@ -44,30 +54,33 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             known.join(", ")
         ))
     })?;
-    if let Some(url) = given(&status, link) {
-        print_text(&format!("{}\n", Shown(url)))?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let check = check(&args.config)?;
-    let (found, place) = check.find(&over(link)?);
-    let (text, code) = match (found, place) {
-        (Checked::Portal, Some(url)) => (Shown(&url).to_string(), ExitCode::SUCCESS),
-        // The portal answers in place of the host that was asked.
-        (Checked::Portal, None) => (check.url.to_string(), ExitCode::SUCCESS),
-        (Checked::Passed, _) => {
-            let text = format!("{}: no captive portal: it leads to the Internet", args.link);
-            (text, ExitCode::FAILURE)
-        }
-        (Checked::Failed, _) => {
-            let text = format!(
-                "{}: no reply to {}; check again when it is alive",
-                args.link, check.url
-            );
-            (text, ExitCode::FAILURE)
-        }
+    let over = over(link)?;
+    let portal = match given(&status, link) {
+        Some(url) => Ok(url.to_owned()),
+        None => found(&args.config, &args.link, &over)?,
     };
-    print_text(&format!("{text}\n"))?;
-    Ok(code)
+    match portal {
+        Ok(url) => browse(&url, &over, &args.command),
+        Err(why) => {
+            print_text(&format!("{why}\n"))?;
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+/// The URL of the portal behind this link, or why there is none.
+fn found(config: &Path, link: &str, over: &Over) -> anyhow::Result<Result<String, String>> {
+    let check = check(config)?;
+    Ok(match check.find(over) {
+        (Checked::Portal, Some(url)) => Ok(url),
+        // The portal answers in place of the host that was asked.
+        (Checked::Portal, None) => Ok(check.url.to_string()),
+        (Checked::Passed, _) => Err(format!("{link}: no captive portal: it leads to the Internet")),
+        (Checked::Failed, _) => Err(format!(
+            "{link}: no reply to {}; check again when it is alive",
+            check.url
+        )),
+    })
 }
 
 /// The URL that the link's DHCP server gives.

@@ -60,7 +60,18 @@ pub enum NetworksChange {
         /// Flows to this port.
         #[serde(default)]
         port: Option<u16>,
+        /// Flows of sockets with this mark.
+        #[serde(default)]
+        mark: Option<u32>,
+        /// Flows of sockets of this cgroup.
+        #[serde(default)]
+        cgroup: Option<String>,
         /// The link that carries them while it can.
+        network: String,
+    },
+    /// Let sockets with the mark of a wish use a link.
+    Wish {
+        /// The link that carries their flows while it can.
         network: String,
     },
     /// Remove a rule.

@@ -88,6 +88,11 @@ impl Place {
         self.runtime_dir.join("status.sock")
     }
 
+    /// Socket on which the agent answers Prometheus.
+    pub fn agent_metrics(&self) -> PathBuf {
+        self.runtime_dir.join("agent.sock")
+    }
+
     /// The directory for the sockets of `wpa_supplicant`, while access points are joined.
     pub fn wifi(&self) -> PathBuf {
         self.runtime_dir.join("wifi")

@@ -32,9 +32,9 @@ limits what their servers may have in flight (fallback_window_bytes).
 The handover policies choose by beacons, and `cla` sets windows by the signal. Both are known of access points with which an interface is
 associated. Where a driver counts no beacons, the policies use the first WiFi link with a carrier and an address.
 
-The log is on standard error: each decision, change of the default route and failure, with the link and the connection. Under systemd, lines have
-the priorities of the journal. --log and SLOWHAND_LOG choose the levels in the syntax of EnvFilter (tracing-subscriber): `debug` adds every
-action, and `trace` everything the daemon measures.
+The log is on standard error: each decision, change of the default route and failure, with the link and the connection. UDP flows of [networks]
+are logged when they move, and at `debug` when they begin. Under systemd, lines have the priorities of the journal. --log and SLOWHAND_LOG
+choose the levels in the syntax of EnvFilter (tracing-subscriber): `debug` adds every action, and `trace` everything the daemon measures.
 
 The configuration. Every key is optional, except a link's interface and kind:
 ",

@@ -11,7 +11,7 @@
 //! | `oif LINK lookup TABLE` | sockets bound to a link: added subflows, probes |
 //! | `from ADDRESS lookup TABLE` | a connection stays on the link of its address, wherever new ones begin |
 //! | `fwmark MARK lookup TABLE` | flows that [`Pinned`] gives a network |
-//! | `ipproto 17 lookup TABLE` | flows begin on the interface that never changes |
+//! | `fwmark 0 ipproto 17 lookup TABLE` | flows begin on the interface that never changes |
 //! | `lookup TABLE` | only while new connections avoid the user's first default route |
 //!
 //! All but the first apply to this host's own packets only (`iif lo`). Forwarded packets, and lookups by the
@@ -90,8 +90,9 @@ pub struct Pinned {
     pub address: Ipv4Addr,
     /// Marks of packets that leave over an uplink, and its position in [`Plan::uplinks`].
     pub marks: Vec<(Mark, usize)>,
-    /// Whether new flows begin on it.
-    pub begins: bool,
+    /// Marks of packets that begin on it. A program that marks its packets otherwise has rules of its own for
+    /// them, so they are left alone. Empty: none begin on it.
+    pub begin: Vec<Mark>,
 }
 
 /// The complete set of routes and rules.
@@ -237,6 +238,12 @@ impl Routing {
                 remove_route(rtnl, route)?;
             }
         }
+        if let Some(pinned) = routes
+            .last()
+            .filter(|_| plan.pinned.is_some() && self.rules != rules)
+        {
+            announce(rtnl, pinned.table)?;
+        }
         (self.rules, self.routes) = (rules, routes);
         Ok(applied)
     }
@@ -342,15 +349,16 @@ fn rules_of(plan: &Plan, tables: &[Table], v6: bool, priority: u32) -> Vec<Rule>
             Some(of_host(Rule { mark, table, ..all }))
         };
         rules.extend(pinned.marks.iter().filter_map(by_mark));
-        let of_udp = |&table: &Table| {
-            let ip_protocol = Some(UDP);
+        let of_udp = |(&mark, &table): (&Mark, &Table)| {
             of_host(Rule {
-                ip_protocol,
+                ip_protocol: Some(UDP),
+                mark: Some(mark),
                 table,
                 ..all
             })
         };
-        rules.extend(tables.last().filter(|_| pinned.begins).map(of_udp));
+        let begins = |mark| Some((mark, tables.last()?));
+        rules.extend(pinned.begin.iter().filter_map(begins).map(of_udp));
     }
     // The override needs its own table. The kernel removes the first rule that matches the given selectors,
     // and a rule without selectors matches too many.
@@ -407,6 +415,19 @@ fn exchange_rules(
         rtnl.del_rule(rule)?;
     }
     Ok(())
+}
+
+/// Lets programs hear of a change of routes. Some, such as `wireguard-go`, send over the interface of the
+/// last reply until they do. The kernel does not report IPv4 routes that go with their interface. The
+/// announced route changes nothing, since this table leads no such packet anywhere.
+fn announce(rtnl: &mut Rtnl, table: Table) -> Result<(), ApplyError> {
+    let unused = Prefix::new(Ipv4Addr::new(240, 0, 0, 0).into(), 4);
+    let route = Route {
+        kind: RouteKind::Throw,
+        ..Route::new(table, unused.expect("4 bits of 32"))
+    };
+    rtnl.replace_route(&route)?;
+    remove_route(rtnl, &route)
 }
 
 /// Removes a route of slowhand. The kernel removes it too when its link goes down, possibly at the same time.

@@ -7,13 +7,29 @@ mod input;
 use host::log::{ACTION, DECISION, INPUT};
 use input::{Fact, version};
 use linux::daemon::Observation;
+use policy::reason::Assigned;
 use policy::{
-    Action, ConnEvent, ConnId, Family, Input, LinkEvent, LinkId, Note, SubflowEvent, SubflowId, Verb,
+    Action, ConnEvent, ConnId, Family, Input, LinkEvent, LinkId, Note, Reason, SubflowEvent, SubflowId, Verb,
 };
 use std::collections::BTreeMap;
 use std::fmt;
 use tracing::field::display;
 use tracing::{Level, debug, enabled, info, trace, warn};
+
+/// Whether such decisions are too many for a log that people read. `slowhand status` and `slowhand why` show
+/// them.
+const fn is_usual(note: &Note) -> bool {
+    match note.reason {
+        // Each query for a name is a flow. Thousands of lines would fill the pipe of a slow reader, and the
+        // daemon would wait for it.
+        Reason::Flow(_, why) => !matches!(
+            why,
+            Assigned::RepliesHere { .. } | Assigned::Unanswered { .. } | Assigned::Moved
+        ),
+        // Probed, and mostly answered within milliseconds.
+        _ => matches!(note.verb, Verb::Suspect),
+    }
+}
 
 /// Turns the daemon's observations into log events.
 #[derive(Debug, Default)]
@@ -94,16 +110,19 @@ impl Chronicle {
 
     /// Logs a decision. No other part of the log reads reasons.
     fn decision(&self, note: &Note) {
+        let is_usual = is_usual(note);
+        if is_usual && !enabled!(target: DECISION, Level::DEBUG) {
+            return;
+        }
         let link = match (note.link, note.conn) {
             (None, None) => Some(Link::All),
             (link, _) => link.map(|link| self.link(link)),
         };
         let (link, conn) = (link.map(display), note.conn.map(|conn| display(Conn(conn))));
         let (verb, why) = (note.verb.id(), note.reason.sentence(&self.links));
-        match note.verb {
-            // Probed, and mostly answered within milliseconds. `slowhand status` shows suspect links.
-            Verb::Suspect => debug!(target: DECISION, link, conn, verb, %why),
-            _ => info!(target: DECISION, link, conn, verb, %why),
+        match is_usual {
+            true => debug!(target: DECISION, link, conn, verb, %why),
+            false => info!(target: DECISION, link, conn, verb, %why),
         }
     }
 

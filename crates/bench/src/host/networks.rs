@@ -113,6 +113,7 @@ fn options(with_networks: bool, seed: u64, kind: LinkKind) -> Options {
         interface: "slow0".parse().expect("a short name"),
         address: Ipv4Addr::new(100, 64, 0, 1),
         rules: Vec::new(),
+        names: None,
     });
     Options {
         resolver: false,

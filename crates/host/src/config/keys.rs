@@ -120,6 +120,8 @@ pub const STEADY_INTERFACE: Key = key(
 );
 /// Its address.
 pub const STEADY_ADDRESS: Key = key("address", "an IPv4 address in quotes, such as \"100.64.0.1\"");
+/// The address of the resolvers.
+pub const STEADY_DNS: Key = key("dns", "an IPv4 address in quotes, such as \"100.64.0.53\"");
 /// The network of certain flows.
 pub const FLOW: Key = key(
     "flow",
@@ -131,6 +133,13 @@ pub const USER: Key = key("user", "the number of a user, such as 1000");
 pub const TO: Key = key("to", "an IPv4 network in quotes, such as \"192.0.2.0/24\"");
 /// Flows to a port.
 pub const PORT: Key = key("port", "a whole number from 1 to 65535, such as 51820");
+/// Flows of marked sockets.
+pub const MARK: Key = key("mark", "the number of `SO_MARK`, such as 7");
+/// Flows of a cgroup.
+pub const CGROUP: Key = key(
+    "cgroup",
+    "a path of cgroup v2 in quotes, such as \"system.slice/openvpn.service\"",
+);
 /// The link that carries those flows.
 pub const FLOW_NETWORK: Key = key("network", "the name of a link in quotes, such as \"phone\"");
 /// A link's interface.
@@ -181,10 +190,10 @@ pub const OF_WIFI: [Key; 2] = [RADIO, NETWORK];
 pub const OF_NETWORK: [Key; 8] = [SSID, HIDDEN, PSK_FILE, SECURITY, LOGIN_FILE, OPEN, ROLE, METERED];
 
 /// The keys of networks for flows.
-pub const OF_NETWORKS: [Key; 2] = [STEADY_INTERFACE, STEADY_ADDRESS];
+pub const OF_NETWORKS: [Key; 3] = [STEADY_INTERFACE, STEADY_ADDRESS, STEADY_DNS];
 
 /// The keys of a rule for flows.
-pub const OF_FLOW: [Key; 4] = [USER, TO, PORT, FLOW_NETWORK];
+pub const OF_FLOW: [Key; 6] = [USER, TO, PORT, MARK, CGROUP, FLOW_NETWORK];
 
 /// The keys of a link.
 pub const OF_LINK: [Key; 7] = [INTERFACE, NAME, KIND, ROLE, METERED, GATEWAY, CHANNEL];

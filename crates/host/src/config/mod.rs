@@ -12,7 +12,7 @@ mod relay;
 mod section;
 mod wifi;
 
-pub use networks::{FlowConfig, NetworksConfig};
+pub use networks::{CgroupPath, FlowConfig, NetworksConfig, NoCgroupPath};
 pub use relay::{Bypass, EarlyData, RelayConfig, RelayServer, WayChoice};
 pub use wifi::{Protection, WifiConfig, WifiNetwork};
 

@@ -3,15 +3,18 @@
 use super::ConfigError;
 use super::keys;
 use super::section::Section;
-use linux::daemon::MOST_RULES;
+use linux::daemon::{MOST_RULES, is_ours};
 use linux::rtnl::{IfName, Prefix};
 use std::net::Ipv4Addr;
+use std::str::FromStr;
+use thiserror::Error;
 use toml::Spanned;
 
 const INTERFACE: &str = "slow0";
 /// In the range that carriers use between their customers and their translators (RFC 6598): no server is
 /// there.
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
+const DNS: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 53);
 
 /// Networks for flows that cannot use several links.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +23,8 @@ pub struct NetworksConfig {
     pub interface: IfName,
     /// Its address.
     pub address: Ipv4Addr,
+    /// The address at which programs reach the resolver of the link that carries their query.
+    pub dns: Ipv4Addr,
     /// Networks of certain flows. The first rule that matches applies.
     pub flows: Vec<FlowConfig>,
 }
@@ -33,6 +38,10 @@ pub struct FlowConfig {
     pub to: Option<Prefix>,
     /// Flows to this port.
     pub port: Option<u16>,
+    /// Flows of sockets with this mark.
+    pub mark: Option<u32>,
+    /// Flows of sockets of this cgroup: its path from the root, without a slash at either end.
+    pub cgroup: Option<String>,
     /// The link that carries them.
     pub network: String,
 }
@@ -42,11 +51,18 @@ pub(super) fn take(file: &Section<'_>, networks: &mut Option<NetworksConfig>) ->
     if let Some(table) = file.table(&keys::NETWORKS, "table", &keys::OF_NETWORKS)? {
         let interface = table.text::<IfName>(&keys::STEADY_INTERFACE)?;
         let address = table.text::<Ipv4Addr>(&keys::STEADY_ADDRESS)?;
+        let dns = table.text::<Ipv4Addr>(&keys::STEADY_DNS)?;
+        let address = address.map_or(ADDRESS, Spanned::into_inner);
+        if let Some(dns) = dns.as_ref().filter(|dns| *dns.get_ref() == address) {
+            let what = "`dns` is the interface's own address";
+            return Err(table.wrong(dns, what, "choose another one, or remove this line"));
+        }
         let flows = networks.take().map(|earlier| earlier.flows);
         *networks = Some(NetworksConfig {
             interface: interface
                 .map_or_else(|| INTERFACE.parse().expect("a short name"), Spanned::into_inner),
-            address: address.map_or(ADDRESS, Spanned::into_inner),
+            address,
+            dns: dns.map_or(DNS, Spanned::into_inner),
             flows: flows.unwrap_or_default(),
         });
     }
@@ -60,9 +76,43 @@ pub(super) fn take(file: &Section<'_>, networks: &mut Option<NetworksConfig>) ->
             let what = format!("more than {MOST_RULES} [[flow]]s");
             return Err(table.wrong_itself(what, "join some of them"));
         }
+        let selects = |flow: &FlowConfig| (flow.user, flow.to, flow.port, flow.mark, flow.cgroup.clone());
+        let same = networks
+            .flows
+            .iter()
+            .position(|other| selects(other) == selects(&rule));
+        if let Some(at) = same {
+            let network = &networks.flows[at].network;
+            let what = format!(
+                "this flow selects the same as [[flow]] {}, which has network \"{network}\"",
+                at + 1
+            );
+            return Err(table.wrong_itself(what, "remove one of the two"));
+        }
         networks.flows.push(rule);
     }
     Ok(())
+}
+
+/// A path of cgroup v2 from its root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CgroupPath(pub String);
+
+/// Why a text is no such path.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("it is no path of a cgroup below the root; give one such as system.slice/openvpn.service")]
+pub struct NoCgroupPath;
+
+impl FromStr for CgroupPath {
+    type Err = NoCgroupPath;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let path = text.trim_matches('/');
+        let is_name = |part: &str| !["", ".", ".."].contains(&part);
+        // It is quoted in a command of nftables.
+        let is_fine = path.split('/').all(is_name) && !path.contains(['"', '\n', '\\', ';', '*', '\0']);
+        is_fine.then(|| Self(path.to_owned())).ok_or(NoCgroupPath)
+    }
 }
 
 fn rule(table: &Section<'_>) -> Result<FlowConfig, ConfigError> {
@@ -73,8 +123,17 @@ fn rule(table: &Section<'_>) -> Result<FlowConfig, ConfigError> {
         return Err(table.wrong(to, what, format!("give {}", keys::TO.right)));
     }
     let port = table.number::<u16>(&keys::PORT, 1..=u16::MAX.into())?;
-    if user.is_none() && to.is_none() && port.is_none() {
-        let what = "this flow has neither `user` nor `to` nor `port`, so it would match every flow";
+    let mark = table.number::<u32>(&keys::MARK, 1..=u32::MAX.into())?;
+    if let Some(mark) = mark.as_ref().filter(|mark| is_ours(*mark.get_ref())) {
+        let what = format!(
+            "`mark` is {:#x}, and marks with 4e or 4f in front are slowhand's own",
+            mark.get_ref()
+        );
+        return Err(table.wrong(mark, what, "choose another one"));
+    }
+    let cgroup = table.text::<CgroupPath>(&keys::CGROUP)?;
+    if user.is_none() && to.is_none() && port.is_none() && mark.is_none() && cgroup.is_none() {
+        let what = "this flow has no `user`, `to`, `port`, `mark` or `cgroup`, so it would match every flow";
         return Err(table.wrong_itself(what, "add one of them"));
     }
     let network = table.text::<String>(&keys::FLOW_NETWORK)?;
@@ -82,6 +141,8 @@ fn rule(table: &Section<'_>) -> Result<FlowConfig, ConfigError> {
         user: user.map(Spanned::into_inner),
         to: to.map(Spanned::into_inner),
         port: port.map(Spanned::into_inner),
+        mark: mark.map(Spanned::into_inner),
+        cgroup: cgroup.map(|cgroup| cgroup.into_inner().0),
         network: table.need(&keys::FLOW_NETWORK, network)?.into_inner(),
     })
 }

@@ -151,7 +151,9 @@ fn the_example_is_a_whole_configuration() {
     assert_eq!(server.early_data, EarlyData::Tls);
     let networks = config.networks.as_ref().unwrap();
     assert_eq!(networks.interface.as_str(), "slow0");
-    assert_eq!(networks.flows[0].network, "phone");
+    let flow = &networks.flows[0];
+    assert_eq!((flow.network.as_str(), flow.mark), ("phone", Some(7)));
+    assert_eq!(flow.cgroup.as_deref(), Some("system.slice/vpn.service"));
     let [phone, wifi] = &config.links[..] else {
         panic!("{config:?}")
     };
@@ -218,7 +220,7 @@ const LINK: &str = "[[link]]\ninterface = \"eth0\"\nkind = \"cable\"\n";
 
 /// Text after [`LINK`] or by itself, and the place, what is wrong, and the remedy.
 #[rustfmt::skip]
-const WRONG: [(&str, &str, &str); 27] = [
+const WRONG: [(&str, &str, &str); 30] = [
     ("", "policy = \"fastest\"\n", "1:10: `policy` is \"fastest\"; give \"tcp:<link>\", \"handover\", \"handover-warm\", \"handover+cell\", \"wifi-first\", \"mptcp\", \"slowhand\" or \"slowhand-no-window\""),
     ("", "policy = \"one-at-a-time\"\n", "1:10: policy \"one-at-a-time\" compares access points by the frames that a monitor interface hears, and not every radio has one; use \"slowhand\""),
     ("", "policy = \"energy:damped\"\n", "1:10: policy \"energy:damped\" must know what the links will carry, and only virtual time does; use \"slowhand\""),
@@ -241,8 +243,11 @@ const WRONG: [(&str, &str, &str); 27] = [
     ("", "[[link]]\ninterface = \"a\"\n", "1:1: this link has no `kind`; add `kind`: \"wifi\", \"cell\" or \"cable\""),
     ("", "[[link]]\nkind = \"wifi\"\n", "1:1: this link has no `interface`; add `interface`: a name in quotes as in `ip link`, or a pattern such as \"wl*\""),
     ("", "report_port = 70000\n", "1:15: `report_port` is 70000; give a whole number from 1 to 65535, such as 7391"),
+    ("", "[networks]\ndns = \"100.64.0.1\"\n", "2:7: `dns` is the interface's own address; choose another one, or remove this line"),
     ("", "[[flow]]\nport = 1\nnetwork = \"a\"\n", "1:1: a [[flow]] needs the table [networks]; add [networks] before it, or remove it"),
-    ("[networks]\n", "[[flow]]\nnetwork = \"a\"\n", "2:1: this flow has neither `user` nor `to` nor `port`, so it would match every flow; add one of them"),
+    ("[networks]\n", "[[flow]]\nnetwork = \"a\"\n", "2:1: this flow has no `user`, `to`, `port`, `mark` or `cgroup`, so it would match every flow; add one of them"),
+    ("[networks]\n[[flow]]\nport = 1\nnetwork = \"a\"\n", "[[flow]]\nport = 1\nnetwork = \"b\"\n", "5:1: this flow selects the same as [[flow]] 1, which has network \"a\"; remove one of the two"),
+    ("[networks]\n", "[[flow]]\nmark = 0x4f000001\n", "3:8: `mark` is 0x4f000001, and marks with 4e or 4f in front are slowhand's own; choose another one"),
     ("[networks]\n", "[[flow]]\nport = 1\n", "2:1: this flow has no `network`; add `network`: the name of a link in quotes, such as \"phone\""),
     ("[networks]\n", "[[flow]]\nto = \"2001:db8::/32\"\n", "3:6: `to` is 2001:db8::/32, and only flows over IPv4 have networks; give an IPv4 network in quotes, such as \"192.0.2.0/24\""),
     ("", "probe = true\nprobe = false\n", "2:1: duplicate key; remove one of the two, or write [[link]] with two brackets for one more link"),
@@ -251,7 +256,7 @@ const WRONG: [(&str, &str, &str); 27] = [
 /// Text after [`LINK`] or by itself, with a value of a wrong type for each key of the example. The last part
 /// is how the message calls that value.
 #[rustfmt::skip]
-const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 46] = [
+const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 49] = [
     ("", "policy = 7\n", &keys::POLICY, "7"),
     ("", "mode = true\n", &keys::MODE, "true"),
     ("", "peer_subflows = \"two\"\n", &keys::PEER_SUBFLOWS, "\"two\""),
@@ -283,10 +288,13 @@ const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 46] = [
     ("", "networks = true\n", &keys::NETWORKS, "true"),
     ("", "[networks]\ninterface = \"sixteen-letters-\"\n", &keys::STEADY_INTERFACE, "\"sixteen-letters-\""),
     ("", "[networks]\naddress = \"fd00::1\"\n", &keys::STEADY_ADDRESS, "\"fd00::1\""),
+    ("", "[networks]\ndns = 53\n", &keys::STEADY_DNS, "53"),
     ("", "flow = 1\n", &keys::FLOW, "1"),
     ("[networks]\n", "[[flow]]\nuser = \"me\"\n", &keys::USER, "\"me\""),
     ("[networks]\n", "[[flow]]\nto = \"everywhere\"\n", &keys::TO, "\"everywhere\""),
     ("[networks]\n", "[[flow]]\nport = 0\n", &keys::PORT, "0"),
+    ("[networks]\n", "[[flow]]\nmark = 0\n", &keys::MARK, "0"),
+    ("[networks]\n", "[[flow]]\ncgroup = \"../a\"\n", &keys::CGROUP, "\"../a\""),
     ("[networks]\n", "[[flow]]\nport = 1\nnetwork = 5\n", &keys::FLOW_NETWORK, "5"),
     ("", "link = \"eth0\"\n", &keys::LINK, "\"eth0\""),
     ("", "[link]\ninterface = \"eth0\"\n", &keys::LINK, "a table"),

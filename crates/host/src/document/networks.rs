@@ -1,7 +1,7 @@
 //! Networks of flows that cannot use several links, in the document of `status`.
 
 use super::{Link, Status, link_name};
-use linux::daemon::{FlowReport, FlowRule, NetworksReport, Report};
+use linux::daemon::{FlowReport, FlowRule, NetworksReport, Report, wish};
 use policy::flow::FlowId;
 use policy::reason::Assigned;
 use policy::{LinkId, Reason};
@@ -27,6 +27,11 @@ pub struct Networks {
     /// The shares of links in new flows that match no rule; absent: they begin on one link.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub weights: BTreeMap<String, u16>,
+    /// The address at which programs reach the resolver of the link that carries their query.
+    pub dns: Option<Ipv4Addr>,
+    /// The resolvers of links, as far as they are known.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub resolvers: BTreeMap<String, Ipv4Addr>,
     /// Open flows.
     pub flows: Vec<Flow>,
 }
@@ -85,6 +90,8 @@ pub struct Network {
     pub begins: bool,
     /// Its share in these; absent if there are no shares.
     pub weight: Option<u16>,
+    /// Its resolver of names; absent if none is known.
+    pub resolver: Option<Ipv4Addr>,
     /// Open flows on it.
     pub flows: usize,
 }
@@ -104,6 +111,7 @@ impl NetworksList {
                     false => flows.begins.as_ref() == Some(&link.name),
                 },
                 weight: weight.or(shares.then_some(0)),
+                resolver: flows.resolvers.get(&link.name).copied(),
                 flows: flows
                     .flows
                     .iter()
@@ -153,6 +161,12 @@ impl Networks {
                 .iter()
                 .map(|&(link, weight)| (name(link), weight))
                 .collect(),
+            dns: report.dns,
+            resolvers: report
+                .resolvers
+                .iter()
+                .map(|&(link, address)| (name(link), address))
+                .collect(),
             flows: report.flows.iter().map(flow).collect(),
         }
     }
@@ -169,5 +183,10 @@ fn selectors(rule: &FlowRule) -> String {
     let user = rule.user.map(|user| format!("user {user}"));
     let to = rule.to.map(|to| format!("to {to}"));
     let port = rule.port.map(|port| format!("port {port}"));
-    Vec::from_iter([user, to, port].into_iter().flatten()).join(", ")
+    let mark = rule.mark.map(|mark| match mark == wish(&rule.network) {
+        true => "programs of `slowhand exec --network`".to_owned(),
+        false => format!("mark {mark:#x}"),
+    });
+    let cgroup = rule.cgroup.as_ref().map(|path| format!("cgroup {path}"));
+    Vec::from_iter([user, to, port, mark, cgroup].into_iter().flatten()).join(", ")
 }

@@ -50,7 +50,8 @@ const CTA_PROTO_DST_PORT: u16 = 3;
 /// A tracked flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
-    /// The kernel's number of its entry, unique while the entry exists.
+    /// The kernel's number of its entry, unique while the entry exists. A later entry of the same flow may
+    /// get the same number: it is made of the entry's place in memory and of the flow's ends.
     pub id: u32,
     /// Its mark.
     pub mark: u32,

@@ -47,7 +47,7 @@ pub use api::error::{RunError, StartError};
 pub use api::inlet::{AskError, Ended, Inlet, InletSender, Stopper, inlet};
 pub use api::left_alone::LeftAlone;
 pub use api::networks::{
-    ChangeError, FlowReport, FlowRule, MOST_RULES, NetworksChange, NetworksError, NetworksReport,
+    ChangeError, FlowReport, FlowRule, MOST_RULES, NamesSetup, NetworksChange, NetworksError, NetworksReport,
     NetworksSetup,
 };
 pub use api::observe::Observation;
@@ -61,4 +61,5 @@ pub use api::setup::{
 };
 pub use drive::driver::Daemon;
 pub use host::settings::{RecoverError, recover};
+pub use links::marks::{is_ours, wish};
 pub use os::clock::monotonic_ns;

@@ -18,6 +18,9 @@ const SOL_NETLINK: i32 = 270;
 const BUFFER_LEN: usize = 64 * 1024;
 /// Holds the events of a few thousand changes while the reader is busy.
 const EVENT_BUFFER_BYTES: i32 = 4 * 1024 * 1024;
+/// Sequence numbers begin far up, as those of iproute2. Events of a change carry the number of the request,
+/// and `wireguard-go` takes small ones for answers to its own.
+const FIRST: u32 = 0x4000_0000;
 const ANSWER_TIMEOUT_S: u64 = 5;
 const DUMP_ATTEMPTS: u32 = 16;
 
@@ -78,7 +81,7 @@ impl Socket {
         let fd = open_fd(protocol)?;
         let socket = Self {
             fd,
-            seq: 0,
+            seq: FIRST,
             buf: vec![0; BUFFER_LEN].into_boxed_slice(),
         };
         socket.configure(protocol).map_err(OpenError::Socket)?;

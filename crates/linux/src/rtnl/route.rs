@@ -17,6 +17,8 @@ const RTNEXTHOP_LEN: usize = 8;
 const RT_SCOPE_NOWHERE: u8 = 255;
 const RTNH_F_DEAD: u32 = 1;
 const RTNH_F_ONLINK: u32 = 4;
+const RTA_IP_PROTO: u16 = 27;
+const TCP: u8 = 6;
 /// Lookups return the matching route.
 const RTM_F_FIB_MATCH: u32 = 0x2000;
 /// IPv4 lookups also return the table. IPv6 always does, and does not know the flag.
@@ -342,8 +344,9 @@ impl Rtnl {
         Ok(dumped.map_err(ListError)?.into_iter().flatten().collect())
     }
 
-    /// Finds the current route to `to` for a packet of this host. The sending socket has no source address,
-    /// and is bound to the link `oif` if that is set. `None` if there is no route.
+    /// Finds the current route to `to` for a packet of this host over TCP. By itself the kernel would assume
+    /// UDP, which may have rules of its own. The sending socket has no source address, and is bound to the
+    /// link `oif` if that is set. `None` if there is no route.
     ///
     /// This looks up the routing tables and sends no packet.
     pub fn lookup(&mut self, to: IpAddr, oif: Option<u32>) -> Option<Route> {
@@ -358,7 +361,8 @@ impl Rtnl {
         self.request
             .start(RTM_GETROUTE, 0)
             .header(&header)
-            .ip(RTA_DST, to);
+            .ip(RTA_DST, to)
+            .u8(RTA_IP_PROTO, TCP);
         if let Some(oif) = oif {
             self.request.u32(RTA_OIF, oif);
         }

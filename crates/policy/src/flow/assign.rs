@@ -8,12 +8,13 @@
 //! 1. If there is no network for a flow, it is held, up to [`MOST_HELD`] flows. juggler holds packets and
 //!    does not say how many.
 //! 2. When a network loses its address or is proven dead, its flows are ended at once: their peers know them
-//!    by that address. If every network with an address is dead, none is ended: there is no other.
+//!    by that address. The same holds for a network that is held out, such as behind a captive portal. If
+//!    every network with an address is dead or held out, all flows continue: there is no other.
 //! 3. A flow that has become silent moves if its server replies over another link
 //!    ([`crate::alive::flows`]). It also moves if the user says so.
 //!
 //! # Checked by
-//! `tests/engine_flows.rs`; [`crate::flow`]'s own tests.
+//! `tests/engine_flows.rs`; `tests::portal`; [`crate::flow`]'s own tests.
 
 use crate::alive::flows::{Doubts, Leaves};
 use crate::alive::idle;
@@ -141,13 +142,11 @@ impl Assignments {
     /// Compares the links with the earlier ones.
     fn refresh(&mut self, state: &State) {
         let has_address = |path: &Path| path.is_usable() && path.is_allowed();
-        let any_sound = state.paths.values().any(Path::is_sound);
-        let carries = |path: &Path| {
-            if any_sound {
-                path.is_sound()
-            } else {
-                has_address(path)
-            }
+        let any = |is: fn(&Path) -> bool| state.paths.values().any(is);
+        let carries: fn(&Path) -> bool = match (any(Path::is_candidate), any(Path::is_sound)) {
+            (true, _) => Path::is_candidate,
+            (_, true) => Path::is_sound,
+            _ => has_address,
         };
         let Self {
             pins,

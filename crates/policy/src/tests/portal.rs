@@ -1,6 +1,7 @@
 //! Captive portals, and links that lead only to the next hop.
 
 use super::World;
+use crate::flow::FlowId;
 use crate::reason::Access;
 use crate::*;
 use units::{Duration, Instant};
@@ -167,4 +168,31 @@ fn without_a_world_that_checks_nothing_is_requested() {
     world.up(0, LinkKind::Cable, Role::Primary, 50, 20);
     world.run(10 * S);
     assert_eq!(checks(&world, 0, Instant::ZERO), []);
+}
+
+#[test]
+fn flows_leave_a_portal_and_begin_there_only_if_nothing_else_carries_them() {
+    const FLOWS: [FlowId; 3] = [FlowId(1), FlowId(2), FlowId(3)];
+    let begins = |world: &mut World, flow| {
+        let began = FlowEvent::Began(Wish::Network(LinkId(0)));
+        world.tell(Input::Flow(flow, began));
+        world.done.iter().rev().find_map(|(_, action)| match action {
+            Action::Assign(assigned, link) if *assigned == flow => Some(*link),
+            _ => None,
+        })
+    };
+    let mut world = checkable(2);
+    assert_eq!(begins(&mut world, FLOWS[0]), Some(LinkId(0)));
+    checked(&mut world, 1, Checked::Passed);
+    checked(&mut world, 0, Checked::Portal);
+    let ended = |(_, action): &(Instant, Action)| *action == Action::EndFlow(FLOWS[0]);
+    assert!(world.done.iter().any(ended));
+    assert_eq!(
+        begins(&mut world, FLOWS[1]),
+        Some(LinkId(1)),
+        "its rule names the portal"
+    );
+    about(&mut world, 1, LinkEvent::Usable(false));
+    world.run(S);
+    assert_eq!(begins(&mut world, FLOWS[2]), Some(LinkId(0)));
 }

@@ -1,9 +1,10 @@
 use super::*;
 use host::log::Form;
-use policy::reason::Choice;
+use policy::flow::FlowId;
+use policy::reason::{Assigned, Choice};
 use policy::{
-    Checked, ConnSample, HostEvent, HostId, JoinFailure, LinkKind, LinkSpec, RemoteId, Role, SubflowSample,
-    Tariff, Uplink,
+    Checked, ConnSample, HostEvent, HostId, JoinFailure, LinkKind, LinkSpec, Reason, RemoteId, Role,
+    SubflowSample, Tariff, Uplink,
 };
 use std::io::{Read as _, pipe};
 use tracing::subscriber::with_default;
@@ -90,6 +91,22 @@ fn a_decision_names_its_link_and_its_connection() {
         said(Some(4), None, Verb::Use),
         format!("info: link 4: use: {BECAUSE}\n")
     );
+}
+
+#[test]
+fn a_flow_is_logged_at_debug_unless_it_moves() {
+    let of_flow = |level, why| {
+        let note = Action::Note(Note {
+            link: Some(LinkId(9)),
+            conn: None,
+            verb: Verb::Assign,
+            reason: Reason::Flow(FlowId(7), why),
+        });
+        said(level, &Observation::Done(&note))
+    };
+    assert_eq!(of_flow(Level::INFO, Assigned::Active), "");
+    assert!(of_flow(Level::DEBUG, Assigned::Active).starts_with("debug: wlan7: assign: flow 7 "));
+    assert!(of_flow(Level::INFO, Assigned::Moved).starts_with("info: wlan7: assign: flow 7 "));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use policy::LinkId;
 use policy::flow::FlowId;
 use policy::reason::Assigned;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use thiserror::Error;
 use units::Instant;
 
@@ -26,6 +27,17 @@ pub struct NetworksSetup {
     pub address: Ipv4Addr,
     /// The networks of certain flows. The first rule that matches applies.
     pub rules: Vec<FlowRule>,
+    /// Where names are resolved over the network of each query. `None`: nowhere.
+    pub names: Option<NamesSetup>,
+}
+
+/// One address for the resolvers of all links.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamesSetup {
+    /// The address, which no network of a link may contain.
+    pub address: Ipv4Addr,
+    /// The root of the files that name the resolvers: `/` on a host.
+    pub root: PathBuf,
 }
 
 /// The network of certain flows. All selectors that are set must match.
@@ -37,6 +49,11 @@ pub struct FlowRule {
     pub to: Option<Prefix>,
     /// Flows to this port.
     pub port: Option<u16>,
+    /// Flows of sockets with this mark (`SO_MARK`).
+    pub mark: Option<u32>,
+    /// Flows of sockets that were made in this cgroup or below it. Its path from the root of cgroup v2,
+    /// without a slash at either end.
+    pub cgroup: Option<String>,
     /// The link that carries them while it can: its name, or its interface's.
     pub network: String,
 }
@@ -44,7 +61,8 @@ pub struct FlowRule {
 impl FlowRule {
     /// Whether it selects the same flows as another rule.
     pub(crate) fn matches_as(&self, other: &Self) -> bool {
-        (self.user, self.to, self.port) == (other.user, other.to, other.port)
+        let of = |rule: &Self| (rule.user, rule.to, rule.port, rule.mark, rule.cgroup.clone());
+        of(self) == of(other)
     }
 }
 
@@ -53,6 +71,8 @@ impl FlowRule {
 pub enum NetworksChange {
     /// Adds a rule after all others.
     Add(FlowRule),
+    /// Lets the sockets with the mark of a wish ([`wish`](crate::daemon::wish)) use this network.
+    Wish(String),
     /// Removes the rule with this number.
     Remove(u8),
     /// Shares new flows that match no rule among these links, in proportion. Empty: they begin where new
@@ -87,6 +107,10 @@ pub struct NetworksReport {
     pub rules: Vec<(u8, FlowRule, Option<LinkId>)>,
     /// The shares of links in new flows that match no rule. Empty: they begin on one link.
     pub weights: Vec<(LinkId, u16)>,
+    /// The address at which programs reach the resolvers of all links.
+    pub dns: Option<Ipv4Addr>,
+    /// The resolvers of links, as far as they are known.
+    pub resolvers: Vec<(LinkId, Ipv4Addr)>,
     /// The open flows.
     pub flows: Vec<FlowReport>,
 }
@@ -130,9 +154,11 @@ pub enum NetworksError {
     Address(#[from] AddAddressError),
     /// Another interface is on that network.
     #[error(
-        "[networks] address {address} is on the network {network} of another interface; choose another address"
+        "[networks] {key} {address} is on the network {network} of another interface; choose another address"
     )]
     Taken {
+        /// The key of the address.
+        key: &'static str,
         /// The address.
         address: Ipv4Addr,
         /// The network.
@@ -191,6 +217,11 @@ pub enum ChangeError {
     /// No rule has this number.
     #[error("there is no rule {0}; `slowhand networks list` shows them")]
     NoRule(u8),
+    /// There is no such cgroup.
+    #[error(
+        "there is no cgroup `{0}`; `systemd-cgls` shows those that exist, such as system.slice/NAME.service"
+    )]
+    NoCgroup(String),
     /// Another rule selects the same flows.
     #[error(
         "rule {number} gives the same flows to {network}; remove it first with `slowhand networks remove {number}`"

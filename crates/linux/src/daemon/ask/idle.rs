@@ -65,6 +65,8 @@ const MOST_HOSTS: usize = 512;
 pub(crate) struct Idle {
     /// `None`: nothing is read, and no host is probed.
     probing: Option<Probing>,
+    /// The address behind which flows find the resolver of their link: no host has it.
+    steady: Option<IpAddr>,
     diag: Diag,
     next_look: Instant,
     next_read: Instant,
@@ -208,9 +210,11 @@ const fn is_local(address: IpAddr) -> bool {
 }
 
 impl Idle {
-    pub(crate) fn new(probing: Option<Probing>) -> Result<Self, StartError> {
+    /// `steady` is the address behind which flows find the resolver of their link, if there is one.
+    pub(crate) fn new(probing: Option<Probing>, steady: Option<IpAddr>) -> Result<Self, StartError> {
         Ok(Self {
             probing,
+            steady,
             diag: Diag::open()?,
             next_look: Instant::ZERO,
             next_read: Instant::ZERO,
@@ -241,8 +245,10 @@ impl Idle {
     /// The resolvers of a link, from this host's files.
     pub(crate) fn resolvers_of(&self, ifindex: u32) -> Vec<IpAddr> {
         let root = self.probing.as_ref().map(|probing| &probing.root);
-        root.map(|root| resolvers::of_link(root, ifindex))
-            .unwrap_or_default()
+        let found = root.map(|root| resolvers::of_link(root, ifindex));
+        let mut found = found.unwrap_or_default();
+        found.retain(|address| Some(*address) != self.steady);
+        found
     }
 
     /// If a scan is due, reads all evidence of whether links are alive.
@@ -429,6 +435,7 @@ impl Idle {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Root;
 
     fn socket(state: TcpState) -> TcpSocket {
         TcpSocket {
@@ -446,6 +453,22 @@ mod tests {
             congestion: crate::diag::CongestionName::default(),
             subflow: None,
         }
+    }
+
+    #[test]
+    fn the_address_behind_which_flows_find_a_resolver_is_not_probed() {
+        let root = Root::new("idle-steady");
+        root.write(
+            "etc/resolv.conf",
+            "nameserver 100.64.0.53\nnameserver 192.0.2.53\n",
+        );
+        let probing = Probing {
+            root: root.path().to_owned(),
+            check: None,
+        };
+        let steady = [100, 64, 0, 53].into();
+        let idle = Idle::new(Some(probing), Some(steady)).unwrap();
+        assert_eq!(idle.resolvers_of(0), [IpAddr::from([192, 0, 2, 53])]);
     }
 
     #[test]

@@ -249,7 +249,8 @@ impl Daemon {
                 }
                 Word::Networks(change, answer) => {
                     // The asker may have timed out.
-                    let _ = answer.try_send(self.world.change_networks(change));
+                    let now = self.now();
+                    let _ = answer.try_send(self.world.change_networks(now, change));
                 }
                 Word::Report(answer) => {
                     // The asker may have timed out.

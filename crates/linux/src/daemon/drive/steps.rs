@@ -13,6 +13,9 @@ use units::Instant;
 
 impl World {
     pub(crate) fn link_event(&mut self, now: Instant, event: &Event) {
+        if let Event::LinkGone(link) = event {
+            self.interface_gone(now, link.ifindex);
+        }
         let mut steps = std::mem::take(&mut self.steps);
         self.links.apply(now, event, &mut steps);
         if matches!(event, Event::Rules | Event::Route(_) | Event::RouteGone(_)) {

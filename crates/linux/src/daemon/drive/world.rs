@@ -53,7 +53,11 @@ impl World {
         let probing = setup.probing.filter(|_| heeds);
         let check = probing.as_ref().and_then(|probing| probing.check.clone());
         let probes = Probes::open(!kernel_managed).map_err(StartError::Probes)?;
-        let idle = Idle::new(probing)?;
+        let names = setup
+            .networks
+            .as_ref()
+            .and_then(|networks| networks.names.as_ref());
+        let idle = Idle::new(probing, names.map(|names| names.address.into()))?;
         let checks = Checks::new(check).map_err(StartError::Loop)?;
         let bounds = Bounds::new(setup.window, setup.fallback_window)?;
         let mut host = Host::open(setup.journal.as_deref(), Outlet::new(setup.observe, now))?;
@@ -72,7 +76,10 @@ impl World {
         };
         let links = Links::new(setup.links)
             .asking_for_ecn(engine.asks_for_ecn())
-            .with_flows_on(networks.as_ref().map(Networks::interface));
+            .with_flows_on(
+                networks.as_ref().map(Networks::interface),
+                networks.as_ref().map(Networks::marks).unwrap_or_default(),
+            );
         let mut world = Self {
             links,
             conns: Conns::new(bounds, cla),
@@ -212,15 +219,34 @@ impl World {
     fn watch_flows(&mut self, now: Instant) {
         if let Some(networks) = &mut self.networks {
             networks.restore(now, &self.links, &mut self.host.outlet);
+            networks.look_for_cgroups(now, &self.links, &mut self.host.outlet);
+            networks.look_for_names(now, &self.links, &mut self.host.outlet);
+            networks.look_for_room(now, &mut self.host.outlet);
             let seen = networks.count(now, &mut self.host.outlet);
             self.idle.hear_flows(now, seen, &self.links, &mut self.host);
         }
     }
 
     /// Makes a change of the user.
-    pub(crate) fn change_networks(&mut self, change: NetworksChange) -> Result<(), ChangeError> {
+    pub(crate) fn change_networks(
+        &mut self,
+        now: Instant,
+        change: NetworksChange,
+    ) -> Result<(), ChangeError> {
         let networks = self.networks.as_mut().ok_or(ChangeError::Off)?;
-        networks.change(change, &self.links, &mut self.host.outlet)
+        networks.change(now, change, &self.links, &mut self.host.outlet)?;
+        let marks = networks.marks();
+        self.change_links(now, |links, steps| links.take_flows_with(marks, steps));
+        Ok(())
+    }
+
+    /// The interface with this number is gone. If it was that of flows, they are routed as without it.
+    pub(crate) fn interface_gone(&mut self, now: Instant, ifindex: u32) {
+        let gone = |networks: &mut Networks| networks.interface().0 == ifindex;
+        if let Some(mut networks) = self.networks.take_if(gone) {
+            networks.end_all(&mut self.host.outlet);
+            self.change_links(now, Links::without_flows);
+        }
     }
 
     /// Lets new flows follow the links.

@@ -29,7 +29,7 @@ use crate::daemon::links::pattern::Pattern;
 use crate::daemon::links::restore::Restore;
 use crate::diag::Ends;
 use crate::routing::{Pinned, Plan, Source};
-use crate::rtnl::{Event, Link, Protocol};
+use crate::rtnl::{Event, Link, Mark, Protocol};
 use policy::{Family, LinkEvent, LinkId, LinkSpec, Role};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -70,6 +70,8 @@ pub(crate) struct Links {
     ecn: bool,
     /// The interface on which flows begin that cannot use several links, and its address.
     pinned: Option<(u32, Ipv4Addr)>,
+    /// Marks of sockets whose flows begin there, beside those without a mark.
+    wanted: Vec<Mark>,
     /// Where new connections should begin, in IPv4 and IPv6. `None`: where the user's routes lead.
     preferred: [Option<LinkId>; 2],
     /// The plan requested last.
@@ -98,6 +100,7 @@ impl Links {
             next_id,
             ecn: false,
             pinned: None,
+            wanted: Vec::new(),
             preferred: [None; 2],
             planned: Plan::default(),
             again: None,
@@ -113,9 +116,16 @@ impl Links {
     }
 
     /// Lets flows that cannot use several links begin on this interface, which is none of the links.
-    pub(crate) fn with_flows_on(mut self, interface: Option<(u32, Ipv4Addr)>) -> Self {
+    pub(crate) fn with_flows_on(mut self, interface: Option<(u32, Ipv4Addr)>, marks: Vec<u32>) -> Self {
         self.pinned = interface;
+        self.take_flows_with(marks, &mut Vec::new());
         self
+    }
+
+    /// The interface for flows is gone: they are routed as without it.
+    pub(crate) fn without_flows(&mut self, steps: &mut Vec<Step>) {
+        self.pinned = None;
+        self.replan(steps);
     }
 
     /// Whether connections over the links ask for ECN.
@@ -184,6 +194,17 @@ impl Links {
             || ways.any(|way| way.gateway == Some(address))
     }
 
+    /// Whether this address is on the network of another interface, and not on that of this one.
+    pub(crate) fn is_elsewhere(&self, address: IpAddr, ifindex: u32) -> bool {
+        let interfaces = self.interfaces.iter();
+        let mut near = interfaces.filter(|interface| {
+            let mut networks = interface.addresses.iter().map(|own| own.prefix);
+            networks.any(|network| network.contains(address))
+        });
+        let first = near.next().map(|interface| interface.link.ifindex);
+        first.is_some_and(|first| first != ifindex && near.all(|interface| interface.link.ifindex != ifindex))
+    }
+
     /// Adds a link that can be seen from now on. If there is an interface for it already, it gets that.
     pub(crate) fn declare(&mut self, declared: DeclaredLink, steps: &mut Vec<Step>) {
         let mut link = Managed::new(declared);
@@ -224,6 +245,13 @@ impl Links {
     /// lead.
     pub(crate) fn prefer(&mut self, family: Family, link: Option<LinkId>, steps: &mut Vec<Step>) {
         self.preferred[usize::from(family == Family::V6)] = link;
+        self.replan(steps);
+    }
+
+    /// Sets which marked sockets have flows that begin on the interface for flows.
+    pub(crate) fn take_flows_with(&mut self, marks: Vec<u32>, steps: &mut Vec<Step>) {
+        let exactly = |value| Mark { value, mask: !0 };
+        self.wanted = Vec::from_iter(marks.into_iter().map(exactly));
         self.replan(steps);
     }
 
@@ -494,17 +522,24 @@ impl Links {
     }
 
     /// Where flows begin and leave. `primaries` has the position of each link's first uplink in the plan. If
-    /// the user sends new connections over an interface that is none of our links, flows go there, too.
+    /// the user sends new connections over an interface that is none of our links, flows go there, too. On a
+    /// network with IPv6 alone, IPv4 must look unreachable, so that programs do not wait for it.
     fn pinned_to(&self, (ifindex, address): (u32, Ipv4Addr), primaries: &[(LinkId, bool, usize)]) -> Pinned {
         let of_v4 = primaries.iter().filter(|(_, v6, _)| !v6);
+        let only_v6 = of_v4.clone().next().is_none() && !primaries.is_empty();
         let first = self.interfaces.first_choices(false);
+        let is_ours = first.iter().all(|&ifindex| self.by_index(ifindex).is_some());
+        let usual = [marks::NONE, marks::WISHES].into_iter();
+        let begin = usual
+            .chain(self.wanted.iter().copied())
+            .filter(|_| is_ours && !only_v6);
         Pinned {
             ifindex,
             address,
             marks: of_v4
                 .filter_map(|&(link, _, uplink)| Some((marks::of_link(link)?, uplink)))
                 .collect(),
-            begins: first.iter().all(|&ifindex| self.by_index(ifindex).is_some()),
+            begin: begin.collect(),
         }
     }
 

@@ -5,6 +5,9 @@
 //! bits 23–16   rule        0: none of the user's rules
 //! bits 15–0    link + 1    0: held, no link carries it
 //! ```
+//!
+//! Sockets with a wish have a mark of their own, [`wish`], which no rule reads as that of a link. Otherwise
+//! their first packet would leave past the interface on which flows begin, and would never be marked.
 
 use crate::rtnl::Mark;
 use policy::LinkId;
@@ -18,6 +21,33 @@ pub(crate) const ALL: Mark = Mark {
     value: BASE,
     mask: OURS,
 };
+
+/// All packets that nobody has marked.
+pub(crate) const NONE: Mark = Mark { value: 0, mask: !0 };
+
+const WISH: u32 = 0x4f00_0000;
+
+/// The marks of all sockets with a wish.
+pub(crate) const WISHES: Mark = Mark {
+    value: WISH,
+    mask: OURS,
+};
+
+/// The mark of sockets whose flows use this network while it is there. It follows from the name alone, so
+/// that it still holds after the daemon has started again.
+#[must_use]
+pub fn wish(network: &str) -> u32 {
+    // FNV-1a.
+    let mix = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    let hash = network.bytes().fold(0x811c_9dc5, mix);
+    WISH | (hash ^ hash >> 24) & !OURS
+}
+
+/// Whether a mark has a meaning of its own here, so that no program may use it for another purpose.
+#[must_use]
+pub const fn is_ours(mark: u32) -> bool {
+    mark & OURS == BASE || mark & OURS == WISH
+}
 
 /// The mark of the flows that a link carries, whatever rule they follow. `None` for a link whose number has
 /// no place in a mark.
@@ -67,5 +97,16 @@ mod tests {
             assert!(by_link.is_none_or(|by| mark & by.mask == by.value), "{mark:#x}");
         }
         assert_eq!(of_link(LinkId(u16::MAX)), None);
+    }
+
+    #[test]
+    fn the_mark_of_a_wish_is_that_of_no_link() {
+        let marks = ["phone", "wlan0", "w1", ""].map(wish);
+        for mark in marks {
+            assert_eq!(mark & WISHES.mask, WISHES.value, "{mark:#x}");
+            assert!(mark & ALL.mask != ALL.value && is_ours(mark), "{mark:#x}");
+        }
+        assert!(marks[0] != marks[1] && marks[1] != marks[2]);
+        assert!(is_ours(of_flow(0, None)) && !is_ours(7));
     }
 }

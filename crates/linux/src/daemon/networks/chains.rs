@@ -6,37 +6,61 @@
 //! | `choose` | the mark of a new flow. It is replaced whenever new flows begin elsewhere |
 //! | `restore` | marks arriving packets as their flow, for hosts that check the reverse path |
 //! | `leave` | gives packets the address of the link by which they leave |
+//! | `names`, `unknown` | send queries for names to the resolver of their link (`names.rs`) |
+//!
+//! Some programs send each packet over the interface on which the last reply came, such as `wireguard-go`
+//! (`IP_PKTINFO`). They are known by their address, and routed by their mark like all others.
+//!
+//! Packets that another program marks keep that mark, unless a rule of the user names it. They leave as its
+//! routing rules say, and also get the address of that link.
 //!
 //! The map `moved` has the marks of flows that move to another link with their next packet.
 //!
+//! While a flow has no entry in connection tracking, replies to its earlier packets may still arrive, with
+//! the address of a link. A program would be told that address and could keep to it. A connected socket would
+//! refuse the reply. So `restore` drops what would begin an entry, if the flow has sent within [`LATE`].
+//!
 //! A flow that another program's rules have marked keeps that mark. Its packets follow the present network.
 
+use super::cgroup::{Cgroup, Cgroups};
 use crate::conntrack::Flow;
 use crate::daemon::api::networks::FlowRule;
 use crate::daemon::links::marks;
-use crate::rtnl::IfName;
 use policy::LinkId;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 /// The chain that says whether the table is in force.
 pub(super) const CHAIN: &str = "inet slowhand-networks output";
 
 const MOVED: &str = "inet slowhand-networks moved";
 
-/// The table. It holds new flows until the first choice.
-pub(super) fn table(interface: IfName) -> String {
-    let (ours, mask) = (marks::ALL.value, marks::ALL.mask);
+/// How late a reply may arrive over a link that its flow has left.
+const LATE: Duration = Duration::from_secs(2);
+/// The most flows whose late replies are known.
+const MOST_LATE: u32 = 65_536;
+
+/// The table for the interface with this number and address, with more chains. It holds new flows until the
+/// first choice.
+pub(super) fn table((interface, address): (u32, Ipv4Addr), more: &str) -> String {
+    let (ours, mask, late) = (marks::ALL.value, marks::ALL.mask, LATE.as_secs());
     format!(
         "table inet slowhand-networks {{ flags owner;\n\
          map moved {{ type ipv4_addr . inet_service . ipv4_addr . inet_service : mark; }};\n\
-         chain choose {{ ct mark set {ours:#x}; }};\n\
-         chain output {{ type route hook output priority mangle; policy accept; oifname != \"{interface}\" return; \
+         set sent {{ type inet_service . ipv4_addr . inet_service; flags dynamic, timeout; \
+         timeout {late}s; size {MOST_LATE}; }};\n\
+         chain choose {{ ct mark set {ours:#x}; }};\n{more}\
+         chain output {{ type route hook output priority mangle; policy accept; \
+         oif != {interface} ip saddr != {address} return; oif != {interface} meta l4proto != udp return; \
+         update @sent {{ udp sport . ip daddr . udp dport }}; \
          ct mark & {mask:#x} == {ours:#x} meta mark set ct mark return; jump choose; meta mark set ct mark; }};\n\
          chain restore {{ type filter hook prerouting priority mangle; policy accept; \
+         ct status & confirmed == 0 udp dport . ip saddr . udp sport @sent drop; \
          ct mark & {mask:#x} == {ours:#x} meta mark set ct mark; }};\n\
          chain leave {{ type nat hook postrouting priority srcnat; policy accept; \
-         meta mark & {mask:#x} == {ours:#x} oifname != \"{interface}\" masquerade; }}; }}"
+         ip saddr {address} oif != {interface} masquerade; }}; }}"
     )
 }
 
@@ -49,6 +73,8 @@ pub(super) struct Choice {
     pub(super) shares: Vec<(LinkId, u16)>,
     /// The flows of each rule, by its number.
     pub(super) of_rules: Vec<(u8, Option<LinkId>)>,
+    /// The cgroups of rules that name one, by their numbers. `None`: it does not exist now.
+    pub(super) cgroups: Cgroups,
 }
 
 impl Choice {
@@ -90,15 +116,16 @@ pub(super) fn choice(rules: &[(u8, FlowRule)], chosen: &Choice) -> String {
         "add rule {place} ct mark != 0 meta mark set {:#x} accept; ",
         marks::of_flow(0, chosen.common)
     );
+    let _ = write!(text, "add rule {place} {}accept; ", marks_of_others(rules));
     let ends = "ip saddr . udp sport . ip daddr . udp dport";
     let _ = write!(text, "add rule {place} ct mark set {ends} map @moved return; ");
     for (number, rule) in rules {
-        let _ = write!(
-            text,
-            "add rule {place} {}ct mark set {:#x} return; ",
-            selectors(rule),
-            marks::of_flow(*number, chosen.of(*number))
-        );
+        let cgroup = chosen.cgroups.get(number).and_then(Option::as_ref);
+        let Some(selectors) = selectors(rule, cgroup) else {
+            continue;
+        };
+        let mark = marks::of_flow(*number, chosen.of(*number));
+        let _ = write!(text, "add rule {place} {selectors}ct mark set {mark:#x} return; ");
     }
     let _ = write!(text, "add rule {place} ct mark set {}", chosen.common_mark());
     text
@@ -129,12 +156,30 @@ fn ends(flow: &Flow) -> Option<String> {
     ))
 }
 
-/// What a rule matches, each selector followed by a space.
-fn selectors(rule: &FlowRule) -> String {
+/// Selects packets with a mark that neither a rule nor a wish names.
+fn marks_of_others(rules: &[(u8, FlowRule)]) -> String {
+    let named = rules.iter().filter_map(|(_, rule)| rule.mark);
+    let known = BTreeSet::from_iter(named.chain([marks::NONE.value]));
+    let known = Vec::from_iter(known.into_iter().map(|mark| format!("{mark:#x}")));
+    let (wish, mask) = (marks::WISHES.value, marks::WISHES.mask);
+    format!(
+        "meta mark != {{ {} }} meta mark & {mask:#x} != {wish:#x} ",
+        known.join(", ")
+    )
+}
+
+/// What a rule matches, each selector followed by a space. `None`: its cgroup does not exist now. nftables
+/// would refuse the rule, and all others with it.
+fn selectors(rule: &FlowRule, cgroup: Option<&Cgroup>) -> Option<String> {
+    if rule.cgroup.is_some() && cgroup.is_none() {
+        return None;
+    }
+    let cgroup = cgroup.map(|cgroup| cgroup.selector() + " ");
     let user = rule.user.map(|user| format!("meta skuid {user} "));
     let to = rule.to.map(|to| format!("ip daddr {to} "));
     let port = rule.port.map(|port| format!("udp dport {port} "));
-    [user, to, port].into_iter().flatten().collect()
+    let mark = rule.mark.map(|mark| format!("meta mark {mark:#x} "));
+    Some([user, to, port, mark, cgroup].into_iter().flatten().collect())
 }
 
 #[cfg(test)]
@@ -147,24 +192,34 @@ mod tests {
             user: Some(7),
             to: "192.0.2.0/24".parse().ok(),
             port: Some(51_820),
+            mark: Some(9),
+            cgroup: Some("a.slice".to_owned()),
             network: "phone".to_owned(),
+        };
+        // Its cgroup does not exist.
+        let waits = FlowRule {
+            cgroup: Some("b.slice".to_owned()),
+            ..rule.clone()
         };
         let chosen = Choice {
             common: Some(LinkId(0)),
             shares: Vec::new(),
-            of_rules: vec![(1, Some(LinkId(2)))],
+            of_rules: vec![(1, Some(LinkId(2))), (2, Some(LinkId(2)))],
+            cgroups: [(1, Some(Cgroup::of_test("unified/a.slice", 1))), (2, None)].into(),
         };
-        let text = choice(&[(1, rule)], &chosen);
+        let text = choice(&[(1, rule), (2, waits)], &chosen);
         let commands = Vec::from_iter(text.split("; "));
         assert_eq!(
             commands,
             [
                 "flush chain inet slowhand-networks choose",
                 "add rule inet slowhand-networks choose ct mark != 0 meta mark set 0x4e000001 accept",
+                "add rule inet slowhand-networks choose meta mark != { 0x0, 0x9 } \
+                 meta mark & 0xff000000 != 0x4f000000 accept",
                 "add rule inet slowhand-networks choose ct mark set ip saddr . udp sport . ip daddr . udp dport \
                  map @moved return",
                 "add rule inet slowhand-networks choose meta skuid 7 ip daddr 192.0.2.0/24 udp dport 51820 \
-                 ct mark set 0x4e010003 return",
+                 meta mark 0x9 socket cgroupv2 level 1 \"unified/a.slice\" ct mark set 0x4e010003 return",
                 "add rule inet slowhand-networks choose ct mark set 0x4e000001",
             ]
         );
@@ -179,7 +234,7 @@ mod tests {
         let chosen = Choice {
             common: Some(LinkId(0)),
             shares: vec![(LinkId(0), 9), (LinkId(2), 1)],
-            of_rules: Vec::new(),
+            ..Choice::default()
         };
         assert!(
             choice(&[], &chosen).ends_with(

@@ -3,39 +3,46 @@
 //! A rule keeps its number as long as it exists, since the marks of its flows carry that number.
 
 use super::Networks;
+use super::cgroup::Cgroup;
 use crate::daemon::api::networks::{ChangeError, FlowRule, MOST_RULES, NetworksChange};
 use crate::daemon::host::outlet::Outlet;
 use crate::daemon::links::book::Links;
+use crate::daemon::links::marks;
 use policy::flow::FlowId;
 use policy::{FlowEvent, Input, LinkId};
+use units::Instant;
 
 impl Networks {
     /// Makes a change. It is in force for flows that begin from now on. Open flows move only if that is the
     /// change.
     pub(crate) fn change(
         &mut self,
+        now: Instant,
         change: NetworksChange,
         links: &Links,
         outlet: &mut Outlet,
     ) -> Result<(), ChangeError> {
         match change {
-            NetworksChange::Add(rule) => self.add(rule, links, outlet),
-            NetworksChange::Remove(number) => self.remove(number, links, outlet),
-            NetworksChange::Weights(weights) => self.weigh(weights, links, outlet),
+            NetworksChange::Add(rule) => self.add(rule, links)?,
+            NetworksChange::Wish(network) => self.wish(network, links)?,
+            NetworksChange::Remove(number) => self.remove(number)?,
+            NetworksChange::Weights(weights) => self.weigh(weights, links)?,
             NetworksChange::Move { flow, to } => {
                 let to = carrying(links, &to)?;
                 self.flows.get(flow).ok_or(ChangeError::NoFlow(flow.0))?;
                 outlet.tell(Input::Flow(flow, FlowEvent::Wanted(to)));
-                Ok(())
+                return Ok(());
             }
             NetworksChange::MoveAll { from, to } => {
                 let (from, to) = (known(links, &from)?, carrying(links, &to)?);
                 for flow in self.on(from) {
                     outlet.tell(Input::Flow(flow, FlowEvent::Wanted(to)));
                 }
-                Ok(())
+                return Ok(());
             }
         }
+        self.follow(now, links, outlet);
+        Ok(())
     }
 
     fn on(&self, link: LinkId) -> Vec<FlowId> {
@@ -43,35 +50,59 @@ impl Networks {
         on.map(|(id, _)| id).collect()
     }
 
-    fn add(&mut self, rule: FlowRule, links: &Links, outlet: &mut Outlet) -> Result<(), ChangeError> {
+    fn add(&mut self, rule: FlowRule, links: &Links) -> Result<(), ChangeError> {
         known(links, &rule.network)?;
+        let cgroup = rule.cgroup.as_deref();
+        if let Some(path) = cgroup.filter(|path| Cgroup::find(path).is_none()) {
+            return Err(ChangeError::NoCgroup(path.to_owned()));
+        }
         if let Some((number, other)) = self.rules.iter().find(|(_, other)| rule.matches_as(other)) {
             return Err(ChangeError::Contradicts {
                 number: *number,
                 network: other.network.clone(),
             });
         }
-        let last = self.rules.last().map_or(0, |(number, _)| usize::from(*number));
-        let number = u8::try_from(last + 1).map_err(|_| ChangeError::TooMany(MOST_RULES))?;
+        let last = self.rules.last().filter(|(_, last)| !is_wish(last));
+        let number = last.map_or(Some(1), |(last, _)| last.checked_add(1));
+        let number = number.filter(|number| self.is_free(*number));
+        let number = number.ok_or(ChangeError::TooMany(MOST_RULES))?;
         self.rules.push((number, rule));
-        self.follow(links, outlet);
         Ok(())
     }
 
-    fn remove(&mut self, number: u8, links: &Links, outlet: &mut Outlet) -> Result<(), ChangeError> {
+    /// Adds a rule before all others, which stays for the next program with this wish. Such rules have the
+    /// highest numbers.
+    fn wish(&mut self, network: String, links: &Links) -> Result<(), ChangeError> {
+        known(links, &network)?;
+        let rule = FlowRule {
+            user: None,
+            to: None,
+            port: None,
+            mark: Some(marks::wish(&network)),
+            cgroup: None,
+            network,
+        };
+        if self.rules.iter().any(|(_, other)| *other == rule) {
+            return Ok(());
+        }
+        let number = (1..=u8::MAX).rev().find(|number| self.is_free(*number));
+        let number = number.ok_or(ChangeError::TooMany(MOST_RULES))?;
+        self.rules.insert(0, (number, rule));
+        Ok(())
+    }
+
+    fn is_free(&self, number: u8) -> bool {
+        self.rules.iter().all(|(other, _)| *other != number)
+    }
+
+    fn remove(&mut self, number: u8) -> Result<(), ChangeError> {
         let at = self.rules.iter().position(|(other, _)| *other == number);
         let at = at.ok_or(ChangeError::NoRule(number))?;
         self.rules.remove(at);
-        self.follow(links, outlet);
         Ok(())
     }
 
-    fn weigh(
-        &mut self,
-        weights: Vec<(String, u16)>,
-        links: &Links,
-        outlet: &mut Outlet,
-    ) -> Result<(), ChangeError> {
+    fn weigh(&mut self, weights: Vec<(String, u16)>, links: &Links) -> Result<(), ChangeError> {
         let mut weighed = Vec::new();
         for (name, weight) in weights {
             let link = known(links, &name)?;
@@ -84,15 +115,22 @@ impl Networks {
             return Err(ChangeError::NoWeight);
         }
         self.weights = weighed;
-        self.follow(links, outlet);
         Ok(())
     }
 
     /// Changes the table to what is wanted now.
-    fn follow(&mut self, links: &Links, outlet: &mut Outlet) {
+    fn follow(&mut self, now: Instant, links: &Links, outlet: &mut Outlet) {
+        self.cgroups_looked_at = None;
+        self.look_for_cgroups(now, links, outlet);
+        self.cgroups
+            .retain(|number, _| self.rules.iter().any(|(other, _)| other == number));
         self.basis = None;
         self.settle(links, outlet);
     }
+}
+
+fn is_wish(rule: &FlowRule) -> bool {
+    rule.mark.is_some_and(|mark| mark == marks::wish(&rule.network))
 }
 
 fn known(links: &Links, name: &str) -> Result<LinkId, ChangeError> {

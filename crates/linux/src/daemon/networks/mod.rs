@@ -19,11 +19,15 @@
 //!    `kill -9` neither is left, and programs use the user's own routes.
 //!
 //! # Checked by
-//! `book::tests`, `chains::tests`, `silence::tests`; `crates/cli/tests/host/networks.rs`.
+//! `book::tests`, `chains::tests`, `names::tests`, `silence::tests`; `crates/cli/tests/host/networks.rs`,
+//! `crates/cli/tests/host/names.rs`, `crates/cli/tests/host/wishes.rs`, `crates/cli/tests/host/harm.rs`.
 
 mod book;
+mod cgroup;
 mod chains;
 mod change;
+mod health;
+mod names;
 mod silence;
 
 pub(crate) use silence::Shown;
@@ -41,9 +45,12 @@ use crate::journal::Journal;
 use crate::netlink::ReceiveError;
 use crate::nft::{Table, TableError};
 use crate::rtnl::{Address, IfName, Prefix, Rtnl};
-use crate::tun;
+use crate::tun::{self, CreateError};
 use book::{Begun, Book, Known};
+use cgroup::Cgroups;
 use chains::Choice;
+use health::Health;
+use names::Names;
 use policy::flow::FlowId;
 use policy::reason::Assigned;
 use policy::{Family, FlowEvent, Input, LinkId, Wish};
@@ -69,6 +76,9 @@ pub(crate) struct Networks {
     address: Ipv4Addr,
     /// The user's rules by their numbers, in order.
     rules: Vec<(u8, FlowRule)>,
+    /// The cgroups that rules name, and when they were last looked for.
+    cgroups: Cgroups,
+    cgroups_looked_at: Option<Instant>,
     /// The shares of links in new flows that match no rule.
     weights: Vec<(LinkId, u16)>,
     /// Keeps the interface.
@@ -87,6 +97,9 @@ pub(crate) struct Networks {
     count_at: Instant,
     /// When the table may be restored next.
     look_at: Instant,
+    health: Health,
+    /// Resolvers of links behind one address. `None`: programs ask the host's own.
+    names: Option<Names>,
 }
 
 /// What a flow shows about the link that carries it, and about the host to which it goes.
@@ -106,12 +119,17 @@ impl Networks {
             interface,
             address,
             rules,
+            names,
         } = setup;
         let mut rtnl = Rtnl::open()?;
-        let on_network = |other: &Address| other.prefix.contains(address.into());
-        if let Some(other) = rtnl.addresses()?.iter().find(|other| on_network(other)) {
-            let network = other.prefix.network();
-            return Err(NetworksError::Taken { address, network });
+        check_free(&mut rtnl, ("address", address))?;
+        let names = names.map(Names::new);
+        if let Some(names) = &names {
+            check_free(&mut rtnl, ("dns", names.address()))?;
+        }
+        if rtnl.link_named(interface)?.is_some() {
+            let name = interface.to_string();
+            return Err(CreateError::Exists { name }.into());
         }
         let flags = libc::IFF_TUN | libc::IFF_NO_PI;
         let (device, _) = tun::attach(interface.as_str(), flags)?;
@@ -130,10 +148,12 @@ impl Networks {
             address,
             chosen: Choice::default(),
             rules: (1..=u8::MAX).zip(rules).collect(),
+            cgroups: Cgroups::new(),
+            cgroups_looked_at: None,
             weights: Vec::new(),
             _device: device,
             events: Events::open(marks::ALL)?,
-            table: Table::install(&chains::table(interface), chains::CHAIN)?,
+            table: install((link.ifindex, address), names.as_ref())?,
             kernel,
             flows: Book::default(),
             basis: None,
@@ -141,12 +161,20 @@ impl Networks {
             counts: Counts::default(),
             count_at: Instant::ZERO,
             look_at: Instant::ZERO,
+            health: Health::default(),
+            names,
         })
     }
 
     /// The interface and its address.
     pub(crate) const fn interface(&self) -> (u32, Ipv4Addr) {
         (self.ifindex, self.address)
+    }
+
+    /// The marks of sockets that rules name.
+    pub(crate) fn marks(&self) -> Vec<u32> {
+        let marks = self.rules.iter().filter_map(|(_, rule)| rule.mark);
+        marks.filter(|mark| !marks::is_ours(*mark)).collect()
     }
 
     /// Readable when flows have begun or ended.
@@ -161,7 +189,13 @@ impl Networks {
                 Ok(None) => return,
                 Ok(Some(Event::Began(flow))) => self.began(now, flow, links, outlet),
                 Ok(Some(Event::Ended(entry))) => self.ended(entry, outlet),
-                Err(ReceiveError::Overrun) => self.catch_up(now, links, outlet),
+                Err(ReceiveError::Overrun) => {
+                    let why =
+                        "the kernel reported more flows than could be read in time; all are listed anew";
+                    let what = "networks of flows";
+                    outlet.observe(Observation::Trouble { what, why });
+                    self.catch_up(now, links, outlet);
+                }
                 Err(error) => return outlet.trouble("hearing of flows", &error),
             }
         }
@@ -182,6 +216,7 @@ impl Networks {
     }
 
     fn ended(&mut self, entry: u32, outlet: &mut Outlet) {
+        self.counts.ended(entry);
         if let Some(id) = self.flows.ended(entry) {
             outlet.tell(Input::Flow(id, FlowEvent::Ended));
         }
@@ -229,11 +264,13 @@ impl Networks {
             common,
             shares: shares.filter(|(_, share)| *share > 0).collect(),
             of_rules: self.rules.iter().map(of_rule).collect(),
+            cgroups: self.cgroups.clone(),
         };
         if let Err(error) = self.choose(chosen) {
             return outlet.trouble("choosing the network of new flows", &error);
         }
         self.fit(links.least_mtu(carrying), outlet);
+        self.health.names(&self.rules, links, outlet);
         self.basis = Some(basis);
     }
 
@@ -243,10 +280,13 @@ impl Networks {
             return;
         }
         self.look_at = now + AGAIN;
-        match Table::install(&chains::table(self.interface), chains::CHAIN) {
+        match install(self.interface(), self.names.as_ref()) {
             Ok(table) => {
                 self.table = table;
                 self.basis = None;
+                if let Some(names) = &mut self.names {
+                    names.begin_anew();
+                }
                 for id in self.flows.forget_moves() {
                     outlet.tell(Input::Flow(id, FlowEvent::Ended));
                 }
@@ -282,14 +322,17 @@ impl Networks {
         Ok(())
     }
 
-    /// When [`Networks::count`] next has work.
+    /// When [`Networks::count`], [`Networks::look_for_cgroups`] or [`Networks::look_for_names`] next has
+    /// work.
     pub(crate) fn wake_at(&self) -> Option<Instant> {
-        (self.flows.len() > 0).then_some(self.count_at)
+        let counts = (self.flows.len() > 0).then_some(self.count_at);
+        let times = [counts, self.cgroups_at(), self.names_at()];
+        times.into_iter().flatten().min()
     }
 
     /// If it is time, counts the packets of flows. Returns what they show about their links.
     pub(crate) fn count(&mut self, now: Instant, outlet: &mut Outlet) -> Vec<Seen> {
-        if self.wake_at().is_none_or(|at| at > now) {
+        if self.flows.len() == 0 || self.count_at > now {
             return Vec::new();
         }
         self.give_up(now, outlet);
@@ -304,10 +347,14 @@ impl Networks {
         self.count_at = now + self.counts.interval().max((thread_cpu() - cpu) * SHARE);
         let seen = |(entry, shown): (u32, Shown)| {
             let (flow, known) = self.flows.with_entry(entry)?;
+            let (link, remote) = (known.link()?, known.flow.remote?);
             Some(Seen {
                 flow,
-                link: known.link()?,
-                remote: known.flow.remote?,
+                link,
+                remote: match &self.names {
+                    Some(names) => names.behind(link, remote)?,
+                    None => remote,
+                },
                 shown,
             })
         };
@@ -394,7 +441,28 @@ impl Networks {
                 .map(|(number, rule)| (*number, rule.clone(), self.chosen.of(*number)))
                 .collect(),
             weights: self.weights.clone(),
+            dns: self.names.as_ref().map(Names::address),
+            resolvers: self.names.as_ref().map(Names::report).unwrap_or_default(),
             flows: self.flows.iter().map(flow).collect(),
         }
     }
+}
+
+/// Checks that no interface is on a network with the address that this key gives.
+fn check_free(rtnl: &mut Rtnl, (key, address): (&'static str, Ipv4Addr)) -> Result<(), NetworksError> {
+    let on_network = |other: &&Address| other.prefix.contains(address.into());
+    match rtnl.addresses()?.iter().find(on_network) {
+        Some(other) => Err(NetworksError::Taken {
+            key,
+            address,
+            network: other.prefix.network(),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn install(interface: (u32, Ipv4Addr), names: Option<&Names>) -> Result<Table, TableError> {
+    let chains = names.map(|names| names::chains(names.address()));
+    let table = chains::table(interface, &chains.unwrap_or_default());
+    Table::install(&table, chains::CHAIN)
 }

@@ -111,6 +111,12 @@ impl Counted {
         }
     }
 
+    /// Whether these packets can follow. Otherwise their entry is another one. The kernel gives it the same
+    /// number if it lies in the same memory and belongs to the same flow.
+    const fn continues_with(&self, packets: Packets) -> bool {
+        packets.sent >= self.packets.sent && packets.replies >= self.packets.replies
+    }
+
     /// Takes in the next count. Adds what it shows.
     fn count(&mut self, now: Instant, packets: Packets, mut show: impl FnMut(Shown)) {
         let was = self.packets;
@@ -175,12 +181,20 @@ impl Counts {
         let mut shown = Vec::new();
         self.active = false;
         for &(id, packets) in all {
-            let mut counted = before.remove(&id).unwrap_or(Counted::first(now));
+            let earlier = before
+                .remove(&id)
+                .filter(|earlier| earlier.continues_with(packets));
+            let mut counted = earlier.unwrap_or(Counted::first(now));
             counted.count(now, packets, |what| shown.push((id, what)));
             self.active |= packets.replies >= STEADY && counted.sends;
             self.flows.insert(id, counted);
         }
         shown
+    }
+
+    /// This entry has ended. The next one with its number is counted anew.
+    pub(super) fn ended(&mut self, entry: u32) {
+        self.flows.remove(&entry);
     }
 
     /// The interval until the next count.
@@ -298,5 +312,32 @@ mod tests {
         counts.push((52, 52));
         let shown = all(20, &counts);
         assert!(shown.last().is_some_and(|shown| shown.contains(&Shown::Answered)));
+    }
+
+    #[test]
+    fn an_entry_that_begins_anew_under_its_number_is_counted_anew() {
+        let mut counts = echo(25, 20);
+        assert!(!silences(&all(20, &counts)).is_empty(), "it was silent before");
+        counts.extend((1..=20).map(|at| (2 * at, 2 * at)));
+        assert!(silences(&all(20, &counts)).iter().all(|(at, _)| *at < 25));
+        assert!(
+            all(20, &counts)[25..]
+                .iter()
+                .flatten()
+                .any(|shown| *shown == Shown::Answered)
+        );
+    }
+
+    #[test]
+    fn an_entry_that_has_ended_is_no_part_of_the_next_one() {
+        let mut counts = Counts::default();
+        let count = |counts: &mut Counts, at_ms, sent, replies| {
+            counts.take(Instant::from_millis(at_ms), &[(FLOW, Packets { sent, replies })])
+        };
+        count(&mut counts, 0, 1, 1);
+        count(&mut counts, 100, 2, 1);
+        counts.ended(FLOW);
+        // The former one has sent for as long without a reply.
+        assert_eq!(count(&mut counts, 400, 3, 1), [(FLOW, Shown::Heard)]);
     }
 }

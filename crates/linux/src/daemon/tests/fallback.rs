@@ -33,7 +33,8 @@ fn without_daemon(net: &Net) {
     net.in_client(|| output("ip route add default via 10.0.0.2 dev w0 metric 100"));
 }
 
-/// Gives sockets their largest buffers at once, so that autotuning does not lift clamps.
+/// Gives sockets their largest buffers at once, so that autotuning does not lift clamps. The daemon sets a
+/// lifted clamp again with its next walk, and until then more is in flight.
 fn without_autotuning(net: &Net) {
     net.in_client(|| {
         sysctl::write(&Key::new("net.ipv4.tcp_moderate_rcvbuf"), "0").unwrap();
@@ -190,6 +191,7 @@ fn on_request_a_fallback_is_limited_until_the_daemon_stops() {
     let Some(net) = Net::with_links(2) else { return };
     let _source = Source::plain(&net.server);
     without_daemon(&net);
+    without_autotuning(&net);
     let record = Record::new("fallback-stop");
     let mut daemon = Running::bounding_fallbacks(&net, record.0.clone(), SMALL);
     let download = Download::start(&net);
@@ -227,6 +229,7 @@ fn connections_without_a_token_are_limited_one_by_one() {
     net.drop_mptcp();
     net.in_client(|| output("sysctl -qw net.mptcp.blackhole_timeout=3600"));
     without_daemon(&net);
+    without_autotuning(&net);
     let record = Record::new("fallback-token");
     let mut daemon = Running::bounding_fallbacks(&net, record.0.clone(), SMALL);
     let first = Download::start(&net);
@@ -275,6 +278,7 @@ fn fell_back(net: &Net) {
 fn a_connection_that_falls_back_with_a_limited_window_ends_with_the_requested_limit() {
     let Some(net) = Net::with_links(1) else { return };
     slow_to_repeat(&net);
+    without_autotuning(&net);
     let _source = Source::start(&net.server);
     net.in_client(|| {
         let mut daemon = Manual::bounding_fallbacks(1, SMALL);

@@ -1,0 +1,119 @@
+//! What the user should hear about flows: a rule without a link, connection tracking without room, the
+//! interface removed.
+//!
+//! # Sources
+//! - `Documentation/networking/nf_conntrack-sysctl.rst`: the kernel drops packets of new flows while there
+//!   are `nf_conntrack_max` entries.
+//!
+//! # Checked by
+//! `tests`; `crates/cli/tests/host/harm.rs`.
+
+use super::Networks;
+use crate::daemon::api::networks::FlowRule;
+use crate::daemon::api::observe::Observation;
+use crate::daemon::host::outlet::Outlet;
+use crate::daemon::links::book::Links;
+use policy::{FlowEvent, Input};
+use std::collections::BTreeSet;
+use std::time::Duration;
+use units::Instant;
+
+const WHAT: &str = "networks of flows";
+/// Interval between two looks at connection tracking.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What was said already.
+#[derive(Debug, Default)]
+pub(super) struct Health {
+    /// Rules whose network was no link.
+    nameless: BTreeSet<u8>,
+    is_full: bool,
+    look_at: Instant,
+}
+
+impl Health {
+    /// Says which rules name no link at present.
+    pub(super) fn names(&mut self, rules: &[(u8, FlowRule)], links: &Links, outlet: &mut Outlet) {
+        let lacks = |(_, rule): &&(u8, FlowRule)| links.named(&rule.network).is_none();
+        let nameless = rules.iter().filter(lacks);
+        for (number, rule) in nameless.clone() {
+            if !self.nameless.contains(number) {
+                let network = &rule.network;
+                let why = format!(
+                    "rule {number} names `{network}`, and there is no such link now; its flows begin as all others"
+                );
+                outlet.observe(Observation::Trouble {
+                    what: WHAT,
+                    why: &why,
+                });
+            }
+        }
+        self.nameless = nameless.map(|(number, _)| *number).collect();
+    }
+}
+
+impl Networks {
+    /// Looks whether connection tracking has room, if it is time. Says when it has none any more.
+    pub(crate) fn look_for_room(&mut self, now: Instant, outlet: &mut Outlet) {
+        if self.flows.len() == 0 || now < self.health.look_at {
+            return;
+        }
+        self.health.look_at = now + LOOK;
+        let read = |name: &str| std::fs::read_to_string(format!("/proc/sys/net/netfilter/{name}"));
+        let counts = (read("nf_conntrack_count"), read("nf_conntrack_max"));
+        let full = match counts {
+            (Ok(entries), Ok(most)) => full(&entries, &most),
+            // A kernel that does not say cannot be watched.
+            _ => None,
+        };
+        if let Some(why) = full.as_ref().filter(|_| !self.health.is_full) {
+            outlet.observe(Observation::Trouble { what: WHAT, why });
+        }
+        self.health.is_full = full.is_some();
+    }
+
+    /// The interface is gone: there are no networks for flows any more.
+    pub(crate) fn end_all(&mut self, outlet: &mut Outlet) {
+        for (id, _) in self.flows.iter() {
+            outlet.tell(Input::Flow(id, FlowEvent::Ended));
+        }
+        let why = format!(
+            "another program removed {}; UDP follows your own routes until `slowhand reload`",
+            self.interface
+        );
+        outlet.observe(Observation::Trouble {
+            what: WHAT,
+            why: &why,
+        });
+    }
+}
+
+/// A sentence if connection tracking has room for no more than one flow in twenty. Both are texts of the
+/// kernel.
+fn full(entries: &str, most: &str) -> Option<String> {
+    let [entries, most] = [entries, most].map(|text| text.trim().parse::<u64>().ok());
+    let (entries, most) = (entries?, most.filter(|most| *most > 0)?);
+    (entries >= most - most / 20).then(|| {
+        format!(
+            "connection tracking is full ({entries} of {most} entries), so the kernel drops packets of new flows; \
+             raise net.netfilter.nf_conntrack_max"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connection_tracking_is_full_with_one_place_in_twenty_left() {
+        assert_eq!(full("94\n", "100\n"), None);
+        let why = full("95\n", "100\n").unwrap();
+        assert!(
+            why.starts_with("connection tracking is full (95 of 100 entries)"),
+            "{why}"
+        );
+        assert!(full("300", "262").is_some());
+        assert_eq!((full("1", "0"), full("", "100")), (None, None));
+    }
+}

@@ -15,7 +15,7 @@ deb_packages="dpkg-dev binutils xz-utils"
 guest_packages="qemu-system-x86 kmod zstd libc-bin debian-archive-keyring"
 # Real programs whose traffic the tests send over our paths, and a browser to inspect the page. Reference
 # implementations for comparison, and the linter of the scripts.
-test_packages="nginx-light iperf3 mptcpize curl wget openssh-client openssh-server chromium bpftool haproxy iproute2 nftables procps util-linux mount git shellcheck tshark libbpf-dev python3 systemd mmdebstrap $guest_packages"
+test_packages="nginx-light iperf3 mptcpize curl wget openssh-client openssh-server chromium bpftool haproxy iproute2 nftables procps util-linux mount git shellcheck tshark libbpf-dev python3 wireguard-go wireguard-tools systemd mmdebstrap $guest_packages"
 
 # A fresh machine may still be installing updates, and a mirror may hang.
 patiently="-o DPkg::Lock::Timeout=300 -o Acquire::Retries=5"

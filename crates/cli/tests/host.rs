@@ -1,17 +1,25 @@
 //! `up`, `down`, `status`, `why` and `doctor` in namespaces: the program as users run it.
 
+#[path = "host/calls.rs"]
+mod calls;
 mod common;
 mod connections;
 #[path = "host/doctor.rs"]
 mod doctor;
 #[path = "host/families.rs"]
 mod families;
+#[path = "host/harm.rs"]
+mod harm;
+#[path = "host/names.rs"]
+mod names;
 #[path = "host/narrow.rs"]
 mod narrow;
 #[path = "host/networks.rs"]
 mod networks;
 #[path = "../../linux/src/testing/patience.rs"]
 mod patience;
+#[path = "host/portal.rs"]
+mod portal;
 #[path = "common/pty.rs"]
 mod pty;
 #[path = "host/reload.rs"]
@@ -26,6 +34,8 @@ mod service;
 mod start;
 #[path = "host/top.rs"]
 mod top;
+#[path = "host/wishes.rs"]
+mod wishes;
 
 use common::{Scratch, seeing};
 use connections::{Download, connection, plain_connection};

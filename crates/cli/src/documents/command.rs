@@ -12,8 +12,9 @@ use crate::usage::{Usage, Verb};
 
 /// Programs of others that documents may tell a reader to run. `scripts/setup.sh` or the reader installs
 /// them.
-const OTHERS: [&str; 16] = [
+const OTHERS: [&str; 17] = [
     "git",
+    "resolvectl",
     "cd",
     "man",
     "curl",

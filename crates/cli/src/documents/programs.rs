@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Programs of others, and the Debian package that each comes with.
-const PACKAGES: [(&str, &str); 26] = [
+const PACKAGES: [(&str, &str); 29] = [
     ("bpftool", "bpftool"),
     ("cc", "gcc"),
     ("chromium", "chromium"),
     ("clang", "clang"),
     ("curl", "curl"),
+    ("dpkg-deb", "dpkg-dev"),
+    ("dpkg-scanpackages", "dpkg-dev"),
     ("git", "git"),
     ("ip", "iproute2"),
     ("iperf3", "iperf3"),
@@ -31,6 +33,7 @@ const PACKAGES: [(&str, &str); 26] = [
     ("systemd-analyze", "systemd"),
     ("tshark", "tshark"),
     ("unshare", "util-linux"),
+    ("wireguard-go", "wireguard-go"),
 ];
 /// Benches build a peer if its compiler and library are installed, and say so if they are not.
 const WHERE_IT_IS: [&str; 1] = ["c++"];

@@ -20,6 +20,7 @@ use std::process::ExitCode;
 Examples:
   slowhand networks list
   sudo slowhand networks add phone --port 51820
+  sudo slowhand networks add wlan0 --cgroup system.slice/openvpn.service
   sudo slowhand networks weight wlan0=9 phone=1
   sudo slowhand networks move phone --flow 7
   sudo slowhand networks move phone --from wlan0
@@ -60,7 +61,7 @@ struct List {
 }
 
 #[derive(Debug, clap::Args)]
-#[group(id = "selectors", multiple = true, required = true, args = ["user", "to", "port"])]
+#[group(id = "selectors", multiple = true, required = true, args = ["user", "to", "port", "mark", "cgroup"])]
 struct Add {
     /// The link, by its name or that of its interface.
     network: String,
@@ -76,6 +77,14 @@ struct Add {
     /// Flows to a port.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
+
+    /// Flows of sockets with this mark (SO_MARK). Other marked sockets are left alone.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    mark: Option<u32>,
+
+    /// Flows of the programs in a cgroup, such as system.slice/openvpn.service.
+    #[arg(long, value_name = "PATH")]
+    cgroup: Option<String>,
 
     #[command(flatten)]
     common: Common,
@@ -151,6 +160,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 user: args.user,
                 to: args.to.map(|to| to.to_string()),
                 port: args.port,
+                mark: args.mark,
+                cgroup: args.cgroup.clone(),
                 network: args.network.clone(),
             };
             (Some(change), &args.common)
@@ -192,15 +203,19 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn text(list: &NetworksList, width: usize) -> String {
-    let mut table = Table::new(&["NETWORK", "INTERFACE", "SHARE", "FLOWS", "NEW FLOWS"]);
+    let mut table = Table::new(&["NETWORK", "INTERFACE", "RESOLVER", "SHARE", "FLOWS", "NEW FLOWS"]);
     for network in &list.networks {
         let share = network
             .weight
             .map_or_else(|| "-".to_owned(), |weight| weight.to_string());
+        let resolver = network
+            .resolver
+            .map_or_else(|| "-".to_owned(), |resolver| resolver.to_string());
         let new = if network.begins { "begin here" } else { "" };
         table.row([
             &network.name,
             network.interface.as_deref().unwrap_or("-"),
+            &resolver,
             &share,
             &network.flows.to_string(),
             new,

@@ -2,6 +2,7 @@
 
 use crate::patience::Patience;
 use crate::rig::{Host, output, until, words, write};
+use linux::netns::Netns;
 use serde_json::Value;
 use std::net::UdpSocket;
 use std::process::Command;
@@ -10,19 +11,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-const STEADY: &str = "100.64.0.1";
+pub(crate) const STEADY: &str = "100.64.0.1";
 
-/// Echoes every packet on two ports, preceded by the address it came from, until dropped.
-struct Echo {
+/// Answers every packet on its ports with the address it came from, until dropped.
+pub(crate) struct Echo {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Echo {
-    fn at(host: &Host) -> Self {
+    pub(crate) fn at(host: &Host) -> Self {
+        Self::on(&host.server, &[7000, 7001])
+    }
+
+    /// Echoes on these ports of a server.
+    pub(crate) fn on(server: &Netns, ports: &[u16]) -> Self {
         let stop = Arc::<AtomicBool>::default();
-        let threads = [7000, 7001].map(|port| {
-            let socket = host.server.run(|| UdpSocket::bind(("10.255.0.1", port)).unwrap());
+        let echo = |&port: &u16| {
+            let socket = server.run(|| UdpSocket::bind(("10.255.0.1", port)).unwrap());
             let (socket, stop) = (socket.unwrap(), Arc::clone(&stop));
             socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
             std::thread::spawn(move || {
@@ -34,10 +40,10 @@ impl Echo {
                     }
                 }
             })
-        });
+        };
         Self {
+            threads: ports.iter().map(echo).collect(),
             stop,
-            threads: threads.into(),
         }
     }
 }
@@ -50,12 +56,17 @@ impl Drop for Echo {
 }
 
 /// A flow of a program.
-struct Flow(UdpSocket);
+pub(crate) struct Flow(pub(crate) UdpSocket);
 
 impl Flow {
-    fn to(host: &Host, port: u16) -> Self {
+    pub(crate) fn to(host: &Host, port: u16) -> Self {
+        Self::with(host, port, || UdpSocket::bind("0.0.0.0:0").unwrap())
+    }
+
+    /// A flow of a socket that `make` makes on the client.
+    pub(crate) fn with(host: &Host, port: u16, make: impl FnOnce() -> UdpSocket + Send) -> Self {
         let socket = host.client.run(|| {
-            let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+            let socket = make();
             socket.connect(("10.255.0.1", port)).unwrap();
             socket
         });
@@ -65,12 +76,12 @@ impl Flow {
     }
 
     /// This host's address, as the program sees it.
-    fn local(&self) -> String {
+    pub(crate) fn local(&self) -> String {
         self.0.local_addr().unwrap().ip().to_string()
     }
 
     /// This host's address as the server sees it. `None` if no reply arrives.
-    fn seen(&self) -> Option<String> {
+    pub(crate) fn seen(&self) -> Option<String> {
         let mut packet = [0; 64];
         // A link that is down refuses.
         self.0.send(b"ping").ok()?;
@@ -79,21 +90,21 @@ impl Flow {
     }
 
     /// Sends until the server sees this address.
-    fn comes_from(&self, address: &str) {
+    pub(crate) fn comes_from(&self, address: &str) {
         until(&format!("the server sees {address}"), || {
             self.seen().as_deref() == Some(address)
         });
     }
 }
 
-fn with_networks(host: &Host, more: &str) {
+pub(crate) fn with_networks(host: &Host, more: &str) {
     let additions = host.root.join("conf.d");
     std::fs::create_dir(&additions).unwrap();
     let text = format!("[networks]\n{more}");
     write(&additions.join("networks.toml"), &text, 0o644);
 }
 
-fn on_client(host: &Host, command: &str) {
+pub(crate) fn on_client(host: &Host, command: &str) {
     host.client.run(|| output(command)).unwrap();
 }
 
@@ -167,7 +178,7 @@ fn sorted(state: &str) -> Vec<&str> {
     lines
 }
 
-fn nft(rules: &str) {
+pub(crate) fn nft(rules: &str) {
     let output = Command::new("nft").arg(rules).output().unwrap();
     assert!(output.status.success(), "{output:?}");
 }
@@ -262,7 +273,7 @@ fn an_address_on_the_network_of_a_link_is_refused() {
 }
 
 /// A command of `slowhand networks`, and its exit code and text.
-fn networks(host: &Host, arguments: &[&str]) -> (Option<i32>, String) {
+pub(crate) fn networks(host: &Host, arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_slowhand"));
     command.arg("networks").args(arguments);
     command.arg("--runtime-dir").arg(host.root.join("run"));
@@ -271,20 +282,20 @@ fn networks(host: &Host, arguments: &[&str]) -> (Option<i32>, String) {
     words(&command.output().unwrap())
 }
 
-fn done(host: &Host, arguments: &[&str]) -> Value {
+pub(crate) fn done(host: &Host, arguments: &[&str]) -> Value {
     let (code, said) = networks(host, &[arguments, &["--json"]].concat());
     assert_eq!(code, Some(0), "{arguments:?}: {said}");
     serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"))
 }
 
-fn refused(host: &Host, arguments: &[&str], why: &str) {
+pub(crate) fn refused(host: &Host, arguments: &[&str], why: &str) {
     let (code, said) = networks(host, arguments);
     assert_eq!(code, Some(2), "{arguments:?}: {said}");
     assert!(said.contains(why), "{arguments:?}: {said}");
 }
 
 /// The table may take a moment.
-fn new_flows_come_from(host: &Host, port: u16, address: &str) {
+pub(crate) fn new_flows_come_from(host: &Host, port: u16, address: &str) {
     until(&format!("new flows to {port} come from {address}"), || {
         Flow::to(host, port).seen().as_deref() == Some(address)
     });

@@ -146,7 +146,18 @@ impl Host {
     /// Starts the daemon with this command.
     pub(crate) fn up_at(
         &self,
+        command: Command,
+        arguments: &[&str],
+        change: impl FnOnce(&mut Command),
+    ) -> Up {
+        self.up_with_config(command, &self.two_links(), arguments, change)
+    }
+
+    /// Starts the daemon with this command and configuration.
+    pub(crate) fn up_with_config(
+        &self,
         mut command: Command,
+        config: &Path,
         arguments: &[&str],
         change: impl FnOnce(&mut Command),
     ) -> Up {
@@ -155,7 +166,7 @@ impl Host {
         let ear = UnixDatagram::bind(&path).unwrap();
         command
             .arg("--config")
-            .arg(self.two_links())
+            .arg(config)
             .args(arguments)
             .env("NOTIFY_SOCKET", &path)
             .env("WATCHDOG_USEC", "200000")

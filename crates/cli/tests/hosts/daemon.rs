@@ -26,10 +26,16 @@ pub struct Slowhand {
 impl Slowhand {
     /// Prepares it; nothing runs yet.
     pub fn on(site: &Site) -> Self {
+        Self::configured(site, "")
+    }
+
+    /// Prepares it with more in its configuration.
+    pub fn configured(site: &Site, more: &str) -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let scratch = Scratch::new(&format!("hosts-{number}"));
-        std::fs::write(scratch.path("slowhand.toml"), &site.config).unwrap();
+        let config = format!("{}\n{more}", site.config);
+        std::fs::write(scratch.path("slowhand.toml"), config).unwrap();
         Self {
             netns: site.host().try_clone().unwrap(),
             scratch,
@@ -148,6 +154,25 @@ impl Slowhand {
         connections
             .map(|one| (peer(&one["remote"]), one["subflows"].as_array().unwrap().len()))
             .collect()
+    }
+
+    /// The servers of the connections that the agent carries, and how many it has carried so far.
+    pub fn carried(&self) -> (Vec<IpAddr>, u64) {
+        let agent = &self.json("status")["agent"];
+        let rows = agent["connections"].as_array().into_iter().flatten();
+        let server = |row: &Value| {
+            row["server"]
+                .as_str()
+                .unwrap()
+                .parse::<SocketAddr>()
+                .unwrap()
+                .ip()
+        };
+        let totals = agent["totals"].as_object().into_iter().flatten();
+        (
+            rows.map(server).collect(),
+            totals.filter_map(|(_, total)| total.as_u64()).sum(),
+        )
     }
 
     /// Everything that was logged.

@@ -1,7 +1,8 @@
 //! Connections that stay open while things happen to their host.
 
-use crate::reach::{self, Probe, Source, Talk};
+use crate::reach::{self, Over, Probe, Source, Talk};
 use crate::site::{HOST, Site};
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// A connection that both twins have.
@@ -36,6 +37,12 @@ impl Connections {
         };
         let opened = side_by_side(probes.into_iter(), open);
         Self(opened.into_iter().flatten().collect())
+    }
+
+    /// Forgets connections to these destinations over plain TCP.
+    pub fn forget_tcp(&mut self, to: &[IpAddr]) {
+        self.0
+            .retain(|held| held.probe.over != Over::Tcp || !to.contains(&held.probe.to));
     }
 
     /// Uses all of them. Forgets those that have ended on the twin, and returns those that have ended where

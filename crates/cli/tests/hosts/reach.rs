@@ -1,12 +1,13 @@
-//! What can be reached: one TCP connection for each choice of a source, a byte sent and a line read.
+//! What can be reached: one connection for each choice of a source and a transport, a byte sent and a line
+//! read.
 
-use crate::serve::{MPTCP_PORT, TCP_PORT};
+use crate::serve::{MPTCP_PORT, TCP_PORT, UDP_PORT};
 use crate::site::{HOST, ProbingHost, Site};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::fmt;
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a program says about where its packets are to leave.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +22,15 @@ pub enum Source {
     Mark(u32),
 }
 
-/// One connection.
+/// How programs speak to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Over {
+    Tcp,
+    Mptcp,
+    Udp,
+}
+
+/// One connection, or one UDP socket that is connected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
     /// The namespace that sends.
@@ -30,8 +39,8 @@ pub struct Probe {
     pub source: Source,
     /// The destination.
     pub to: IpAddr,
-    /// Over MPTCP, or plain TCP.
-    pub mptcp: bool,
+    /// Its transport.
+    pub over: Over,
 }
 
 impl fmt::Display for Probe {
@@ -43,8 +52,7 @@ impl fmt::Display for Probe {
             Source::Link(link) => write!(f, " bound to {link}"),
             Source::Mark(mark) => write!(f, " with mark {mark:#x}"),
         }?;
-        let over = if self.mptcp { "MPTCP" } else { "TCP" };
-        write!(f, " to {} over {over}", self.to)
+        write!(f, " to {} over {:?}", self.to, self.over)
     }
 }
 
@@ -55,7 +63,7 @@ impl Probe {
             place: HOST,
             source: Source::Any,
             to,
-            mptcp: false,
+            over: Over::Tcp,
         }
     }
 
@@ -73,18 +81,22 @@ impl Probe {
     }
 
     fn port(&self) -> u16 {
-        if self.mptcp { MPTCP_PORT } else { TCP_PORT }
+        match self.over {
+            Over::Tcp => TCP_PORT,
+            Over::Mptcp => MPTCP_PORT,
+            Over::Udp => UDP_PORT,
+        }
     }
 
     /// A socket that does as this one asks; of the namespace of the calling thread.
     fn socket(&self) -> std::io::Result<Socket> {
         let domain = Domain::for_address(SocketAddr::new(self.to, 0));
-        let protocol = if self.mptcp {
-            Protocol::MPTCP
-        } else {
-            Protocol::TCP
+        let (kind, protocol) = match self.over {
+            Over::Tcp => (Type::STREAM, Protocol::TCP),
+            Over::Mptcp => (Type::STREAM, Protocol::MPTCP),
+            Over::Udp => (Type::DGRAM, Protocol::UDP),
         };
-        let socket = Socket::new(domain, Type::STREAM, Some(protocol))?;
+        let socket = Socket::new(domain, kind, Some(protocol))?;
         match &self.source {
             Source::Any => Ok(()),
             Source::Address(address) => socket.bind(&SocketAddr::new(*address, 0).into()),
@@ -102,28 +114,59 @@ impl Probe {
     fn talk(&self, socket: Socket, limit: Duration) -> std::io::Result<Talk> {
         socket.connect_timeout(&SocketAddr::new(self.to, self.port()).into(), limit)?;
         socket.set_read_timeout(Some(limit))?;
-        Ok(Talk(socket))
+        let once_more = (self.over == Over::Udp).then_some(limit);
+        Ok(Talk { socket, once_more })
     }
 }
 
 /// A connection over which one may ask again.
-pub struct Talk(Socket);
+pub struct Talk {
+    socket: Socket,
+    /// Over UDP, the question is repeated until this time is over: nobody else repeats it.
+    once_more: Option<Duration>,
+}
+
+/// Pause before a question is repeated over UDP.
+const REPEAT: Duration = Duration::from_millis(100);
 
 impl Talk {
     /// Whether the other end answers in time.
     pub fn answers(&mut self, limit: Duration) -> bool {
-        self.0.set_read_timeout(Some(limit)).is_ok() && self.ask().is_ok()
+        self.once_more = self.once_more.map(|_| limit);
+        self.socket.set_read_timeout(Some(limit)).is_ok() && self.ask().is_ok()
     }
 
     /// Asks who asks: the address that the server sees.
     pub fn ask(&mut self) -> std::io::Result<IpAddr> {
-        self.0.write_all(b"?")?;
+        if let Some(limit) = self.once_more {
+            return self.ask_for(limit);
+        }
+        self.socket.write_all(b"?")?;
         let (mut line, mut byte) = (String::new(), [0]);
         loop {
-            match self.0.read(&mut byte)? {
+            match self.socket.read(&mut byte)? {
                 0 => return Err(std::io::ErrorKind::UnexpectedEof.into()),
                 _ if byte == *b"\n" => return Ok(line.parse().unwrap()),
                 _ => line.push(char::from(byte[0])),
+            }
+        }
+    }
+}
+
+impl Talk {
+    /// Asks over UDP, as often as needed within this time.
+    fn ask_for(&mut self, limit: Duration) -> std::io::Result<IpAddr> {
+        let until = Instant::now() + limit;
+        self.socket.set_read_timeout(Some(REPEAT))?;
+        loop {
+            let mut line = [0; 64];
+            let asked = self.socket.write(b"?").and_then(|_| self.socket.read(&mut line));
+            match asked {
+                Ok(length) => return Ok(String::from_utf8_lossy(&line[..length]).trim().parse().unwrap()),
+                Err(error) if Instant::now() >= until => return Err(error),
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                // A link that is down refuses at once.
+                Err(_) => std::thread::sleep(REPEAT),
             }
         }
     }
@@ -157,11 +200,12 @@ fn of_host(site: &Site) -> Vec<Probe> {
             .flat_map(|to| sources.iter().map(move |source| (*to, source)))
         {
             let fits = !matches!(source, Source::Address(from) if from.is_ipv6() != to.is_ipv6());
-            probes.extend([false, true].into_iter().filter(|_| fits).map(|mptcp| Probe {
+            let transports = [Over::Tcp, Over::Mptcp, Over::Udp].into_iter();
+            probes.extend(transports.filter(|_| fits).map(|over| Probe {
                 place: HOST,
                 source: source.clone(),
                 to,
-                mptcp,
+                over,
             }));
         }
     }
@@ -172,16 +216,16 @@ fn of_neighbour(site: &Site, asker: &ProbingHost) -> Vec<Probe> {
     let own = site.addresses().into_iter().map(|(_, address)| address);
     let routed = site.destinations.iter().copied().filter(|_| asker.routed);
     let fits = |to: &IpAddr| asker.from.is_none_or(|from| from.is_ipv6() == to.is_ipv6());
-    let probe = |(to, mptcp)| Probe {
+    let probe = |(to, over)| Probe {
         place: asker.place,
         source: asker.from.map_or(Source::Any, Source::Address),
         to,
-        mptcp,
+        over,
     };
     let both = own
         .chain(routed)
         .filter(fits)
-        .flat_map(|to| [(to, false), (to, true)]);
+        .flat_map(|to| [(to, Over::Tcp), (to, Over::Mptcp)]);
     both.map(probe).collect()
 }
 

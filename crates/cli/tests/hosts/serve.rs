@@ -2,8 +2,11 @@
 
 use crate::wait::readable;
 use linux::netns::Netns;
+use nix::sys::socket::{
+    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrIn6, recvmsg, sendmsg, setsockopt, sockopt,
+};
 use socket2::{Domain, Protocol, Socket, Type};
-use std::io::{Read as _, Write as _};
+use std::io::{IoSlice, IoSliceMut, Read as _, Write as _};
 use std::net::{Ipv6Addr, SocketAddr};
 use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
@@ -14,6 +17,8 @@ use std::time::Duration;
 pub const MPTCP_PORT: u16 = 5000;
 /// Speaks plain TCP.
 pub const TCP_PORT: u16 = 5001;
+/// Speaks UDP.
+pub const UDP_PORT: u16 = 5003;
 /// Sends for as long as anyone reads, at a moderate speed.
 pub const STREAM_PORT: u16 = 5002;
 
@@ -51,6 +56,14 @@ impl Server {
                 }
             });
         }
+        let socket = netns.run(datagrams).unwrap();
+        let stop = Arc::clone(&over);
+        std::thread::spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                readable([socket.as_raw_fd()], LOOK);
+                answer_datagram(&socket);
+            }
+        });
         Self(over)
     }
 }
@@ -70,6 +83,48 @@ fn listen(port: u16, protocol: Protocol) -> Socket {
     listener.listen(256).unwrap();
     listener.set_nonblocking(true).unwrap();
     listener
+}
+
+fn datagrams() -> Socket {
+    let socket = Socket::new(Domain::IPV6, Type::DGRAM, Some(Protocol::UDP)).unwrap();
+    socket.set_only_v6(false).unwrap();
+    socket
+        .bind(&SocketAddr::from((Ipv6Addr::UNSPECIFIED, UDP_PORT)).into())
+        .unwrap();
+    setsockopt(&socket, sockopt::Ipv6RecvPacketInfo, &true).unwrap();
+    socket.set_nonblocking(true).unwrap();
+    socket
+}
+
+/// Answers a datagram with a line: who asks. The answer comes from the address that was asked.
+fn answer_datagram(socket: &Socket) {
+    let mut question = [0; 8];
+    let mut slices = [IoSliceMut::new(&mut question)];
+    let mut space = nix::cmsg_space!(nix::libc::in6_pktinfo);
+    let descriptor = socket.as_raw_fd();
+    let asked = recvmsg::<SockaddrIn6>(descriptor, &mut slices, Some(&mut space), MsgFlags::MSG_DONTWAIT);
+    let Ok(asked) = asked else { return };
+    let Some(peer) = asked.address else { return };
+    let own = asked.cmsgs().unwrap().find_map(|message| match message {
+        ControlMessageOwned::Ipv6PacketInfo(info) => Some(info),
+        _ => None,
+    });
+    let own = own.map(|info| nix::libc::in6_pktinfo {
+        // Only neighbours on the same link need it.
+        ipi6_ifindex: 0,
+        ..info
+    });
+    let line = format!("{}\n", peer.ip().to_canonical());
+    let from = own.as_ref().map(ControlMessage::Ipv6PacketInfo);
+    let slices = [IoSlice::new(line.as_bytes())];
+    // Its way back may have gone meanwhile.
+    let _ = sendmsg(
+        descriptor,
+        &slices,
+        from.as_slice(),
+        MsgFlags::empty(),
+        Some(&peer),
+    );
 }
 
 /// Every byte is answered with a line: who asks.

@@ -12,6 +12,7 @@ use crate::wait::{self, RouteMonitor};
 use std::any::Any;
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
@@ -105,6 +106,8 @@ pub struct Twins {
     without: Site,
     with: Site,
     slowhand: Slowhand,
+    /// Connections are redirected to an agent.
+    agent: bool,
     at: String,
     /// Open since the first start.
     held: Connections,
@@ -114,8 +117,8 @@ pub struct Twins {
 }
 
 impl Twins {
-    /// Builds them, and makes sure that they are equal.
-    pub fn new(name: &str, build: Build) -> Self {
+    /// Builds them, and makes sure that they are equal. `more` is added to the configuration.
+    pub fn new(name: &str, build: Build, more: &str) -> Self {
         let made = || {
             let mut site = Site::new();
             build(&mut site);
@@ -126,12 +129,13 @@ impl Twins {
             let twin = scope.spawn(made);
             (made(), twin.join().unwrap())
         });
-        let slowhand = Slowhand::on(&with);
+        let slowhand = Slowhand::configured(&with, more);
         let twins = Self {
             name: name.to_owned(),
             without,
             with,
             slowhand,
+            agent: more.contains("[relay]"),
             at: "before".to_owned(),
             held: Connections::default(),
             leaked: [0; 2],
@@ -204,6 +208,9 @@ impl Twins {
 
     /// Applies the event to both, and waits until slowhand has reacted. Meanwhile the other twin answers.
     fn take(&mut self, step: Step) -> Vec<Expected> {
+        if self.agent && matches!(step, Step::Kill | Step::Down) && self.slowhand.runs() {
+            self.part_from_agent();
+        }
         let ear = RouteMonitor::on(self.with.host());
         step.apply_without(&mut self.without);
         step.apply_with(&mut self.with);
@@ -225,6 +232,16 @@ impl Twins {
             }
             expected.join().unwrap()
         })
+    }
+
+    /// Forgets the connections that end with the agent.
+    fn part_from_agent(&mut self) {
+        let (carried, total) = self.slowhand.carried();
+        self.held.forget_tcp(&carried);
+        // What a VPN carries is not redirected.
+        if total == 0 && self.with.marks.is_empty() {
+            self.find("the agent has carried nothing");
+        }
     }
 
     /// The user's own is equal at every moment, and all of it when slowhand has ended.
@@ -429,10 +446,21 @@ fn expected(site: &Site, step: Step) -> Vec<Expected> {
 
 /// Plays every shape at once, each on hosts of its own, and shows all that was wrong.
 pub fn play_all(shapes: &[(&'static str, Build)], steps: &[Step]) {
+    play_all_with("", shapes, steps);
+}
+
+/// The matrices that play. Several at once would starve each other's daemons for seconds, and links without a
+/// fault would look dead.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// The same, with more in the configuration of slowhand.
+pub fn play_all_with(more: &str, shapes: &[(&'static str, Build)], steps: &[Step]) {
+    // A matrix that has failed says nothing about the others.
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let findings: Vec<String> = std::thread::scope(|scope| {
         let play = |(name, build): &(&'static str, Build)| {
             let (name, build) = (*name, *build);
-            scope.spawn(move || Twins::new(name, build).play(steps))
+            scope.spawn(move || Twins::new(name, build, more).play(steps))
         };
         let plays: Vec<_> = shapes.iter().map(play).collect();
         let join = |play: ScopedJoinHandle<'_, Vec<String>>| {

@@ -15,7 +15,7 @@ deb_packages="dpkg-dev binutils xz-utils"
 guest_packages="qemu-system-x86 kmod zstd libc-bin debian-archive-keyring"
 # Real programs whose traffic the tests send over our paths, and a browser to inspect the page. Reference
 # implementations for comparison, and the linter of the scripts.
-test_packages="nginx-light iperf3 mptcpize curl wget openssh-client openssh-server chromium bpftool haproxy iproute2 nftables procps util-linux mount git shellcheck tshark libbpf-dev python3 wireguard-go wireguard-tools systemd mmdebstrap $guest_packages"
+test_packages="nginx-light caddy iperf3 mptcpize curl wget openssh-client openssh-server chromium bpftool haproxy iproute2 nftables procps util-linux mount git shellcheck tshark libbpf-dev python3 wireguard-go wireguard-tools systemd mmdebstrap $guest_packages"
 
 # A fresh machine may still be installing updates, and a mirror may hang.
 patiently="-o DPkg::Lock::Timeout=300 -o Acquire::Retries=5"
@@ -34,6 +34,7 @@ install() {
     export DEBIAN_FRONTEND=noninteractive
     new_servers=""
     [ -z "$(missing_of nginx-light)" ] || new_servers="nginx.service"
+    [ -z "$(missing_of caddy)" ] || new_servers="$new_servers caddy.service"
     [ -z "$(missing_of openssh-server)" ] || new_servers="$new_servers ssh.service"
     # shellcheck disable=SC2048,SC2086 # one word per package and option
     { apt-get $patiently update -q && apt-get $patiently install -y -q --no-install-recommends $*; } </dev/null >&2

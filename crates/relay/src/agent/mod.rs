@@ -44,6 +44,9 @@ use trace::agent::ASK;
 const MOST: usize = 16_384;
 /// How long a relay may take before the agent also connects directly.
 const HEAD_START: Duration = Duration::from_secs(3);
+/// Bytes that the buffers on the way may take for a server that is not there. An upload of more has reached
+/// it, even if it never answers: iperf3 ends uploads with a reset.
+const UNANSWERED: u64 = 1 << 20;
 /// Pause after a failed accept: descriptors or memory have run out.
 const EXHAUSTED: Duration = Duration::from_millis(100);
 
@@ -194,7 +197,7 @@ async fn serve(agent: &Agent, stream: TcpStream, client: SocketAddr) {
             socket::prepare(&onward);
             let (patience, never) = (Patience::default(), std::future::pending());
             let ended = pump([&stream, &onward], &agent.pool, entry.tally(), &patience, never).await;
-            if over_relay && ended == Ended::Reset && entry.tally().down() == 0 {
+            if over_relay && ended == Ended::Reset && is_unanswered(entry.tally()) {
                 agent.ways().learn(server, Way::Around, Instant::now());
             }
         }
@@ -203,6 +206,11 @@ async fn serve(agent: &Agent, stream: TcpStream, client: SocketAddr) {
             socket::reset(stream);
         }
     }
+}
+
+/// Whether these counts are of a server that may never have been reached.
+fn is_unanswered(tally: &Tally) -> bool {
+    tally.down() == 0 && tally.up() < UNANSWERED
 }
 
 /// The server that the application wanted. `None` if the connection was not redirected.

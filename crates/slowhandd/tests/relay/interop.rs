@@ -71,34 +71,101 @@ fn http_2_and_http_1_reach_nginx_with_and_without_mptcp() {
         let _nginx = nginx(&site, speaks, &content());
         let _relay = site.relay();
         let _daemon = site.up(&site.through_relay());
-        let into = site.folder().join("fetched");
-        let into = into.to_str().unwrap();
         for (port, version) in PORTS.into_iter().zip(["--http1.1", "--http2-prior-knowledge"]) {
-            for number in 0..2 {
-                let before = totals(&site);
-                let url = format!("http://{V4}:{port}/file");
-                run(
-                    &site,
-                    &[
-                        "curl",
-                        "--silent",
-                        "--show-error",
-                        version,
-                        "--output",
-                        into,
-                        &url,
-                    ],
-                );
-                assert!(fs::read(into).unwrap() == content(), "{version}");
-                let directly = speaks == Speaks::Mptcp && number == 1;
-                let [relay, direct, plain] = before;
-                let expected = match directly {
-                    true => [relay, direct + 1, plain],
-                    false => [relay + 1, direct, plain],
-                };
-                assert_eq!(totals(&site), expected, "{version}, connection {number}");
-            }
+            fetch_twice(&site, speaks, port, version);
         }
+    }
+}
+
+/// Fetches the file twice. A server that speaks MPTCP is reached directly the second time.
+fn fetch_twice(site: &Site, speaks: Speaks, port: u16, version: &str) {
+    let into = site.folder().join("fetched");
+    let into = into.to_str().unwrap();
+    let url = format!("http://{V4}:{port}/file");
+    for number in 0..2 {
+        let [relay, direct, plain] = totals(site);
+        let quiet = ["curl", "--silent", "--show-error", version];
+        run(site, &[&quiet[..], &["--output", into, &url]].concat());
+        assert!(fs::read(into).unwrap() == content(), "{version}");
+        let directly = speaks == Speaks::Mptcp && number == 1;
+        let expected = match directly {
+            true => [relay, direct + 1, plain],
+            false => [relay + 1, direct, plain],
+        };
+        assert_eq!(totals(site), expected, "{version}, connection {number}");
+    }
+}
+
+/// A server in Go, which makes its system calls itself: no preloaded library reaches it.
+fn caddy(site: &Site, speaks: Speaks, served: &[u8]) -> Running {
+    let root = site.folder().join("caddy");
+    fs::create_dir_all(&root).unwrap();
+    fs::write(root.join("file"), served).unwrap();
+    let listens = format!("{V4}:{}", PORTS[0]);
+    let mut command = match speaks {
+        Speaks::Tcp => site.command_of_internet("caddy"),
+        Speaks::Mptcp => {
+            let mut command = site.command_of_internet(site::program("slowhand"));
+            command.args(["exec", "--", "caddy"]);
+            command
+        }
+    };
+    command
+        .args(["file-server", "--listen", &listens, "--root"])
+        .arg(&root);
+    let quiet = command
+        .env("HOME", &root)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let running = Running(quiet.spawn().unwrap());
+    let address = SocketAddr::new(V4, PORTS[0]);
+    site::until("caddy listens", || site.reaches(address));
+    running
+}
+
+#[test]
+fn a_server_in_go_is_reached_with_and_without_mptcp() {
+    for speaks in [Speaks::Tcp, Speaks::Mptcp] {
+        let Some(site) = Site::new(&format!("caddy-{}", words(speaks).len())) else {
+            return;
+        };
+        if !(has("curl") && has("caddy")) {
+            return;
+        }
+        let _caddy = caddy(&site, speaks, &content());
+        let _relay = site.relay();
+        let _daemon = site.up(&site.through_relay());
+        fetch_twice(&site, speaks, PORTS[0], "--http1.1");
+    }
+}
+
+#[test]
+fn iperf3_measures_both_directions_over_the_relay() {
+    for speaks in [Speaks::Tcp, Speaks::Mptcp] {
+        let Some(site) = Site::new(&format!("iperf3-{}", words(speaks).len())) else {
+            return;
+        };
+        if !(has("iperf3") && has("mptcpize")) {
+            return;
+        }
+        let address = V4.to_string();
+        let program = [words(speaks), &["iperf3", "--server", "--bind", &address]].concat();
+        let mut server = site.command_of_internet(program[0]);
+        let server = server.args(&program[1..]).stdout(Stdio::null());
+        let _server = Running(server.spawn().unwrap());
+        let listens = || site.reaches(SocketAddr::new(V4, 5201));
+        site::until("iperf3 listens", listens);
+        let _relay = site.relay();
+        let _daemon = site.up(&site.through_relay());
+        // An upload ends with a reset, and its server never sends a byte there.
+        let measure = ["iperf3", "--client", &address, "--bytes", "4M"];
+        for direction in [&[][..], &["--reverse"], &[]] {
+            run(&site, &[&measure[..], direction].concat());
+        }
+        let [relay, direct, plain] = totals(&site);
+        assert_eq!((relay + direct, plain), (6, 0), "two connections a run");
+        let over_relay = if speaks == Speaks::Tcp { 6 } else { 1 };
+        assert_eq!(relay, over_relay, "{direct} directly");
     }
 }
 

@@ -384,7 +384,7 @@ impl Drop for Site {
 }
 
 /// A program of the workspace: a test of one package does not build the programs of another.
-fn program(name: &str) -> PathBuf {
+pub fn program(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let program = test.ancestors().nth(2).unwrap().join(name);
     let shown = program.display();

@@ -1,6 +1,6 @@
 //! How long to wait before something is tried again: longer after each failure.
 //!
-//! Factors of windows, slow links and poor access points are tried on live connections. A trial that fails
+//! Slow links and poor access points are tried on live connections. A trial that fails
 //! costs goodput for a moment, and would fail again soon after.
 //!
 //! # Checked by
@@ -31,19 +31,9 @@ impl<const LONGEST_S: u64> Pause<LONGEST_S> {
         now >= self.until
     }
 
-    /// Whether pauses have become as long as they may be.
-    pub(crate) fn is_longest(&self) -> bool {
-        self.length >= Self::LONGEST
-    }
-
     /// Pauses without a failure.
     pub(crate) fn rest(&mut self, now: Instant) {
         self.until = now + self.length;
-    }
-
-    /// Pauses for another time.
-    pub(crate) fn rest_for(&mut self, now: Instant, length: Duration) {
-        self.until = now + length;
     }
 
     /// Pauses. The next pause is twice as long.
@@ -60,11 +50,6 @@ impl<const LONGEST_S: u64> Pause<LONGEST_S> {
     /// Makes the next pause at least this long.
     pub(crate) fn at_least(&mut self, length: Duration) {
         self.length = self.length.max(length);
-    }
-
-    /// Makes the next pause as long as pauses may be.
-    pub(crate) const fn longest(&mut self) {
-        self.length = Self::LONGEST;
     }
 }
 
@@ -92,7 +77,6 @@ mod tests {
         let mut pause = Pause::new(Duration::from_secs(3));
         assert!(pause.is_over(Instant::ZERO));
         assert_eq!(pauses(&mut pause, 4), [3, 6, 10, 10]);
-        assert!(pause.is_longest());
     }
 
     #[test]

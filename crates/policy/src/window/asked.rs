@@ -2,8 +2,8 @@
 //!
 //! Rates are measured on what arrives, and forgotten after ten seconds. If the application asks for little,
 //! what arrives is the application's rate. Used as the links' rate, it makes a window in which the
-//! application cannot ask for more at once. The trials would then shrink it further by what is unused. So
-//! while the demand is low, the capacity shown earlier stays valid.
+//! application cannot ask for more at once. So while the demand is low, the capacity shown earlier stays
+//! valid.
 //!
 //! # Sources
 //! - Linux 6.18, `net/ipv4/tcp_bbr.c`, `bbr_update_bw`: an application-limited rate sample may raise the
@@ -26,7 +26,7 @@ use crate::estimate::meter::{Mark, rate_since};
 use units::{Bitrate, Bytes, Duration, Instant};
 
 /// Percentage of the links' capacity below which the application is the limit.
-pub(super) const LITTLE_PERCENT: u64 = 40;
+const LITTLE_PERCENT: u64 = 40;
 /// Interval over which arrivals are measured.
 const SPAN: Duration = Duration::from_secs(1);
 

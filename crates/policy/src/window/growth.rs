@@ -26,8 +26,7 @@
 //! `window::tests`; `window-…` in the benchmarks, by the first five seconds and by the longest gap of
 //! `window-never-worse`.
 
-use super::trial::Factor;
-use super::{EVERY_READING, Need};
+use super::{EVERY_READING, Need, USUAL};
 use units::{Bitrate, Bytes, Duration, Instant};
 
 /// Slow start continues while the links' rate reaches this percentage of the earlier one within [`STILL`].
@@ -115,8 +114,8 @@ impl Stage {
 
 impl Need {
     /// The usual window for the present rate, and half of what is in flight.
-    pub(super) fn growing_target(self, factor: Factor) -> Bytes {
+    pub(super) fn growing_target(self) -> Bytes {
         let rate = self.rate.max(self.goodput);
-        Self { rate, ..self }.target(factor) + self.under_way / 2
+        Self { rate, ..self }.target(USUAL) + self.under_way / 2
     }
 }

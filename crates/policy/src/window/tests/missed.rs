@@ -24,7 +24,7 @@ fn settled_and_losing() -> (Window, Instant) {
 #[test]
 fn out_of_order_bytes_have_room_for_as_long_as_they_wait() {
     let (mut window, mut now) = settled_and_losing();
-    let usual = losing(0).target(trial::DEFAULT);
+    let usual = losing(0).target(USUAL);
     assert_eq!(window.bound(), Some(usual));
     for held in [400, 1_200, 2_400, 300, 0] {
         now += Duration::from_millis(10);
@@ -111,7 +111,7 @@ fn bytes_that_wait_for_a_lost_link_get_no_room() {
 #[test]
 fn a_narrow_window_keeps_the_room_for_out_of_order_bytes() {
     let (mut window, mut now) = settled_and_losing();
-    let usual = losing(0).target(trial::DEFAULT);
+    let usual = losing(0).target(USUAL);
     now += Duration::from_millis(10);
     window.update(now, losing(3_000));
     let narrow = window.narrow(now).unwrap();
@@ -157,7 +157,7 @@ proptest! {
             let ahead = window.ahead().unwrap();
             prop_assert!((LEAST..=MOST).contains(&ahead.window));
             // What is not worth a change stays.
-            prop_assert!(ahead.usual() <= losing(0).target(trial::DEFAULT) * 17 / 16);
+            prop_assert!(ahead.usual() <= losing(0).target(USUAL) * 17 / 16);
             // While nothing loses it is not sampled.
             room = if calm { need.held } else { after };
         }
@@ -174,7 +174,7 @@ proptest! {
 #[test]
 fn the_room_stops_growing_while_a_link_may_be_dead() {
     let (mut window, mut now) = settled_and_losing();
-    let usual = losing(0).target(trial::DEFAULT);
+    let usual = losing(0).target(USUAL);
     let mut received = losing(0).received;
     let mut bound = |held: u64, doubted: bool, links: usize, came: u64| {
         now += Duration::from_millis(10);

@@ -136,12 +136,14 @@ fn many_sets_of_links_carry_as_much_as_with_the_best_fixed_window() {
             goodput.median() >= 985 && worst >= 920 && goodput.worst() >= 900,
             "{kind}"
         );
-        assert!(window.median() <= 1_100 && window.most() <= 1_400, "{kind}");
+        // The factor is a quarter more than what is in flight when every link is full. Of some links, less
+        // than that is enough.
+        assert!(window.median() <= 1_250, "{kind}");
     }
 }
 
-/// Twice the rate, or twice the round trips: what fits in flight doubles. Trials may end some steps of an
-/// eighth apart, so that one set alone says little. The room beyond a short round trip does not change.
+/// Twice the rate, or twice the round trips: what fits in flight doubles. One set
+/// alone says little: the rates shown follow congestion windows. The room beyond a short round trip does not change.
 #[test]
 fn many_windows_double_with_the_rate_and_with_the_round_trip() {
     let mean = |place: &Place| {

@@ -32,8 +32,6 @@ const UNSENT: usize = 1_000_000 / BLOCK as usize;
 pub(super) struct Change {
     pub(super) at: Instant,
     pub(super) window: Bytes,
-    /// The estimated capacity of the links.
-    pub(super) capacity: Bitrate,
 }
 
 /// One connection over some links.
@@ -236,11 +234,7 @@ impl World {
             return;
         };
         let changed = controller.update(now, need);
-        let capacity = controller.capacity();
-        self.changes.extend(changed.map(|window| Change {
-            at: now,
-            window,
-            capacity,
-        }));
+        self.changes
+            .extend(changed.map(|window| Change { at: now, window }));
     }
 }

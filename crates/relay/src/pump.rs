@@ -10,7 +10,7 @@
 )]
 
 use crate::delays::FirstByte;
-use crate::pipe::{Pipe, Pool, SIZE};
+use crate::pipe::{Pipe, Pool};
 use crate::socket;
 use nix::fcntl::{SpliceFFlags, splice};
 use nix::sys::socket::{Shutdown, shutdown};
@@ -21,6 +21,10 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
+
+/// Bytes to ask for at once: at first, and at most.
+const FEW: usize = 16 * 1024;
+const MOST: usize = crate::pipe::SIZE;
 
 /// How long a connection may carry nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +68,8 @@ pub struct Tally {
     down: AtomicU64,
     /// Directions whose bytes wait for their receiver.
     waiting: AtomicU8,
+    /// Directions whose sender has ended them.
+    ended: AtomicU8,
     /// Measures when the server's first byte comes.
     first: Option<FirstByte>,
 }
@@ -96,12 +102,9 @@ impl Tally {
 struct Direction<'c> {
     from: &'c TcpStream,
     to: &'c TcpStream,
-    carried: &'c AtomicU64,
-    waiting: &'c AtomicU8,
-    /// Its bit in `waiting`.
-    bit: u8,
-    /// Notified when bytes have been delivered.
-    first: Option<&'c FirstByte>,
+    tally: &'c Tally,
+    /// Whether it is that from the client to the server.
+    is_up: bool,
 }
 
 /// Carries bytes between a client and its server until the connection ends, or `stop` does. Both are to be
@@ -140,10 +143,8 @@ fn up<'c>([client, server]: [&'c TcpStream; 2], tally: &'c Tally) -> Direction<'
     Direction {
         from: client,
         to: server,
-        carried: &tally.up,
-        waiting: &tally.waiting,
-        bit: 1,
-        first: None,
+        tally,
+        is_up: true,
     }
 }
 
@@ -152,10 +153,8 @@ fn down<'c>([client, server]: [&'c TcpStream; 2], tally: &'c Tally) -> Direction
     Direction {
         from: server,
         to: client,
-        carried: &tally.down,
-        waiting: &tally.waiting,
-        bit: 2,
-        first: tally.first.as_ref(),
+        tally,
+        is_up: false,
     }
 }
 
@@ -163,18 +162,21 @@ impl Direction<'_> {
     /// Carries bytes until the sender ends this direction.
     fn carry(self, pool: &Pool) -> impl Future<Output = io::Result<()>> {
         async move {
+            let mut doublings = 0;
             loop {
                 // Only one task waits for each end of a connection, so the place in the socket's own state is
                 // enough. `TcpStream::readable` takes 130 bytes more.
                 poll_fn(|context| self.from.poll_read_ready(context)).await?;
                 let pipe = pool.take()?;
-                let read = || moved(self.from, &pipe.into, SIZE);
+                let asked = FEW << doublings;
+                let read = || moved(self.from, &pipe.into, asked);
                 match self.from.try_io(Interest::READABLE, read) {
                     Ok(0) => {
                         pool.put(pipe);
                         break;
                     }
                     Ok(mut left) => {
+                        doublings = next(doublings, left);
                         while !self.deliver(&pipe, &mut left)? {
                             poll_fn(|context| self.to.poll_write_ready(context)).await?;
                         }
@@ -184,11 +186,30 @@ impl Direction<'_> {
                     Err(error) => return Err(error),
                 }
             }
+            if self.tally.ended.fetch_or(self.bit(), Ordering::Relaxed) != 0 {
+                // The other direction has ended, too: both sockets are now closed, which says the same.
+                return Ok(());
+            }
             match shutdown(self.to.as_raw_fd(), Shutdown::Write) {
                 // It has gone in the meantime. Its own direction tells how.
                 Ok(()) | Err(nix::Error::ENOTCONN) => Ok(()),
                 Err(error) => Err(error.into()),
             }
+        }
+    }
+
+    /// Its bit in the tally.
+    const fn bit(&self) -> u8 {
+        1 << self.is_up as u8
+    }
+
+    /// Counts bytes that have been delivered.
+    fn comes(&self, count: u64) {
+        if self.is_up {
+            self.tally.up.fetch_add(count, Ordering::Relaxed);
+        } else {
+            self.tally.down.fetch_add(count, Ordering::Relaxed);
+            self.tally.first.iter().for_each(FirstByte::comes);
         }
     }
 
@@ -200,18 +221,29 @@ impl Direction<'_> {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => {
                     *left -= count;
-                    self.carried.fetch_add(count as u64, Ordering::Relaxed);
-                    self.first.into_iter().for_each(FirstByte::comes);
+                    self.comes(count as u64);
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.waiting.fetch_or(self.bit, Ordering::Relaxed);
+                    self.tally.waiting.fetch_or(self.bit(), Ordering::Relaxed);
                     return Ok(false);
                 }
                 Err(error) => return Err(error),
             }
         }
-        self.waiting.fetch_and(!self.bit, Ordering::Relaxed);
+        self.tally.waiting.fetch_and(!self.bit(), Ordering::Relaxed);
         Ok(true)
+    }
+}
+
+/// How often [`FEW`] bytes are doubled for the next request, after `count` came.
+///
+/// Linux 6.18 cannot splice from an MPTCP socket: it allocates pages for all bytes that are asked for, copies
+/// what is there, and frees the others (`copy_splice_read`).
+const fn next(doublings: u8, count: usize) -> u8 {
+    match FEW << doublings {
+        asked if count == asked && asked < MOST => doublings + 1,
+        asked if count < asked / 2 && asked > FEW => doublings - 1,
+        _ => doublings,
     }
 }
 
@@ -240,5 +272,24 @@ fn overdue(both: [&TcpStream; 2], tally: &Tally, patience: &Patience) -> impl Fu
                 _ => {}
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_bytes_are_asked_for_as_come() {
+        let mut doublings = 0;
+        for _ in 0..10 {
+            doublings = next(doublings, FEW << doublings);
+        }
+        assert_eq!(FEW << doublings, MOST);
+        assert_eq!(next(doublings, MOST / 2), doublings);
+        for _ in 0..10 {
+            doublings = next(doublings, 1_000);
+        }
+        assert_eq!(doublings, 0);
     }
 }

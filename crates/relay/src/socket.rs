@@ -46,7 +46,8 @@ impl Kind {
     }
 }
 
-/// Listens at `address`. Several listeners may share an address, and the kernel spreads connections.
+/// Listens at `address`. Several listeners may share an address, and the kernel spreads connections. Accepted
+/// connections have what [`prepare`] sets.
 pub fn listen(address: SocketAddr, kind: Kind) -> io::Result<TcpListener> {
     let domain = Domain::for_address(address);
     let socket = Socket::new(domain, Type::STREAM, Some(kind.protocol()))?;
@@ -59,6 +60,7 @@ pub fn listen(address: SocketAddr, kind: Kind) -> io::Result<TcpListener> {
         socket.set_only_v6(!address.ip().is_unspecified())?;
     }
     socket.bind(&address.into())?;
+    prepare(&socket);
     if kind == Kind::Mptcp {
         // Without it, requests come after the handshake.
         let _ = sockopt::accept_fast_open(&socket, FAST_OPENS);
@@ -159,7 +161,7 @@ pub async fn handshake_complete(accepted: &TcpStream) {
 }
 
 /// Sets what every carried connection needs. An option that the kernel refuses changes only its speed.
-pub fn prepare(stream: &TcpStream) {
+pub fn prepare(stream: &impl AsFd) {
     let socket = SockRef::from(stream);
     let _ = socket.set_tcp_nodelay(true);
     let _ = socket.set_tcp_notsent_lowat(UNSENT);
@@ -189,4 +191,29 @@ pub fn reset(stream: TcpStream) {
 /// ordinary end, which says that it has got all bytes.
 pub fn resets_on_close(stream: &TcpStream, resets: bool) {
     let _ = SockRef::from(stream).set_linger(resets.then_some(Duration::ZERO));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn accepted_connections_have_what_their_listener_has() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.unwrap().block_on(async {
+            for kind in [Kind::Tcp, Kind::Mptcp] {
+                let listener = listen((Ipv4Addr::LOCALHOST, 0).into(), kind).unwrap();
+                let address = listener.local_addr().unwrap();
+                let (client, accepted) = tokio::join!(connect(address, kind, None), listener.accept());
+                let (client, (accepted, _)) = (client.unwrap(), accepted.unwrap());
+                assert!(
+                    !client.nodelay().unwrap() && accepted.nodelay().unwrap(),
+                    "{kind:?}"
+                );
+                let lowat = SockRef::from(&accepted).tcp_notsent_lowat().unwrap();
+                assert_eq!(lowat, UNSENT, "{kind:?}");
+            }
+        });
+    }
 }

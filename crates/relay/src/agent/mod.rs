@@ -188,7 +188,6 @@ async fn serve(agent: &Agent, stream: TcpStream, client: SocketAddr) {
     let Some(server) = wanted(&stream) else {
         return socket::reset(stream);
     };
-    socket::prepare(&stream);
     let entry = agent.live.enter(client, server, None);
     match agent.open(server, &stream).await {
         Ok((onward, taken)) => {

@@ -45,7 +45,6 @@ pub async fn serve(agent: &Agent, mut stream: TcpStream, client: SocketAddr, own
                 if stream.write_all(&reply(Ok(()))).await.is_err() {
                     return socket::reset(onward);
                 }
-                socket::prepare(&stream);
                 socket::prepare(&onward);
                 let (patience, never) = (Patience::default(), std::future::pending());
                 pump([&stream, &onward], &agent.pool, entry.tally(), &patience, never).await;

@@ -76,7 +76,6 @@ async fn open(
     place: OwnedSemaphorePermit,
     pool: Arc<Pool>,
 ) -> Option<Opened> {
-    socket::prepare(&stream);
     let request = timeout(shared.config.request_timeout, request(&shared, &mut stream)).await;
     drop(place);
     let answer = match request {

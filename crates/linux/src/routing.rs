@@ -6,6 +6,7 @@
 //!
 //! | rule | why |
 //! |---|---|
+//! | `to NETWORK fwmark MARK lookup TABLE` | several links have this network: a flow stays on its own link |
 //! | `lookup main suppress_prefixlength 0` | routes more specific than a default are the user's |
 //! | `from ADDRESS oif LINK lookup TABLE` | two networks on one link: source and gateway belong together |
 //! | `oif LINK lookup TABLE` | sockets bound to a link: added subflows, probes |
@@ -14,8 +15,8 @@
 //! | `fwmark 0 ipproto 17 lookup TABLE` | flows begin on the interface that never changes |
 //! | `lookup TABLE` | only while new connections avoid the user's first default route |
 //!
-//! All but the first apply to this host's own packets only (`iif lo`). Forwarded packets, and lookups by the
-//! kernel when a route is added, are routed as without slowhand. The first rule changes nothing for them,
+//! All but the second apply to this host's own packets only (`iif lo`). Forwarded packets, and lookups by the
+//! kernel when a route is added, are routed as without slowhand. The second rule changes nothing for them,
 //! because `main` follows.
 //!
 //! # Sources
@@ -90,6 +91,9 @@ pub struct Pinned {
     pub address: Ipv4Addr,
     /// Marks of packets that leave over an uplink, and its position in [`Plan::uplinks`].
     pub marks: Vec<(Mark, usize)>,
+    /// The same marks where they alone tell two networks with the same addresses apart: the mark of a link,
+    /// the network that another link has, too, and the uplink. The user's routes lead to one of the two.
+    pub doubles: Vec<(Mark, Prefix, usize)>,
     /// Marks of packets that begin on it. A program that marks its packets otherwise has rules of its own for
     /// them, so they are left alone. Empty: none begin on it.
     pub begin: Vec<Mark>,
@@ -307,10 +311,23 @@ fn rules_of(plan: &Plan, tables: &[Table], v6: bool, priority: u32) -> Vec<Rule>
     let local = "lo".parse().ok();
     let all = Rule::all(v6, priority, Table::MAIN);
     let of_host = |rule| Rule { iif: local, ..rule };
-    let mut rules = vec![Rule {
+    let mut rules = Vec::new();
+    for &(mark, network, uplink) in pinned.iter().flat_map(|pinned| &pinned.doubles) {
+        let (to, mark) = (Some(network), Some(mark));
+        let by_network = |&table| {
+            of_host(Rule {
+                to,
+                mark,
+                table,
+                ..all
+            })
+        };
+        rules.extend(tables.get(uplink).map(by_network));
+    }
+    rules.push(Rule {
         suppress: Some(0),
         ..all
-    }];
+    });
     let sources = plan
         .sources
         .iter()

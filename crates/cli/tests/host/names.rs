@@ -5,7 +5,7 @@ use crate::networks::{done, on_client, with_networks};
 use crate::rig::{Host, Up, output, until};
 use crate::wishes::marked;
 use linux::netns::Netns;
-use linux::rtnl::{IfName, Rtnl};
+use linux::rtnl::{IfName, Rtnl, VethPeer};
 use std::io::{ErrorKind, Read as _};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
@@ -180,6 +180,48 @@ fn a_query_goes_to_the_resolver_of_its_own_network() {
     let sorted = |text: &str| std::collections::BTreeSet::from_iter(text.lines().map(str::to_owned));
     assert_eq!(sorted(&host.state()), sorted(&before));
     assert_eq!(host.client.run(|| output("nft list ruleset")).unwrap(), "");
+}
+
+#[test]
+fn two_networks_with_the_same_addresses_have_resolvers_of_their_own() {
+    let Some(host) = Host::new("names-double") else {
+        return;
+    };
+    let other = Netns::new().unwrap();
+    on_client(&host, "ip link del w1");
+    let (name, netns): (IfName, _) = ("w1".parse().unwrap(), Some(&other));
+    let add = || {
+        Rtnl::open()
+            .unwrap()
+            .add_veth(name, VethPeer { name, netns })
+            .unwrap()
+    };
+    host.client.run(add).unwrap();
+    let far = ["ip address add 10.0.0.2/24 dev w1", "ip link set w1 up"];
+    other.run(|| far.map(output)).unwrap();
+    for command in [
+        "ip address add 10.0.0.9/24 dev w1",
+        "ip link set w1 up",
+        "ip route add default via 10.0.0.2 dev w1 metric 200",
+    ] {
+        on_client(&host, command);
+    }
+    with_networks(&host, "[[flow]]\nmark = 9\nnetwork = \"w1\"\n");
+    let _resolvers = [
+        Resolver::on(&host.server, "10.0.0.2", "of w0"),
+        Resolver::on(&other, "10.0.0.2", "of w1"),
+    ];
+    for link in ["w0", "w1"] {
+        say(&host, link, Some("10.0.0.2"));
+    }
+    let before = host.state();
+    let daemon = up(&host);
+    until("the first answers", || is(asks(&host, socket), "of w0"));
+    until("the other answers", || is(asks(&host, marked(9)), "of w1"));
+    assert!(is(asks(&host, socket), "of w0"), "each of its own flows");
+    assert!(host.ask("down", &[]).status.success());
+    drop(daemon);
+    assert_eq!(host.state(), before);
 }
 
 #[test]

@@ -22,14 +22,14 @@
 //! `crates/cli/tests/hosts`.
 
 use crate::daemon::api::setup::DeclaredLink;
-use crate::daemon::links::interfaces::Interfaces;
+use crate::daemon::links::interfaces::{Interface, Interfaces};
 use crate::daemon::links::managed::{Leg, Managed};
 use crate::daemon::links::marks;
 use crate::daemon::links::pattern::Pattern;
 use crate::daemon::links::restore::Restore;
 use crate::diag::Ends;
 use crate::routing::{Pinned, Plan, Source};
-use crate::rtnl::{Event, Link, Mark, Protocol};
+use crate::rtnl::{Event, Link, Mark, Prefix, Protocol};
 use policy::{Family, LinkEvent, LinkId, LinkSpec, Role};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -197,10 +197,8 @@ impl Links {
     /// Whether this address is on the network of another interface, and not on that of this one.
     pub(crate) fn is_elsewhere(&self, address: IpAddr, ifindex: u32) -> bool {
         let interfaces = self.interfaces.iter();
-        let mut near = interfaces.filter(|interface| {
-            let mut networks = interface.addresses.iter().map(|own| own.prefix);
-            networks.any(|network| network.contains(address))
-        });
+        let mut near =
+            interfaces.filter(|interface| interface.networks().any(|network| network.contains(address)));
         let first = near.next().map(|interface| interface.link.ifindex);
         first.is_some_and(|first| first != ifindex && near.all(|interface| interface.link.ifindex != ifindex))
     }
@@ -537,10 +535,39 @@ impl Links {
             ifindex,
             address,
             marks: of_v4
+                .clone()
                 .filter_map(|&(link, _, uplink)| Some((marks::of_link(link)?, uplink)))
                 .collect(),
+            doubles: self.doubles(of_v4),
             begin: begin.collect(),
         }
+    }
+
+    /// The networks of these links that another interface has, too.
+    fn doubles<'p>(
+        &self,
+        links: impl Iterator<Item = &'p (LinkId, bool, usize)>,
+    ) -> Vec<(Mark, Prefix, usize)> {
+        let mut doubles = Vec::new();
+        for &(link, _, uplink) in links {
+            let own = self.interfaces.iter().find(|interface| {
+                let managed = self.by_index(interface.link.ifindex);
+                managed.is_some_and(|managed| managed.id == link)
+            });
+            let (Some(mark), Some(own)) = (marks::of_link(link), own) else {
+                continue;
+            };
+            for network in own.networks().filter(|network| network.addr().is_ipv4()) {
+                let is_other = |other: &&Interface| other.link.ifindex != own.link.ifindex;
+                let others = self.interfaces.iter().filter(is_other);
+                let overlaps =
+                    |other: Prefix| other.contains(network.addr()) || network.contains(other.addr());
+                if others.flat_map(Interface::networks).any(overlaps) {
+                    doubles.push((mark, network, uplink));
+                }
+            }
+        }
+        doubles
     }
 
     /// Whether a rule of ours is needed to make new connections begin on this link. If the user sends them

@@ -7,7 +7,7 @@
 //! # Checked by
 //! `links::book::tests`, `links::ways::tests`.
 
-use crate::rtnl::{Address, Event, Link, Protocol, Route, RouteKind, Table};
+use crate::rtnl::{Address, Event, Link, Prefix, Protocol, Route, RouteKind, Table};
 use std::collections::BTreeMap;
 
 /// One interface.
@@ -28,6 +28,11 @@ pub(crate) struct Interfaces {
 }
 
 impl Interface {
+    /// The networks of its addresses.
+    pub(crate) fn networks(&self) -> impl Iterator<Item = Prefix> {
+        self.addresses.iter().map(|address| address.prefix.network())
+    }
+
     /// Adds or updates an address. An updated address keeps its position.
     fn set_address(&mut self, address: Address) {
         let mut known = self.addresses.iter_mut();

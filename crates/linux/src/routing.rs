@@ -132,6 +132,43 @@ impl Pinned {
         };
         [not_taken, all]
     }
+
+    /// Rules by which flows stay on their own link, where several have the same network.
+    fn by_network(&self, tables: &[Table], all: Rule) -> impl Iterator<Item = Rule> {
+        self.doubles.iter().filter_map(move |&(mark, network, uplink)| {
+            let (to, mark) = (Some(network), Some(mark));
+            let table = *tables.get(uplink)?;
+            Some(of_host(Rule {
+                to,
+                mark,
+                table,
+                ..all
+            }))
+        })
+    }
+
+    /// Rules by which flows leave over their link.
+    fn by_mark(&self, tables: &[Table], all: Rule) -> impl Iterator<Item = Rule> {
+        self.marks.iter().filter_map(move |&(mark, uplink)| {
+            let mark = Some(mark);
+            let table = *tables.get(uplink)?;
+            Some(of_host(Rule { mark, table, ..all }))
+        })
+    }
+
+    /// Rules by which flows begin on the interface, whose table is the last one.
+    fn begins(&self, tables: &[Table], all: Rule) -> impl Iterator<Item = Rule> {
+        let last = tables.last().copied();
+        self.begin.iter().filter_map(move |&mark| {
+            let (mark, table) = (Some(mark), last?);
+            Some(of_host(Rule {
+                ip_protocol: Some(UDP),
+                mark,
+                table,
+                ..all
+            }))
+        })
+    }
 }
 
 impl Plan {
@@ -308,22 +345,8 @@ fn rules_of(plan: &Plan, tables: &[Table], v6: bool, priority: u32) -> Vec<Rule>
     if uplinks.is_empty() && pinned.is_none() {
         return Vec::new();
     }
-    let local = "lo".parse().ok();
     let all = Rule::all(v6, priority, Table::MAIN);
-    let of_host = |rule| Rule { iif: local, ..rule };
-    let mut rules = Vec::new();
-    for &(mark, network, uplink) in pinned.iter().flat_map(|pinned| &pinned.doubles) {
-        let (to, mark) = (Some(network), Some(mark));
-        let by_network = |&table| {
-            of_host(Rule {
-                to,
-                mark,
-                table,
-                ..all
-            })
-        };
-        rules.extend(tables.get(uplink).map(by_network));
-    }
+    let mut rules = Vec::from_iter(pinned.iter().flat_map(|pinned| pinned.by_network(tables, all)));
     rules.push(Rule {
         suppress: Some(0),
         ..all
@@ -359,30 +382,20 @@ fn rules_of(plan: &Plan, tables: &[Table], v6: bool, priority: u32) -> Vec<Rule>
         of_host(Rule::from(Prefix::host(source.address), priority, table))
     };
     rules.extend(sources.map(by_address));
-    if let Some(pinned) = pinned {
-        let by_mark = |&(mark, uplink): &(Mark, usize)| {
-            let mark = Some(mark);
-            let table = *tables.get(uplink)?;
-            Some(of_host(Rule { mark, table, ..all }))
-        };
-        rules.extend(pinned.marks.iter().filter_map(by_mark));
-        let of_udp = |(&mark, &table): (&Mark, &Table)| {
-            of_host(Rule {
-                ip_protocol: Some(UDP),
-                mark: Some(mark),
-                table,
-                ..all
-            })
-        };
-        let begins = |mark| Some((mark, tables.last()?));
-        rules.extend(pinned.begin.iter().filter_map(begins).map(of_udp));
-    }
+    rules.extend(pinned.iter().flat_map(|pinned| pinned.by_mark(tables, all)));
+    rules.extend(pinned.iter().flat_map(|pinned| pinned.begins(tables, all)));
     // The override needs its own table. The kernel removes the first rule that matches the given selectors,
     // and a rule without selectors matches too many.
     let overriding = plan.overriding().position(|owner| owner == Owner::Override(v6));
     let table = overriding.and_then(|at| tables.get(plan.uplinks.len() + at));
     rules.extend(table.map(|&table| of_host(Rule { table, ..all })));
     rules
+}
+
+/// The same rule for this host's own packets only.
+fn of_host(rule: Rule) -> Rule {
+    let iif = "lo".parse().ok();
+    Rule { iif, ..rule }
 }
 
 /// Priority of slowhand's rules: directly before the rule that looks up all of `main`.

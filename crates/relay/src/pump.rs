@@ -237,7 +237,7 @@ impl Direction<'_> {
 
 /// How often [`FEW`] bytes are doubled for the next request, after `count` came.
 ///
-/// Linux 6.18 cannot splice from an MPTCP socket: it allocates pages for all bytes that are asked for, copies
+/// Linux 6.18 cannot splice from an MPTCP socket: it allocates pages for all bytes that are requested, copies
 /// what is there, and frees the others (`copy_splice_read`).
 const fn next(doublings: u8, count: usize) -> u8 {
     match FEW << doublings {
@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_bytes_are_asked_for_as_come() {
+    fn requests_follow_what_comes() {
         let mut doublings = 0;
         for _ in 0..10 {
             doublings = next(doublings, FEW << doublings);

@@ -142,8 +142,8 @@ fn many_sets_of_links_carry_as_much_as_with_the_best_fixed_window() {
     }
 }
 
-/// Twice the rate, or twice the round trips: what fits in flight doubles. One set
-/// alone says little: the rates shown follow congestion windows. The room beyond a short round trip does not change.
+/// Twice the rate, or twice the round trips: what fits in flight doubles. One set alone says little: the
+/// rates shown follow congestion windows. The room beyond a short round trip does not change.
 #[test]
 fn many_windows_double_with_the_rate_and_with_the_round_trip() {
     let mean = |place: &Place| {

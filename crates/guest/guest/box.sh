@@ -192,13 +192,18 @@ source_route() {
 # received NAME: bytes that an interface has received.
 received() { cat "/sys/class/net/$1/statistics/rx_bytes"; }
 
-# two_networks: two access points on one channel, and a client on both with a lease from each.
-two_networks() {
+# two_access_points: two on one channel, each with a wire of its own to the server.
+two_access_points() {
     say "radios and access points"
     radios 2
     server
     access_point 1 first 6 12mbit 5ms
     access_point 2 second 6 12mbit 5ms
+}
+
+# two_networks: two access points on one channel, and a client on both with a lease from each.
+two_networks() {
+    two_access_points
     say "joining both"
     interfaces 2
     join 6 first second

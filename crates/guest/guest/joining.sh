@@ -39,11 +39,7 @@ networks() {
 # two_known_networks: two access points on one channel, both in the configuration. /run/before has the host
 # as it is without slowhand.
 two_known_networks() {
-    say "radios and access points"
-    radios 2
-    server
-    access_point 1 first 6 12mbit 5ms
-    access_point 2 second 6 12mbit 5ms
+    two_access_points
     networks first second
     host >/run/before
 }

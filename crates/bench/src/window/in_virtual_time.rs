@@ -24,13 +24,12 @@ use super::mixes::TRIALS_PER_MIX;
 use super::rows;
 use crate::declaration::Setup;
 use crate::trial::{Trial, gap};
+use crate::worlds::CONTROLLERS;
 
 /// Number of mixes.
 const MIXES: u64 = 24;
 /// Length of a run without a cut.
 const LASTS: Duration = Duration::from_secs(30);
-/// Controllers that senders have in virtual time.
-const CONTROLLERS: [&str; 2] = ["reno", "cubic"];
 /// A set whose whole interval is under this share of stock's goodput, or of the best link's, is worse.
 const WORSE_THAN_STOCK: f64 = 0.90;
 const WORSE_THAN_LINK: f64 = 0.95;

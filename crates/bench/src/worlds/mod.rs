@@ -15,7 +15,7 @@ use crate::trial::{self, Trial};
 use crate::window::figures::{least, median, most, object, rounded, tell};
 
 /// Controllers of the senders that both worlds have.
-const CONTROLLERS: [&str; 2] = ["reno", "cubic"];
+pub const CONTROLLERS: [&str; 2] = ["reno", "cubic"];
 /// Longest stalls may differ by this part of the longer one, or by [`APART_MS`].
 const APART: f64 = 0.3;
 const APART_MS: f64 = 50.0;

@@ -90,7 +90,7 @@ pub struct Network {
     pub begins: bool,
     /// Its share in these; absent if there are no shares.
     pub weight: Option<u16>,
-    /// Its resolver of names; absent if none is known.
+    /// Its DNS resolver. It is absent if none is known.
     pub resolver: Option<Ipv4Addr>,
     /// Open flows on it.
     pub flows: usize,

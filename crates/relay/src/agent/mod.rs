@@ -22,7 +22,7 @@ use crate::pump::{Ended, Patience, Tally, pump};
 use crate::socket::{self, Kind};
 use convert::{Opened, Relay, RelayError};
 use nix::sys::socket::{getsockopt, sockopt};
-use report::{Live, Taken};
+use report::{Entry, Live, Taken};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::path::{Path, PathBuf};
@@ -44,9 +44,6 @@ use trace::agent::ASK;
 const MOST: usize = 16_384;
 /// How long a relay may take before the agent also connects directly.
 const HEAD_START: Duration = Duration::from_secs(3);
-/// Bytes that the buffers on the way may take for a server that is not there. An upload of more has reached
-/// it, even if it never answers: iperf3 ends uploads with a reset.
-const UNANSWERED: u64 = 1 << 20;
 /// Pause after a failed accept: descriptors or memory have run out.
 const EXHAUSTED: Duration = Duration::from_millis(100);
 
@@ -191,25 +188,13 @@ async fn serve(agent: &Agent, stream: TcpStream, client: SocketAddr) {
     let entry = agent.live.enter(client, server, None);
     match agent.open(server, &stream).await {
         Ok((onward, taken)) => {
-            let over_relay = taken.is_relay();
-            entry.takes(taken, onward.local_addr().ok());
-            socket::prepare(&onward);
-            let (patience, never) = (Patience::default(), std::future::pending());
-            let ended = pump([&stream, &onward], &agent.pool, entry.tally(), &patience, never).await;
-            if over_relay && ended == Ended::Reset && is_unanswered(entry.tally()) {
-                agent.ways().learn(server, Way::Around, Instant::now());
-            }
+            agent.carry(&entry, taken, [&stream, &onward]).await;
         }
         Err(_) => {
             entry.fails();
             socket::reset(stream);
         }
     }
-}
-
-/// Whether these counts are of a server that may never have been reached.
-fn is_unanswered(tally: &Tally) -> bool {
-    tally.down() == 0 && tally.up() < UNANSWERED
 }
 
 /// The server that the application wanted. `None` if the connection was not redirected.
@@ -249,7 +234,7 @@ impl Agent {
             _ if egress::is_special(server.ip()) => "the address is local",
             (Some(_), Way::Direct) => "the relay saw that the server speaks MPTCP",
             (Some(_), Way::Around) => "the last connection over the relay was reset before a byte came",
-            (Some(relay), Way::Unknown | Way::Legacy) => {
+            (Some(relay), Way::Unknown | Way::Replies | Way::Legacy) => {
                 return self.over(relay, server, way, application).await;
             }
         };
@@ -305,7 +290,7 @@ impl Agent {
         early::remove(application, opened.early).await?;
         let mptcp = opened.reply == Reply::Connected { mptcp: true };
         // A path that strips MPTCP does so for every server.
-        if mptcp && way == Way::Unknown {
+        if mptcp && way != Way::Legacy {
             self.ways().learn(server, Way::Direct, Instant::now());
         }
         let why = match (way, mptcp) {
@@ -343,6 +328,25 @@ impl Agent {
             format!("{why}; the server or the path speaks plain TCP")
         };
         Ok((stream, Taken::new("plain", told)))
+    }
+
+    /// Carries the bytes of an application and its server to their end, and notes whether the server replied.
+    async fn carry(&self, entry: &Entry<'_>, taken: Taken, [application, onward]: [&TcpStream; 2]) {
+        let over_relay = taken.is_relay();
+        entry.takes(taken, onward.local_addr().ok());
+        socket::prepare(onward);
+        let (patience, never) = (Patience::default(), std::future::pending());
+        let ended = pump([application, onward], &self.pool, entry.tally(), &patience, never).await;
+        if !over_relay {
+            return;
+        }
+        let (server, now) = (entry.server(), Instant::now());
+        let reset = ended == Ended::Reset;
+        if entry.tally().down() > 0 || reset && self.live.replied(server) {
+            self.ways().replies(server, now);
+        } else if reset {
+            self.ways().unanswered(server, now);
+        }
     }
 
     fn ways(&self) -> std::sync::MutexGuard<'_, Ways> {

@@ -77,6 +77,7 @@ impl Live {
         Entry {
             live: self,
             id,
+            server,
             tally,
         }
     }
@@ -97,6 +98,12 @@ impl Live {
             inode: None,
         };
         table.open.values().map(row).collect()
+    }
+
+    /// Whether a connection over the relay that is open has brought a byte of this server.
+    pub fn replied(&self, server: SocketAddr) -> bool {
+        let replied = |row: &Row| row.server == server && row.taken.is_relay() && row.tally.down() > 0;
+        self.table().open.values().any(replied)
     }
 
     /// Times from an application's connection to the first byte of its server.
@@ -133,6 +140,7 @@ impl Live {
 pub struct Entry<'l> {
     live: &'l Live,
     id: u64,
+    server: SocketAddr,
     tally: Shared,
 }
 
@@ -155,6 +163,11 @@ impl Entry<'_> {
     /// Counts that no way reaches its server.
     pub fn fails(&self) {
         self.live.table().totals.failed += 1;
+    }
+
+    /// The server that its application wants.
+    pub const fn server(&self) -> SocketAddr {
+        self.server
     }
 
     /// Its counters.

@@ -5,7 +5,6 @@
 
 use super::Agent;
 use super::convert::RelayError;
-use crate::pump::{Patience, pump};
 use crate::socket;
 use std::io;
 use std::net::SocketAddr;
@@ -41,14 +40,10 @@ pub async fn serve(agent: &Agent, mut stream: TcpStream, client: SocketAddr, own
         let entry = agent.live.enter(client, server, Some(own));
         match agent.open(server, &stream).await {
             Ok((onward, taken)) => {
-                entry.takes(taken, onward.local_addr().ok());
                 if stream.write_all(&reply(Ok(()))).await.is_err() {
                     return socket::reset(onward);
                 }
-                socket::prepare(&onward);
-                let (patience, never) = (Patience::default(), std::future::pending());
-                pump([&stream, &onward], &agent.pool, entry.tally(), &patience, never).await;
-                return;
+                return agent.carry(&entry, taken, [&stream, &onward]).await;
             }
             Err(error) => {
                 entry.fails();

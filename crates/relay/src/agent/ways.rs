@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 const MOST: usize = 4_096;
 /// How long a path that strips MPTCP is avoided.
 const LEGACY: Duration = Duration::from_secs(24 * 3600);
-/// How long the relay is avoided for a server that it did not really reach.
+/// How long the relay is avoided for a server that it did not really reach, and how long a reply over the
+/// relay shows that it does.
 const AROUND: Duration = Duration::from_secs(60);
 
 /// What is known of a server.
@@ -16,6 +17,8 @@ const AROUND: Duration = Duration::from_secs(60);
 pub enum Way {
     /// Nothing.
     Unknown,
+    /// A byte of it came over the relay, lately.
+    Replies,
     /// It speaks MPTCP.
     Direct,
     /// It speaks MPTCP, but the direct path strips it.
@@ -30,7 +33,7 @@ impl Way {
         match self {
             Self::Unknown | Self::Direct => None,
             Self::Legacy => Some(LEGACY),
-            Self::Around => Some(AROUND),
+            Self::Replies | Self::Around => Some(AROUND),
         }
     }
 }
@@ -74,6 +77,21 @@ impl Ways {
         if expired { Way::Unknown } else { known.way }
     }
 
+    /// Notes that a byte of `server` came over the relay.
+    pub fn replies(&mut self, server: SocketAddr, now: Instant) {
+        if matches!(self.way(server, now), Way::Unknown | Way::Replies | Way::Around) {
+            self.learn(server, Way::Replies, now);
+        }
+    }
+
+    /// Notes that a connection to `server` over the relay was reset before a byte of it came. A server that
+    /// replies on other connections was reached: iperf3 ends an upload so.
+    pub fn unanswered(&mut self, server: SocketAddr, now: Instant) {
+        if self.way(server, now) != Way::Replies {
+            self.learn(server, Way::Around, now);
+        }
+    }
+
     /// Remembers `way` for `server`.
     pub fn learn(&mut self, server: SocketAddr, way: Way, now: Instant) {
         if !self.known.contains_key(&server) && self.known.len() >= self.most {
@@ -112,6 +130,28 @@ mod tests {
         ways.learn(server(1), Way::Around, now);
         assert_eq!(ways.way(server(1), now + AROUND / 2), Way::Around);
         assert_eq!(ways.way(server(1), now + AROUND), Way::Unknown);
+    }
+
+    #[test]
+    fn a_server_that_replies_lately_was_reached() {
+        let (mut ways, now) = (Ways::default(), Instant::now());
+        ways.unanswered(server(1), now);
+        assert_eq!(ways.way(server(1), now), Way::Around);
+        ways.replies(server(1), now);
+        ways.unanswered(server(1), now + AROUND / 2);
+        assert_eq!(ways.way(server(1), now + AROUND / 2), Way::Replies);
+        ways.unanswered(server(1), now + AROUND);
+        assert_eq!(ways.way(server(1), now + AROUND), Way::Around);
+    }
+
+    #[test]
+    fn a_reply_does_not_hide_that_a_server_speaks_mptcp() {
+        let (mut ways, now) = (Ways::default(), Instant::now());
+        for way in [Way::Direct, Way::Legacy] {
+            ways.learn(server(1), way, now);
+            ways.replies(server(1), now);
+            assert_eq!(ways.way(server(1), now), way);
+        }
     }
 
     #[test]

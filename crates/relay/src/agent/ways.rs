@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 const MOST: usize = 4_096;
 /// How long a path that strips MPTCP is avoided.
 const LEGACY: Duration = Duration::from_secs(24 * 3600);
-/// How long the relay is avoided for a server that it did not really reach, and how long a reply over the
-/// relay shows that it does.
+/// How long the relay is avoided for a server that it did not really reach. A reply over the relay shows for
+/// as long that it does reach it.
 const AROUND: Duration = Duration::from_secs(60);
 
 /// What is known of a server.

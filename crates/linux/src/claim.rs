@@ -31,7 +31,7 @@ const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 83, 76, 72);
 /// A claim on the calling thread's network namespace, held until drop.
 #[derive(Debug)]
 pub struct Claim {
-    _mark: Socket,
+    mark: Socket,
 }
 
 /// Why a namespace could not be claimed.
@@ -59,12 +59,22 @@ impl Claim {
     /// Claims the calling thread's network namespace.
     pub fn take() -> Result<Self, ClaimError> {
         let mark = mark().map_err(ClaimError::Mark)?;
-        let own = inode(&mark).map_err(ClaimError::Mark)?;
+        let claim = Self { mark };
+        let own = inode(&claim.mark).map_err(ClaimError::Mark)?;
         let listed = fs::read_to_string("/proc/thread-self/net/raw").map_err(ClaimError::List)?;
         match marks(&listed).find(|inode| *inode != own) {
             Some(other) => Err(ClaimError::Taken(holder(other))),
-            None => Ok(Self { _mark: mark }),
+            None => Ok(claim),
         }
+    }
+}
+
+impl Drop for Claim {
+    /// Unbinds the mark. Closing it does not suffice: a child that is just being started still has a copy.
+    fn drop(&mut self) {
+        let nowhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+        // If it fails, the mark goes with its last copy.
+        let _ = self.mark.bind(&nowhere.into());
     }
 }
 
@@ -126,6 +136,17 @@ mod tests {
             inside(|| drop(Claim::take().unwrap()));
             drop(claim);
             drop(Claim::take().unwrap());
+        });
+    }
+
+    #[test]
+    fn a_copy_of_the_mark_in_a_child_claims_nothing() {
+        inside(|| {
+            let claim = Claim::take().unwrap();
+            let copy = claim.mark.try_clone().unwrap();
+            drop(claim);
+            drop(Claim::take().unwrap());
+            drop(copy);
         });
     }
 

@@ -90,7 +90,7 @@ pub struct Network {
     pub begins: bool,
     /// Its share in these; absent if there are no shares.
     pub weight: Option<u16>,
-    /// Its DNS resolver. It is absent if none is known.
+    /// The address of its DNS resolver, if one is known.
     pub resolver: Option<Ipv4Addr>,
     /// Open flows on it.
     pub flows: usize,

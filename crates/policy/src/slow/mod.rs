@@ -43,8 +43,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::estimate::meter::{Mark, RateMeter, rate_since};
-use crate::estimate::pause::Pause;
+use crate::estimate::experiment::{Experiment, LOST_PERCENT, Pause};
+use crate::estimate::meter::RateMeter;
 use crate::io::reason::{Choice, SlowLink};
 use crate::io::{LinkId, Verb};
 use alloc::vec::Vec;
@@ -74,11 +74,8 @@ const ASKING_PERCENT: u64 = 40;
 /// Goodput must be short of the links' rates for this long, while bytes are out of order, before those rates
 /// are distrusted.
 const SHORT_FOR: Duration = Duration::from_secs(1);
-/// A trial is judged by what arrives after this time. Until then, the links' queues follow the change.
-const SETTLE: Duration = Duration::from_millis(1_000);
-const TRIAL: Duration = Duration::from_millis(2_500);
-/// A trial in use has failed if goodput is below this share of the goodput before it.
-const ABORT_PERCENT: u64 = 88;
+/// A link pays for its place if goodput rises by this percentage of what the link carried.
+const PAYS_PERCENT: u64 = 50;
 const FIRST_PAUSE: Duration = Duration::from_secs(15);
 /// Time to the first trial where a queue showed that the others waited for this slow link.
 const PLAIN_PAUSE: Duration = Duration::from_secs(60);
@@ -135,7 +132,7 @@ pub(crate) struct Slow {
     /// Backups. The next one to try comes first.
     spared: Vec<Spared>,
     /// A link in use on trial.
-    trial: Option<(Spared, Trial)>,
+    trial: Option<Experiment<Spared>>,
     /// Since when each link has been in use.
     used: Vec<(LinkId, Instant)>,
     /// Recent out-of-order bytes, smoothed.
@@ -172,13 +169,6 @@ struct Proven {
     without: Bitrate,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Trial {
-    began: Instant,
-    before: Bitrate,
-    received: Option<Mark>,
-}
-
 /// A change of roles, or a link that keeps its role after a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Changed {
@@ -197,11 +187,11 @@ impl Slow {
     /// link that is used like any other.
     pub(crate) fn role(&self, link: LinkId) -> Option<(Verb, Choice)> {
         let spared = self.spared.iter().find(|spared| spared.link == link);
-        let tried = self.trial.iter().find(|(tried, _)| tried.link == link);
+        let tried = self.trial.iter().find(|trial| trial.subject.link == link);
         let proven = self.proven.iter().find(|proven| proven.link == link);
         let role = spared
             .map(|spared| (Verb::Demote, spared.because))
-            .or_else(|| tried.map(|(_, trial)| (Verb::Use, trial.reason())))
+            .or_else(|| tried.map(|trial| (Verb::Use, reason(trial))))
             .or_else(|| proven.map(|proven| (Verb::Use, proven.reason())));
         role.map(|(verb, because)| (verb, Choice::Slow(because)))
     }
@@ -233,22 +223,22 @@ impl Slow {
                 return Some(next.promoted(SlowLink::FasterGone));
             }
         }
-        if let Some((tried, trial)) = self.trial {
-            return self.try_with(now, look, tried, trial);
+        if let Some(trial) = self.trial {
+            return self.try_with(now, look, trial);
         }
         self.reconsider(now, look).or_else(|| self.suspect(now, look))
     }
 
     /// The link to decide about: the one on trial, or the next one.
     fn subject(&self) -> Option<Spared> {
-        let tried = self.trial.map(|(tried, _)| tried);
+        let tried = self.trial.map(|trial| trial.subject);
         tried.or_else(|| self.spared.first().copied())
     }
 
     fn forget_absent(&mut self, links: &[View]) {
         let is_there = |spared: &Spared| links.iter().any(|view| view.link == spared.link);
         self.spared.retain(is_there);
-        self.trial = self.trial.filter(|(tried, _)| is_there(tried));
+        self.trial = self.trial.filter(|trial| is_there(&trial.subject));
     }
 
     /// Another subflow replaces that of this link: it finds its rate again.
@@ -361,9 +351,9 @@ impl Slow {
         }
         self.trials.is_over(now).then(|| {
             let spared = self.spared.remove(0);
-            let trial = Trial::begin(now, total);
-            self.trial = Some((spared, trial));
-            spared.promoted(trial.reason())
+            let trial = Experiment::begin(now, spared, total);
+            self.trial = Some(trial);
+            spared.promoted(reason(&trial))
         })
     }
 
@@ -384,36 +374,25 @@ impl Slow {
         (now - since >= SHORT_FOR).then_some(total)
     }
 
-    fn try_with(
-        &mut self,
-        now: Instant,
-        look: &Look<'_>,
-        spared: Spared,
-        mut trial: Trial,
-    ) -> Option<Changed> {
-        let hurts = now - trial.began >= SETTLE / 2
-            && self
-                .goodput
-                .rate()
-                .is_some_and(|rate| rate < trial.before.percent(ABORT_PERCENT));
-        if hurts && look.held == Bytes::ZERO {
-            return Some(self.end_without_verdict(now, spared));
-        }
-        let judged = trial.judge(now, look.received);
-        let Some(after) = judged.or_else(|| self.goodput.rate().filter(|_| hurts)) else {
-            self.trial = Some((spared, trial));
+    fn try_with(&mut self, now: Instant, look: &Look<'_>, mut trial: Experiment<Spared>) -> Option<Changed> {
+        let (spared, without) = (trial.subject, trial.before);
+        let goal = without + spared.carried.percent(PAYS_PERCENT);
+        let goodput = self.goodput.rate().unwrap_or_default();
+        let Some(verdict) = trial.judge(now, goodput, goal) else {
+            self.trial = Some(trial);
             return None;
         };
         self.trial = None;
-        if after >= trial.before + spared.carried.percent(50) {
-            return Some(self.prove(now, spared.link, trial.before, after));
+        let with = verdict.with;
+        if verdict.kept {
+            return Some(self.prove(now, spared.link, without, with));
+        }
+        if with < without.percent(LOST_PERCENT) && look.held == Bytes::ZERO {
+            return Some(self.end_without_verdict(now, spared));
         }
         let failed = Spared {
             since: now,
-            because: SlowLink::NoGain {
-                with: after,
-                without: trial.before,
-            },
+            because: SlowLink::NoGain { with, without },
             ..spared
         };
         self.spared.push(failed);
@@ -487,25 +466,6 @@ impl Proven {
     }
 }
 
-impl Trial {
-    const fn begin(now: Instant, before: Bitrate) -> Self {
-        Self {
-            began: now,
-            before,
-            received: None,
-        }
-    }
-
-    const fn reason(self) -> SlowLink {
-        SlowLink::Tried { before: self.before }
-    }
-
-    /// The goodput after settling, once the trial is over.
-    fn judge(&mut self, now: Instant, received: Bytes) -> Option<Bitrate> {
-        if now - self.began < SETTLE {
-            return None;
-        }
-        let since = *self.received.get_or_insert((now, received));
-        (now - self.began >= TRIAL && now > since.0).then(|| rate_since(since, now, received))
-    }
+const fn reason(trial: &Experiment<Spared>) -> SlowLink {
+    SlowLink::Tried { before: trial.before }
 }

@@ -149,7 +149,7 @@ fn a_link_demoted_for_its_queue_is_not_tried_again_soon() {
 }
 
 #[test]
-fn a_trial_with_a_cost_ends_at_once_and_the_next_comes_later() {
+fn a_trial_with_a_cost_ends_within_a_second_and_the_next_comes_later() {
     let mut fluid = Fluid::new([30, 30, 3], 55);
     fluid.run(240);
     assert!(!fluid.in_use());
@@ -158,7 +158,7 @@ fn a_trial_with_a_cost_ends_at_once_and_the_next_comes_later() {
         .map(|pair| pair[1].0 - pair[0].0)
         .collect();
     assert!(
-        !spans.is_empty() && spans.iter().all(|span| *span <= Duration::from_millis(800)),
+        !spans.is_empty() && spans.iter().all(|span| *span <= Duration::from_secs(1)),
         "{spans:?}"
     );
     let trials: Vec<Instant> = fluid.changes[1..]

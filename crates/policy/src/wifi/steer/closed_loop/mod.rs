@@ -35,14 +35,17 @@ mod watched;
 use super::lanes::Lanes;
 use super::smooth::Smooth;
 use super::{POOR_ABOVE_PERCENT, Reading, Steer, Step, is_above};
+use crate::estimate::experiment::Pause;
 use crate::io::LinkId;
 use alloc::vec::Vec;
 use stages::Stage;
 use units::{Bytes, Duration, Instant};
-use watched::{Pause, Watched};
+use watched::Watched;
 
 /// A poor access point becomes efficient again below this percentage of the best packet time.
 const EFFICIENT_UNDER_PERCENT: u64 = 110;
+/// The longest pause between trials, and between probes.
+const LONGEST_PAUSE_S: u64 = 60;
 
 /// The closed loop of one channel.
 #[derive(Debug, Clone)]
@@ -52,9 +55,11 @@ pub struct ClosedLoop {
     lanes: Lanes,
     busy: Smooth,
     stage: Stage,
-    trials: Pause,
-    probes: Pause,
-    hints: Pause,
+    trials: Pause<LONGEST_PAUSE_S>,
+    /// The goodput of the efficient ones, or of all, when a trial last failed.
+    against: u64,
+    probes: Pause<LONGEST_PAUSE_S>,
+    hints: Pause<LONGEST_PAUSE_S>,
     looked: Option<Instant>,
     /// Steer the others carry data or not, once a trial has shown it.
     found: Option<Steer>,
@@ -76,9 +81,10 @@ impl ClosedLoop {
             lanes: Lanes::new(),
             busy: Smooth::over(Duration::from_secs(1)),
             stage: Stage::ALONE,
-            trials: Pause::NONE,
-            probes: Pause::NONE,
-            hints: Pause::NONE,
+            trials: Pause::new(Duration::ZERO),
+            against: 0,
+            probes: Pause::new(Duration::ZERO),
+            hints: Pause::new(Duration::ZERO),
             looked: None,
             found: None,
         }

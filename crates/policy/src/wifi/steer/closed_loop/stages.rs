@@ -1,7 +1,8 @@
 //! The four stages, and the transitions between them.
 
-use super::watched::{Mean, Pause, Watched};
+use super::watched::Watched;
 use super::{ClosedLoop, Steer};
+use crate::estimate::experiment::{Experiment, Pause, Verdict};
 use crate::io::LinkId;
 use units::{Bitrate, Duration, Instant, Ratio};
 
@@ -13,12 +14,6 @@ const SHORT_FOR: Duration = Duration::from_millis(700);
 const FULL: Ratio = Ratio::from_ppm(970_000);
 /// Total goodput at which a trial succeeds, in percent of that before it.
 const WON_PERCENT: u64 = 104;
-const WON_EARLY_PERCENT: u64 = 125;
-const LOST_EARLY_PERCENT: u64 = 75;
-/// Goodput this soon after a promotion does not count.
-const TRIAL_BEGINS: Duration = Duration::from_secs(1);
-const TRIAL_LEAST: Duration = Duration::from_millis(1_500);
-const TRIAL_MOST: Duration = Duration::from_secs(3);
 /// Goodput at which a probe succeeds, in percent of that of all.
 const PROBE_PERCENT: u64 = 97;
 const PROBE_LEAST: Duration = Duration::from_millis(1_200);
@@ -48,7 +43,7 @@ pub(super) enum Stage {
         short: Duration,
     },
     /// The best of the others was just promoted.
-    Trial(Trial),
+    Trial(Experiment<LinkId>),
     /// Others carry data too.
     Shared(Shared),
     /// The others are demoted for a moment.
@@ -59,16 +54,6 @@ impl Stage {
     pub(super) const ALONE: Self = Self::Alone {
         short: Duration::ZERO,
     };
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Trial {
-    link: LinkId,
-    since: Instant,
-    /// Total goodput before it.
-    before: u64,
-    /// Total goodput once it has settled.
-    mean: Mean,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -94,7 +79,7 @@ impl ClosedLoop {
     pub(super) fn advance(&mut self, now: Instant, passed: Duration, wanting: bool) {
         match self.stage {
             Stage::Alone { short } => self.alone(now, passed, short, wanting),
-            Stage::Trial(trial) => self.trial(now, passed, trial),
+            Stage::Trial(trial) => self.trial(now, trial),
             Stage::Shared(shared) => self.shared(now, shared),
             Stage::Probe(probe) => self.probe(now, probe),
         }
@@ -127,7 +112,7 @@ impl ClosedLoop {
 
     /// Starts again, as other access points are efficient now: earlier findings do not apply to them.
     pub(super) fn start_anew(&mut self) {
-        self.trials = Pause::new(FIRST_TRIAL_PAUSE);
+        (self.trials, self.against) = (Pause::new(FIRST_TRIAL_PAUSE), 0);
         self.found = None;
         self.silence();
     }
@@ -178,8 +163,7 @@ impl ClosedLoop {
         let short = gathered(short, passed, shortage.is_some());
         self.stage = Stage::Alone { short };
         let goodput = self.efficient(|watched| watched.slow.get());
-        let allowed =
-            self.trials.is_over(now) || goodput < percent(self.trials.against, 100 - CHANGED_PERCENT);
+        let allowed = self.trials.is_over(now) || goodput < percent(self.against, 100 - CHANGED_PERCENT);
         if let Some(alone) = shortage.filter(|_| allowed && short >= SHORT_FOR) {
             let goodput = Bitrate::from_bps(goodput);
             self.begin_trial(now, next.link, Steer::Short { goodput, alone });
@@ -189,31 +173,23 @@ impl ClosedLoop {
     fn begin_trial(&mut self, now: Instant, link: LinkId, because: Steer) {
         self.promote(link, true);
         self.found = Some(because);
-        self.stage = Stage::Trial(Trial {
-            link,
-            since: now,
-            before: self.total(|watched| watched.slow.get()),
-            mean: Mean::default(),
-        });
+        let before = Bitrate::from_bps(self.total(|watched| watched.slow.get()));
+        self.stage = Stage::Trial(Experiment::begin(now, link, before));
     }
 
-    fn trial(&mut self, now: Instant, passed: Duration, mut trial: Trial) {
-        let elapsed = now - trial.since;
-        if elapsed > TRIAL_BEGINS {
-            trial.mean.add(passed, self.total(|watched| watched.quick.get()));
-        }
+    fn trial(&mut self, now: Instant, mut trial: Experiment<LinkId>) {
+        let goodput = Bitrate::from_bps(self.total(|watched| watched.quick.get()));
+        let verdict = trial.judge(now, goodput, trial.before.percent(WON_PERCENT));
         self.stage = Stage::Trial(trial);
-        let Some(with) = trial.mean.get().filter(|_| elapsed >= TRIAL_LEAST) else {
-            return;
-        };
-        let early = elapsed < TRIAL_MOST;
-        if with >= percent(trial.before, if early { WON_EARLY_PERCENT } else { WON_PERCENT }) {
-            self.probes = Pause::new(FIRST_PROBE_PAUSE);
-            self.probes.failed(now, 0);
-            self.hints = Pause::new(FIRST_HINT_PAUSE);
-            self.share(now);
-        } else if !early || with < percent(trial.before, LOST_EARLY_PERCENT) {
-            self.lose(now, trial, with);
+        match verdict {
+            None => {}
+            Some(Verdict { kept: true, .. }) => {
+                self.probes = Pause::new(FIRST_PROBE_PAUSE);
+                self.probes.failed(now);
+                self.hints = Pause::new(FIRST_HINT_PAUSE);
+                self.share(now);
+            }
+            Some(Verdict { with, .. }) => self.lose(now, trial, with),
         }
     }
 
@@ -224,13 +200,12 @@ impl ClosedLoop {
         });
     }
 
-    fn lose(&mut self, now: Instant, trial: Trial, with: u64) {
-        self.trials.failed(now, trial.before);
-        self.found = Some(Steer::NoGain {
-            before: Bitrate::from_bps(trial.before),
-            with: Bitrate::from_bps(with),
-        });
-        self.promote(trial.link, false);
+    fn lose(&mut self, now: Instant, trial: Experiment<LinkId>, with: Bitrate) {
+        self.trials.failed(now);
+        self.against = trial.before.as_bps();
+        let before = trial.before;
+        self.found = Some(Steer::NoGain { before, with });
+        self.promote(trial.subject, false);
         self.silence();
     }
 
@@ -285,7 +260,8 @@ impl ClosedLoop {
         }
         let goal = percent(probe.with, PROBE_PERCENT);
         if quick >= goal {
-            self.trials.failed(now, quick);
+            self.trials.failed(now);
+            self.against = quick;
             self.silence();
             return;
         }
@@ -308,13 +284,13 @@ impl ClosedLoop {
     }
 
     fn miss(&mut self, now: Instant, probe: Probe, quick: u64) {
-        self.trials = Pause::new(FIRST_TRIAL_PAUSE);
+        (self.trials, self.against) = (Pause::new(FIRST_TRIAL_PAUSE), 0);
         let pause = if probe.hinted {
             &mut self.hints
         } else {
             &mut self.probes
         };
-        pause.failed(now, quick);
+        pause.failed(now);
         self.found = Some(Steer::Missed {
             with: Bitrate::from_bps(probe.with),
             without: Bitrate::from_bps(quick),

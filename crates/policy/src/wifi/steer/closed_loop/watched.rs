@@ -1,9 +1,8 @@
-//! What the closed loop remembers of each access point, and its means and pauses.
+//! What the closed loop remembers of each access point, and its means.
 //!
 //! # Checked by
 //! `tests` below: `golden/left-air.csv`; `steer::tests`.
 
-use crate::estimate::pause;
 use crate::io::LinkId;
 use crate::wifi::steer::AccessPoint;
 use crate::wifi::steer::smooth::Smooth;
@@ -56,54 +55,6 @@ impl Watched {
 
 fn scaled(value: u64, share: Ratio) -> u64 {
     ((u128::from(value) * u128::from(share.as_raw())) >> 32) as u64
-}
-
-/// A mean over time.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Mean {
-    sum: u128,
-    span: u128,
-}
-
-impl Mean {
-    pub(super) const fn add(&mut self, passed: Duration, value: u64) {
-        let passed = passed.as_nanos();
-        self.sum = self.sum.saturating_add(passed.saturating_mul(value as u128));
-        self.span += passed;
-    }
-
-    pub(super) fn get(&self) -> Option<u64> {
-        u64::try_from(self.sum.checked_div(self.span)?).ok()
-    }
-}
-
-/// A pause that doubles with each failure, and what it followed.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Pause {
-    pause: pause::Pause<60>,
-    /// The goodput of the efficient ones when it last failed.
-    pub(super) against: u64,
-}
-
-impl Pause {
-    pub(super) const NONE: Self = Self::new(Duration::ZERO);
-
-    /// No pause now. The first failure starts one of this length.
-    pub(super) const fn new(length: Duration) -> Self {
-        Self {
-            pause: pause::Pause::new(length),
-            against: 0,
-        }
-    }
-
-    pub(super) fn failed(&mut self, now: Instant, against: u64) {
-        self.pause.failed(now);
-        self.against = against;
-    }
-
-    pub(super) fn is_over(&self, now: Instant) -> bool {
-        self.pause.is_over(now)
-    }
 }
 
 #[cfg(test)]

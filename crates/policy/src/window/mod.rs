@@ -108,13 +108,20 @@ pub(crate) struct Window {
     basis: Option<(Bitrate, Duration)>,
 }
 
-/// The target of a window.
-struct Aim {
-    target: Bytes,
-    /// The part of it reserved for losses.
-    missed: Bytes,
-    /// Whether it is reached at once, also downwards.
-    at_once: bool,
+/// What the links of a connection are doing. The first that applies decides the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The signal of a link falls.
+    Fading,
+    /// Slow start is still finding the links' rates.
+    SlowStart,
+    /// The backlog of a link that has just become a backup is on its way.
+    Draining,
+    /// Cables that may still have lost much in slow start.
+    Settling,
+    /// Links lose at random.
+    Lossy,
+    Steady,
 }
 
 /// A window that is narrow for a moment.
@@ -158,19 +165,13 @@ pub(crate) struct Need {
 }
 
 impl Need {
-    /// While a signal falls, nothing beyond what is in flight.
-    const fn factor(&self) -> Factor {
-        if self.sinking { PRODUCT } else { USUAL }
-    }
-
     /// The window of `factor` sixteenths of what is in flight when every link is full.
     fn target(&self, factor: Factor) -> Bytes {
         // The usual factor makes five quarters of it.
         let with_room = (self.rtt + ROOM) * 4 / 5;
-        let rtt = if self.sinking {
-            self.rtt
-        } else {
-            self.rtt.max(with_room)
+        let rtt = match self.sinking {
+            true => self.rtt,
+            false => self.rtt.max(with_room),
         };
         (self.rate * rtt * factor / 16 + self.rate * self.repair).clamp(LEAST, MOST)
     }
@@ -190,15 +191,12 @@ impl Window {
             return None;
         }
         self.basis = Some((need.rate, need.rtt));
-        let Aim {
-            target,
-            missed,
-            at_once,
-        } = self.aim(now, need);
+        let phase = self.phase(now, &need);
+        let (target, missed) = self.target(phase, need);
         let next = match self.set {
             None => target,
             Some(set) if target > set + set / 32 => target,
-            Some(_) if at_once => target,
+            Some(_) if self.falls_at_once(phase) => target,
             Some(set) if now - self.stepped >= STEP => target.max(set - set / 8),
             Some(_) => return None,
         };
@@ -209,27 +207,40 @@ impl Window {
         Some(next)
     }
 
-    /// The target of the window.
-    fn aim(&mut self, now: Instant, need: Need) -> Aim {
+    fn phase(&mut self, now: Instant, need: &Need) -> Phase {
         let waits = self.set.is_some_and(|set| need.held * 2 >= set);
         let age = now - *self.began.get_or_insert(now);
-        let growing = self.growth.may_grow(now, need, age, waits);
-        let target = match growing {
-            true => need.growing_target(),
-            false => need.target(need.factor()),
+        let growing = self.growth.may_grow(now, *need, age, waits);
+        match () {
+            () if need.sinking => Phase::Fading,
+            () if growing => Phase::SlowStart,
+            () if need.drains => Phase::Draining,
+            () if need.wired && age < SETTLES_FOR => Phase::Settling,
+            () if self.missed.loses() => Phase::Lossy,
+            () => Phase::Steady,
+        }
+    }
+
+    /// The target of the window, and the part of it reserved for losses.
+    fn target(&self, phase: Phase, need: Need) -> (Bytes, Bytes) {
+        let target = match phase {
+            Phase::Fading => need.target(PRODUCT),
+            Phase::SlowStart => need.growing_target(),
+            _ => need.target(USUAL),
         };
-        let settles = growing || (need.wired && age < SETTLES_FOR);
-        let blocked = settles && need.held * 2 >= target;
-        let room = match need.drains || blocked {
-            true => need.held.min(target * 2),
-            false => Bytes::ZERO,
+        let room = match phase {
+            Phase::Draining => need.held.min(target * 2),
+            Phase::SlowStart | Phase::Settling if need.held * 2 >= target => need.held.min(target * 2),
+            _ => Bytes::ZERO,
         };
         let [usual, target] = [room, room.max(self.missed.room())].map(|room| (target + room).min(MOST));
-        Aim {
-            target,
-            missed: target - usual,
-            at_once: settles || self.missed.loses() || self.room > Bytes::ZERO,
-        }
+        (target, target - usual)
+    }
+
+    /// Whether the window falls at once: slow start would fill the room that stays, and out-of-order bytes
+    /// leave theirs.
+    fn falls_at_once(&self, phase: Phase) -> bool {
+        matches!(phase, Phase::SlowStart | Phase::Settling | Phase::Lossy) || self.room > Bytes::ZERO
     }
 
     /// Narrows the window so that little is soon in flight. `None` if nothing is gained.

@@ -22,38 +22,23 @@
 //! 2. Each move without a reply to a probe doubles the silence that the flow's next such move needs.
 //! 3. A host counts as overdue only where it has replied before. So it is probed once, gently, as soon as a
 //!    flow has replies from it.
-//! 4. Probes of a doubt are repeated every [`ROUND`]: on a link that loses a fifth of its packets, one
+//! 4. Probes of a doubt are repeated every [`FLOW_ROUND`]: on a link that loses a fifth of its packets, one
 //!    lost probe proves nothing.
 //!
 //! # Checked by
 //! `tests::flows`; `networks-silent` in the benchmarks.
 
 use super::idle;
+use super::tuning::{
+    ALONE, FLOW_LASTS, FLOW_LONGEST, FLOW_MOST_OTHERS, FLOW_MOST_ROUNDS, FLOW_ROUND, FLOW_STEP,
+    MOST_DOUBLINGS, USUALLY,
+};
 use crate::io::{FlowId, HostId, LinkId};
 use crate::known::path::Path;
 use crate::known::state::State;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
-
-/// Interval between two rounds of probes.
-const ROUND: Duration = Duration::from_millis(40);
-/// The most rounds.
-const MOST_ROUNDS: u32 = 6;
-/// The most other links that are probed.
-const MOST_OTHERS: usize = 2;
-/// Interval at which a reply over another link is awaited, once that over the own link is overdue.
-const STEP: Duration = Duration::from_millis(10);
-/// The silence after which a flow moves whose server never replied to probes.
-const ALONE: Duration = Duration::from_millis(400);
-/// The same, as a multiple of the flow's longest usual silence.
-const USUALLY: u32 = 4;
-/// How long a doubt lasts beyond the time at which its reply is overdue.
-const LASTS: Duration = Duration::from_millis(1_000);
-/// The longest silence that makes a difference.
-const LONGEST: Duration = Duration::from_secs(3_600);
-/// The most doublings of [`ALONE`].
-const MOST_DOUBLINGS: u32 = 8;
 
 /// A flow that has become silent.
 #[derive(Debug, Clone, Copy)]
@@ -117,7 +102,7 @@ impl Doubts {
         (link, host): (LinkId, HostId),
         (silence, usual): (Duration, Duration),
     ) {
-        let (silence, usual) = (silence.min(LONGEST), usual.min(LONGEST));
+        let (silence, usual) = (silence.min(FLOW_LONGEST), usual.min(FLOW_LONGEST));
         let doublings = self.unproven.get(&flow).copied().unwrap_or_default();
         let doubt = Doubt {
             link,
@@ -228,18 +213,18 @@ fn verdict(now: Instant, state: &mut State, doubt: Doubt) -> Verdict {
         _ => {}
     }
     let alone = since + doubt.needed.saturating_sub(doubt.silence);
-    if now >= overdue.max(alone) + LASTS {
+    if now >= overdue.max(alone) + FLOW_LASTS {
         return Verdict::Stays;
     }
     let decisive = if here.is_some() { overdue } else { alone };
-    Verdict::Open(decisive.max(now + STEP))
+    Verdict::Open(decisive.max(now + FLOW_STEP))
 }
 
 /// Sends the next round of probes, if it is due.
 fn asked(now: Instant, state: &mut State, doubt: Doubt) -> Doubt {
-    let due = doubt.since + ROUND * doubt.rounds;
-    if doubt.rounds == MOST_ROUNDS {
-        let next = now + LASTS;
+    let due = doubt.since + FLOW_ROUND * doubt.rounds;
+    if doubt.rounds == FLOW_MOST_ROUNDS {
+        let next = now + FLOW_LASTS;
         return Doubt { next, ..doubt };
     }
     if now < due {
@@ -253,7 +238,7 @@ fn asked(now: Instant, state: &mut State, doubt: Doubt) -> Doubt {
     }
     Doubt {
         rounds: doubt.rounds + 1,
-        next: now + ROUND,
+        next: now + FLOW_ROUND,
         ..doubt
     }
 }
@@ -263,7 +248,7 @@ fn others(state: &State, link: LinkId) -> Vec<LinkId> {
     let route = state.route();
     let mut others = idle::others(state, link);
     others.sort_by_key(|other| (Some(other.link) != route, other.metered, other.link));
-    others.truncate(MOST_OTHERS);
+    others.truncate(FLOW_MOST_OTHERS);
     others.into_iter().map(|other| other.link).collect()
 }
 

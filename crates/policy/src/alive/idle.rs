@@ -47,33 +47,19 @@
 //! `tests::liveness`; `tests/engine_any_inputs.rs`; `daemon::tests::idle` on a real kernel; `dead-idle` in
 //! the benchmarks.
 
-use super::suspicion::{self, Other, Verdict};
+use super::suspicion::{Other, Verdict};
+use super::tuning::{
+    ASK_EVERY, FIRST_RETRY, HOPELESS, IDLE_LATELY, IDLE_PATIENCE, IDLE_PAUSE, MOST_OPEN, MOST_SAVED, ROUNDS,
+};
 use crate::io::reason::Evidence;
 use crate::io::{HostEvent, HostId, LinkId, LinkKind, Verb};
 use crate::known::path::{Health, Path};
 use crate::known::state::State;
 use crate::known::suspicion::Suspicion;
-use crate::known::watches::{Asked, CLEARED_PAUSE, Liveness, OPEN_PAUSE, Question, Stage};
+use crate::known::tuning::{CLEARED_PAUSE, OPEN_PAUSE};
+use crate::known::watches::{Asked, Liveness, Question, Stage};
 use alloc::vec::Vec;
 use units::{Duration, Instant};
-
-/// A link over which nothing was heard for this long is probed while nothing is wrong.
-const IDLE_PAUSE: Duration = Duration::from_secs(60);
-/// Probe interval over all links together while nothing is wrong. Including neighbour discovery at both ends,
-/// a probe is six packets.
-const ASK_EVERY: Duration = Duration::from_secs(60);
-/// The most probes that may accrue.
-const MOST_SAVED: u32 = 2;
-/// How long the reply to a probe may take, beyond two round trips.
-const PATIENCE: Duration = Duration::from_millis(500);
-/// Anything heard within this time proves that a link is alive now.
-const LATELY: Duration = Duration::from_secs(2);
-/// The most probes whose replies may still arrive.
-const MOST_OPEN: usize = 128;
-/// First retry interval of a dead link. It doubles each time.
-const FIRST_RETRY: Duration = Duration::from_millis(200);
-/// A dead link without a known host is tried again after this many retries.
-const HOPELESS: u32 = 8;
 
 impl Liveness {
     fn ask(&mut self, state: &mut State, link: LinkId, host: HostId, gently: bool) {
@@ -139,7 +125,7 @@ impl Liveness {
         }
         let watch = &self.watches[&link];
         let unanswered = self.hosts.unanswered(now, link);
-        let lately = now - LATELY;
+        let lately = now - IDLE_LATELY;
         let is_silent = |since: &Instant| watch.heard.is_none_or(|heard| heard < lately.max(*since));
         let hosts: Vec<HostId> = unanswered
             .into_iter()
@@ -222,7 +208,7 @@ impl Liveness {
     }
 
     fn suspect(&mut self, now: Instant, state: &mut State, link: LinkId) {
-        let lasts = patience(now, state, link) + suspicion::ROUNDS;
+        let lasts = patience(now, state, link) + ROUNDS;
         let suspicion = Suspicion::new(now, link, lasts, &self.hosts, &others(state, link));
         let Some(suspicion) = suspicion else {
             // No host is known whose silence would prove anything.
@@ -324,7 +310,7 @@ fn give_up(now: Instant, state: &mut State, link: LinkId, proof: Evidence) {
 
 fn patience(now: Instant, state: &State, link: LinkId) -> Duration {
     let beyond = |path: &Path| path.rtt() * 2 + path.gap.patience(now, path.spec.kind) + path.cycle;
-    PATIENCE + state.paths.get(&link).map_or(Duration::ZERO, beyond)
+    IDLE_PATIENCE + state.paths.get(&link).map_or(Duration::ZERO, beyond)
 }
 
 /// Whether a probe while nothing is wrong costs no more than its packet.

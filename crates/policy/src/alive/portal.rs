@@ -24,22 +24,19 @@
 //! # Checked by
 //! `tests::portal`; `daemon::tests::portal` on a real kernel.
 
+use super::tuning::{OVERDUE, PORTAL_FRESH};
 use crate::io::reason::{Access, Held};
 use crate::io::{Action, Checked, LinkId, Verb};
 use crate::known::path::Path;
-use crate::known::portals::{Door, LEAST_FAILURES, Portals};
+use crate::known::portals::{Door, Portals};
 use crate::known::state::State;
+use crate::known::tuning::LEAST_FAILURES;
 use alloc::vec::Vec;
-use units::{Duration, Instant};
-
-/// A check without a result after this time has failed.
-const OVERDUE: Duration = Duration::from_secs(30);
-/// A check that passed over another link this recently proves that the URL works.
-const FRESH: Duration = Duration::from_secs(330);
+use units::Instant;
 
 impl Door {
     fn has_passed_lately(&self, now: Instant) -> bool {
-        matches!(self.last, Some((Checked::Passed, at)) if now - at < FRESH)
+        matches!(self.last, Some((Checked::Passed, at)) if now - at < PORTAL_FRESH)
     }
 }
 

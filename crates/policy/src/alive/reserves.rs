@@ -31,6 +31,7 @@
 //! # Checked by
 //! `tests::reserves`.
 
+use super::tuning::{BUSY_PAUSE, BUSY_WITHIN, IDLE_PAUSE, PATIENCE};
 use crate::alive::silence;
 use crate::io::{ConnId, LinkId, LinkKind};
 use crate::known::conn::{Conn, Subflow};
@@ -38,16 +39,7 @@ use crate::known::path::Path;
 use crate::known::state::State;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use units::{Duration, Instant};
-
-/// A connection that received something within this time is busy.
-const BUSY_WITHIN: Duration = Duration::from_secs(1);
-/// The silence of a busy connection's backup after which it is probed.
-const BUSY_PAUSE: Duration = Duration::from_secs(5);
-/// The silence of an idle connection's backup after which it is probed.
-const IDLE_PAUSE: Duration = Duration::from_secs(60);
-/// How long a reply may take.
-const PATIENCE: Duration = Duration::from_secs(1);
+use units::Instant;
 
 /// The latest probe of each backup.
 #[derive(Debug, Default)]

@@ -38,35 +38,20 @@
 //! `tests::loss`, `tests::looks`; `tests/engine_slots.rs` (9); `stall-drop`, `stall-backup` and
 //! `wrong-removals` in the benchmarks.
 
+use super::tuning::{
+    ACK_SLACK, BUSY_CABLE_SILENCE, BUSY_SILENCE, CLEARED_FOR, LATELY, LONGEST_ROUND, THIN_SILENCE,
+};
 use crate::alive::idle;
+use crate::estimate::tuning::BUSY_SEGMENTS;
 use crate::io::reason::Evidence;
 use crate::io::{ConnId, LinkId, LinkKind, SubflowId, Verb};
 use crate::known::conn::{Conn, Subflow};
-use crate::known::doubt::{Doubt, STOPPED};
+use crate::known::doubt::Doubt;
 use crate::known::path::{Health, Path};
 use crate::known::state::State;
+use crate::known::tuning::STOPPED;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
-
-/// Segments in the last 300 ms that make a subflow busy.
-const BUSY_SEGMENTS: u64 = 30;
-/// Silence after which a busy subflow is probed.
-const BUSY_SILENCE: Duration = Duration::from_millis(20);
-/// The same over a cable, where nothing waits for its turn on the air: the first sample of the counters that
-/// shows nothing new. With as short a limit for WiFi, `fade` had gaps of 84 ms (median) and 220 ms: each
-/// probe wakes a link that is kept as backup.
-const BUSY_CABLE_SILENCE: Duration = Duration::from_millis(8);
-/// Silence after which any other subflow is probed.
-const THIN_SILENCE: Duration = Duration::from_millis(150);
-/// Data in flight for this much longer than its round trip should take raises a doubt.
-const ACK_SLACK: Duration = Duration::from_millis(30);
-/// After a reply, the same silence is probed again only after this time, and another one only when it is
-/// twice as long.
-const CLEARED_FOR: Duration = Duration::from_millis(500);
-/// Data that arrived within this time shows the present queue.
-const LATELY: Duration = Duration::from_secs(1);
-/// A cap on the round-trip time of a low-traffic subflow, whose samples may include its sender's pauses.
-const LONGEST_ROUND: Duration = Duration::from_millis(150);
 
 /// Checks a subflow whose counters were just read. If it should be receiving something, raises a doubt about
 /// its link and returns true.

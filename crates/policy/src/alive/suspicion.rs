@@ -6,25 +6,13 @@
 //! # Checked by
 //! `tests::liveness`.
 
+use super::tuning::{METERED_FROM, MOST_OTHERS, MOST_ROUNDS, OF_EACH, ROUND};
 use crate::io::reason::Evidence;
 use crate::io::{HostId, LinkId};
 use crate::known::hosts::Hosts;
 use crate::known::suspicion::{Counts, Suspicion, Target};
 use alloc::vec::Vec;
 use units::{Duration, Instant};
-
-/// Interval between rounds of probes.
-const ROUND: Duration = Duration::from_millis(250);
-/// The most rounds.
-const MOST_ROUNDS: u32 = 4;
-/// Time from the first round to the last.
-pub(super) const ROUNDS: Duration = Duration::from_millis(750);
-/// Hosts of each kind to probe.
-const OF_EACH: usize = 2;
-/// The most links to compare with.
-const MOST_OTHERS: usize = 3;
-/// First round in which metered links are compared with, if there are others and none of those has replied.
-const METERED_FROM: u32 = 2;
 
 /// A link to compare with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

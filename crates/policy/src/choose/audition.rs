@@ -16,6 +16,7 @@
 //! # Checked by
 //! `tests::slots`.
 
+use super::tuning::{BUSY_FOR, BUSY_PERCENT, LIMIT, PAUSE, SHOWS};
 use crate::choose::rank::{Use, Want, is_sinking};
 use crate::io::reason::Choice;
 use crate::io::{LinkId, Role, Verb};
@@ -24,18 +25,7 @@ use crate::known::path::Path;
 use crate::known::state::State;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use units::{Bitrate, Duration, Instant};
-
-/// How long the links in use must have been in demand.
-const BUSY_FOR: Duration = Duration::from_secs(5);
-/// Links that carry less than this share of their known capacity are not in demand.
-const BUSY_PERCENT: u64 = 40;
-/// Time between trials.
-const PAUSE: Duration = Duration::from_secs(30);
-/// How long a joined link is measured.
-const SHOWS: Duration = Duration::from_secs(4);
-/// A trial without a result ends after this time.
-const LIMIT: Duration = Duration::from_secs(8);
+use units::{Bitrate, Instant};
 
 /// Which link is being tried, and which have been.
 #[derive(Debug, Default)]

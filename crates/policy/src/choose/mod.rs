@@ -11,3 +11,4 @@ pub(crate) mod overflow;
 pub(crate) mod rank;
 pub(crate) mod routes;
 pub(crate) mod slow_links;
+mod tuning;

@@ -11,17 +11,13 @@
 //! # Checked by
 //! `tests`.
 
+use super::tuning::{CALM_FOR, CALM_PERCENT, FULL_FOR, FULL_PERCENT};
 use crate::choose::rank::{Use, Want, prospect};
 use crate::io::Role;
 use crate::io::reason::Choice;
 use crate::known::path::Path;
 use crate::known::state::State;
-use units::{Bitrate, Duration, Instant};
-
-const FULL_PERCENT: u64 = 90;
-const FULL_FOR: Duration = Duration::from_secs(1);
-const CALM_PERCENT: u64 = 70;
-const CALM_FOR: Duration = Duration::from_secs(5);
+use units::{Bitrate, Instant};
 
 /// Whether the secondaries are needed.
 #[derive(Debug, Default)]

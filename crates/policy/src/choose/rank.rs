@@ -23,6 +23,7 @@
 //! `tests`; `tests/engine_select.rs`: channels, modems, tariffs; `tests/engine_properties.rs`: never flaps;
 //! `walk` in the benchmarks.
 
+use super::tuning::{AHEAD, CONVINCED_AFTER, DOUBT, DOUBT_AHEAD, FADING_ABOVE_EDGE, SOON};
 use crate::estimate::signal::{EDGE, expected_goodput};
 use crate::io::reason::Choice;
 use crate::io::{LinkId, LinkKind, Role, Verb};
@@ -32,20 +33,6 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use units::{Bitrate, Db, Duration, Instant};
-
-/// How far ahead an access point is ranked: the time of a join and of draining what was in flight.
-const AHEAD: Duration = Duration::from_millis(700);
-/// How long a better access point must stay better.
-const CONVINCED_AFTER: Duration = Duration::from_millis(250);
-/// Error margin of a signal. Without it, two equally loud access points near a step of the rate table would
-/// alternate.
-const DOUBT: Db = Db::from_centi(200);
-/// Error margin of a signal [`SOON`]: includes the error of its slope.
-const DOUBT_AHEAD: Db = Db::from_centi(400);
-/// Margin above [`EDGE`] below which a WiFi link is not worth using if there is another.
-const FADING_ABOVE_EDGE: Db = Db::from_centi(350);
-/// How far ahead fading is predicted.
-const SOON: Duration = Duration::from_secs(1);
 
 /// How a link should be used. Lower is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

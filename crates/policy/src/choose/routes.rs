@@ -17,17 +17,13 @@
 //! # Checked by
 //! `tests::routes`; `crates/cli/tests/hosts`.
 
+use super::tuning::{COMING_FOR, RETURN_AFTER};
 use crate::choose::rank::{Use, Want};
 use crate::io::{Family, LinkId, LinkKind, Uplink};
 use crate::known::path::{Health, Path};
 use crate::known::state::State;
 use alloc::collections::BTreeMap;
-use units::{Duration, Instant};
-
-/// How long a link must have been good before new connections return to it.
-const RETURN_AFTER: Duration = Duration::from_secs(5);
-/// How long a link with a carrier may take to become usable: it has the user's route before it has ours.
-const COMING_FOR: Duration = Duration::from_secs(1);
+use units::Instant;
 
 /// Since when each link has been good for new connections.
 #[derive(Debug, Default)]

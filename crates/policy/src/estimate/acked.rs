@@ -12,14 +12,8 @@
 //! `tests` below.
 
 use super::meter::RateMeter;
+use super::tuning::{BEGUN, STEP_MS};
 use units::{Bitrate, Bytes, Instant};
-
-/// Shortest interval the rate covers. With a sample every 10 ms it covers 20 to 30 ms, and more if many
-/// connections make samples rarer.
-const STEP_MS: u64 = 15;
-/// A subflow that has moved more than this at its first sample started long before. 100 Mb/s move this much
-/// in 20 ms, and subflows are reported within that time.
-const BEGUN: Bytes = Bytes::from_kib(256);
 
 /// The counter's first value, and its recent ones.
 #[derive(Debug, Clone, Copy, Default)]

@@ -7,18 +7,8 @@
 //! # Checked by
 //! `tests` below. The silence rule's own tests in `detect`.
 
+use super::tuning::{BIN, BINS, MEMORY, READING, SEGMENT};
 use units::{Bitrate, Bytes, Duration, Instant};
-
-/// Payload of a full segment on Ethernet with timestamps and a DSS option. An upper limit on narrower paths.
-const SEGMENT: u64 = 1_448;
-const BINS: usize = 32;
-const BIN: Duration = Duration::from_millis(10);
-/// A larger increase between two samples is a broken counter, not an arrival.
-const READING: u64 = 1 << 40;
-/// In slow start, the current rate is measured over a round trip, or over this: data arrives in bursts.
-pub(crate) const LATELY: Duration = Duration::from_millis(50);
-/// How long a subflow's best rate stays valid.
-const MEMORY: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Bin {

@@ -24,12 +24,11 @@
 pub use crate::io::air::Sight;
 
 use super::airtime::Contention;
+use super::tuning::LEAST_OBSERVED;
 use units::{Bitrate, Bytes, Duration, Instant, Ratio};
 
 /// Time constant of the means, in seconds.
 const MEMORY_S: f64 = 1.0;
-/// Minimum observation time for a verdict.
-const LEAST: Duration = Duration::from_millis(500);
 /// Taken share at which the air becomes full, and the share below which it is no longer full.
 const FULL: [f64; 2] = [0.97, 0.90];
 /// Share of the link's rate alone at which it becomes busy, and the share below which it is idle again.
@@ -127,7 +126,7 @@ impl Bandwidth {
     /// What limits the link. `None` in its first half second.
     pub fn limit(&self) -> Option<Limit> {
         self.began
-            .filter(|&began| self.at - began >= LEAST)
+            .filter(|&began| self.at - began >= LEAST_OBSERVED)
             .map(|_| self.limit)
     }
 

@@ -11,11 +11,9 @@
 //! # Checked by
 //! `tests` below. `handover`'s tests. `tests/engine_properties.rs`: no hand-over without Δ.
 
+use super::tuning::BEACON_WINDOW;
 use alloc::collections::VecDeque;
-use units::{Duration, Instant};
-
-/// The window over which beacons are counted.
-pub(crate) const WINDOW: Duration = Duration::from_secs(2);
+use units::Instant;
 
 /// Maximum number of beacons kept.
 const MOST: usize = 64;
@@ -36,14 +34,14 @@ impl Beacons {
     }
 
     fn forget(&mut self, now: Instant) {
-        while self.heard.front().is_some_and(|&at| now - at > WINDOW) {
+        while self.heard.front().is_some_and(|&at| now - at > BEACON_WINDOW) {
             self.heard.pop_front();
         }
     }
 
     /// Beacons heard in the last two seconds.
     pub(crate) fn count(&self, now: Instant) -> usize {
-        self.heard.iter().filter(|&&at| now - at <= WINDOW).count()
+        self.heard.iter().filter(|&&at| now - at <= BEACON_WINDOW).count()
     }
 }
 
@@ -52,6 +50,7 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
     use proptest::prelude::*;
+    use units::Duration;
 
     proptest! {
         #[test]
@@ -61,13 +60,13 @@ mod tests {
                 now += Duration::from_millis(gap);
                 beacons.hear(now);
                 all.push(now);
-                let recent = all.iter().filter(|&&at| now - at <= WINDOW).count();
+                let recent = all.iter().filter(|&&at| now - at <= BEACON_WINDOW).count();
                 prop_assert_eq!(beacons.count(now), recent.min(MOST));
             }
             // The count falls if nothing more is heard.
             let then = now + Duration::from_millis(later_ms);
             prop_assert!(beacons.count(then) <= beacons.count(now));
-            prop_assert_eq!(beacons.count(now + WINDOW + Duration::from_nanos(1)), 0);
+            prop_assert_eq!(beacons.count(now + BEACON_WINDOW + Duration::from_nanos(1)), 0);
         }
     }
 

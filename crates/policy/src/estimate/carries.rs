@@ -23,13 +23,8 @@
 //! `tests`. The window against a fluid model of links and sender (`window::tests::fluid`).
 //! `window-never-worse` in the benchmarks.
 
-use units::{Bitrate, Duration, Instant};
-
-/// A queue comes and goes with its sender's congestion window. For this long after one, the arrival rate is
-/// what the link carries.
-const MEMORY: Duration = Duration::from_secs(10);
-/// If losses continue and less than this percentage of the believed rate arrives, the losses are the reason.
-const GIVES_WAY_PERCENT: u64 = 50;
+use super::tuning::{GIVES_WAY_PERCENT, MEMORY};
+use units::{Bitrate, Instant};
 
 /// Believed rate of one subflow's link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -17,18 +17,8 @@
 //! # Checked by
 //! `tests` below; `slow::tests` and `wifi::steer::tests` by what the experiments find.
 
+use super::tuning::{EARLY, LOST_PERCENT, MOST, SETTLE, WON_PERCENT};
 use units::{Bitrate, Duration, Instant};
-
-/// Goodput this soon after the change does not count.
-const SETTLE: Duration = Duration::from_millis(500);
-/// From here on, a clear result ends the experiment.
-const EARLY: Duration = Duration::from_secs(1);
-/// The experiment ends here.
-const MOST: Duration = Duration::from_secs(3);
-/// A clear success, in percent of the goodput before.
-const WON_PERCENT: u64 = 125;
-/// A clear failure is below this.
-pub(crate) const LOST_PERCENT: u64 = 75;
 
 /// A change that is being tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

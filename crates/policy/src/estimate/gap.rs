@@ -7,12 +7,9 @@
 //! # Checked by
 //! `tests` below. `golden/gap.csv`. `wrong-removals` in the benchmarks.
 
+use super::tuning::{GAP_HALF_LIFE, LONGEST_GAP};
 use crate::io::LinkKind;
 use units::{Duration, Instant};
-
-const HALF_LIFE: Duration = Duration::from_secs(60);
-/// Upper limit: the user has waited long enough, whatever the link did before.
-const LONGEST: Duration = Duration::from_secs(3);
 
 /// Longest delay of a reply beyond the link's round-trip time, fading.
 #[derive(Debug, Clone, Default)]
@@ -26,12 +23,12 @@ impl Gap {
     /// predicts.
     pub(crate) fn survived(&mut self, now: Instant, overdue: Duration) {
         if overdue >= self.faded(now) {
-            (self.longest, self.at) = (overdue.min(LONGEST), now);
+            (self.longest, self.at) = (overdue.min(LONGEST_GAP), now);
         }
     }
 
     fn faded(&self, now: Instant) -> Duration {
-        let halvings = (now - self.at).as_nanos() / HALF_LIFE.as_nanos();
+        let halvings = (now - self.at).as_nanos() / GAP_HALF_LIFE.as_nanos();
         u32::try_from(halvings)
             .ok()
             .and_then(|n| 1u32.checked_shl(n))
@@ -69,7 +66,7 @@ mod tests {
                 now += Duration::from_millis(later_ms.into());
                 gap.survived(now, Duration::from_nanos(overdue_ns));
                 for kind in KINDS {
-                    let shown = Duration::from_nanos(overdue_ns).min(LONGEST) * 3 / 2;
+                    let shown = Duration::from_nanos(overdue_ns).min(LONGEST_GAP) * 3 / 2;
                     let patience = gap.patience(now, kind);
                     prop_assert!(patience >= shown && patience >= Gap::default().patience(now, kind));
                     prop_assert!(patience <= Duration::from_millis(4_500));

@@ -21,36 +21,18 @@
 //! # Checked by
 //! `tests`. `window-lossy` and `window-bdp` in the benchmarks.
 
+use super::tuning::{
+    LOSSES_WITHIN, MANY_LOSSES, MEAN_OF, MEMORY, ONE_LOSS_ROUNDS, QUEUE_LOSES, QUEUED_PERCENT, READ_EVERY,
+    REPAIR_QUARTERS,
+};
 use units::{Duration, Instant};
-
-/// This many losses within `SPAN` are not chance.
-const MANY: usize = 4;
-const SPAN: Duration = Duration::from_secs(3);
-/// Random losses can pause for longer than `SPAN` by chance. A series is remembered for as long as it lasted,
-/// at most for this.
-const MEMORY: Duration = Duration::from_secs(10);
-/// Percentage of the minimum round trip at which a round trip indicates a long queue.
-const QUEUED_PERCENT: u32 = 160;
-/// The queue causes the losses if segments are missing this many times as often with it.
-const QUEUE_LOSES: u32 = 3;
-/// Within this many round trips it is the same loss: one until the retransmission, half of one on average
-/// before and after.
-const ONE_LOSS_ROUNDS: u32 = 2;
-/// How long a lost segment is missing, in quarters of a round trip: a round trip, and the quarter that RACK
-/// waits (RFC 8985 §6.2).
-const REPAIR_QUARTERS: u32 = 5;
-/// Delay until out-of-order data is known: the sampling interval of a busy connection (longer only if there
-/// are many).
-const READ_EVERY: Duration = Duration::from_millis(10);
-/// Weight of a new sample in the mean round trip: one part in this many.
-const MEAN_OF: u32 = 64;
 
 /// Losses of one subflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Losses {
     disordered: u64,
     /// Times of the last losses, latest first.
-    seen: [Option<Instant>; MANY],
+    seen: [Option<Instant>; MANY_LOSSES],
     /// Series of many losses: its start, and its last loss.
     series: Option<(Instant, Instant)>,
     /// How often a segment is missing without a long queue, and with one.
@@ -123,13 +105,13 @@ impl Losses {
         }
     }
 
-    /// First of the last `MANY` losses, if all of them are within `SPAN`.
+    /// First of the last `MANY_LOSSES` losses, if all of them are within `LOSSES_WITHIN`.
     fn many(&self, now: Instant) -> Option<Instant> {
-        self.seen[MANY - 1].filter(|&first| now - first <= SPAN)
+        self.seen[MANY_LOSSES - 1].filter(|&first| now - first <= LOSSES_WITHIN)
     }
 
     fn is_remembered(&self, now: Instant) -> bool {
-        let lasts = |(first, last): (Instant, Instant)| (last - first).clamp(SPAN, MEMORY);
+        let lasts = |(first, last): (Instant, Instant)| (last - first).clamp(LOSSES_WITHIN, MEMORY);
         self.series.is_some_and(|series| now - series.1 <= lasts(series))
     }
 
@@ -188,8 +170,14 @@ mod tests {
         let (losses, now) = after(4, 300 * MS);
         assert!(losses.are_frequent(now));
         assert_eq!(losses.repair(now), Some(60 * MS));
-        assert!(losses.are_frequent(now + SPAN - MS), "a pause may be chance");
-        assert!(!losses.are_frequent(now + SPAN + MS), "a series is forgotten");
+        assert!(
+            losses.are_frequent(now + LOSSES_WITHIN - MS),
+            "a pause may be chance"
+        );
+        assert!(
+            !losses.are_frequent(now + LOSSES_WITHIN + MS),
+            "a series is forgotten"
+        );
     }
 
     #[test]

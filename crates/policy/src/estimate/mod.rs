@@ -19,3 +19,4 @@ pub mod mobility;
 pub mod phy;
 pub(crate) mod segments;
 pub(crate) mod signal;
+pub(crate) mod tuning;

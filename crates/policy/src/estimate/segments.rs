@@ -15,15 +15,8 @@
 //! # Checked by
 //! `tests`. `tests::queues`. `window-false` in the benchmarks.
 
-use units::{Bytes, Duration, Instant};
-
-/// The kernel's initial estimate of the segment size. It takes no round trip from smaller segments.
-const FULL: u64 = 536;
-/// Half-life of old arrivals. A loss holds back in-order bytes for a few round trips, which must be short
-/// compared with this.
-const HALF_LIFE: Duration = Duration::from_secs(1);
-/// A larger increase between two samples is a broken counter.
-const READING: u64 = 1 << 40;
+use super::tuning::{FULL, READING, SIZE_HALF_LIFE};
+use units::{Bytes, Instant};
 
 /// Mean size of the segments that arrived recently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,7 +33,7 @@ impl Segments {
     pub(crate) fn read(&mut self, now: Instant, segments: u64, bytes: Bytes) {
         let read = (segments, bytes.get());
         let new = |new: u64, old: u64| new.saturating_sub(old).min(READING);
-        if now - *self.halved.get_or_insert(now) >= HALF_LIFE {
+        if now - *self.halved.get_or_insert(now) >= SIZE_HALF_LIFE {
             (self.segments, self.bytes) = (self.segments / 2, self.bytes / 2);
             self.halved = Some(now);
         }
@@ -58,6 +51,7 @@ impl Segments {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::Duration;
 
     const MS: Duration = Duration::from_millis(1);
 

@@ -14,21 +14,13 @@
 //! # Checked by
 //! `tests/engine_air.rs`.
 
+use super::tuning::{AIR_PACKET, AIR_WINDOW, KEPT_FOR, LEAST_FRAMES};
 use crate::estimate::airtime::Form;
 use crate::estimate::bandwidth::{Bandwidth, Limit, Sight};
-use crate::estimate::delivery::{Config, Delivery, Estimate, Frame};
+use crate::estimate::delivery::{Delivery, Estimate, Frame};
 use crate::estimate::phy::Phy;
 use crate::estimate::signal;
 use units::{Bitrate, Bytes, Dbm, Duration, Instant, Ratio};
-
-/// The fewest frames in the window for a valid figure.
-pub(crate) const LEAST_FRAMES: u32 = 50;
-/// How long a measured packet time stays valid after the last frames.
-const KEPT_FOR: Duration = Duration::from_secs(5);
-/// Length of the estimator's window.
-const WINDOW: Duration = Config::LEGACY.window;
-/// Access points are compared by packets of this size, in bytes.
-const PACKET: u32 = 1_500;
 
 /// The estimators of one WiFi link.
 #[derive(Debug)]
@@ -106,7 +98,7 @@ impl Air {
 
     pub(crate) fn survey(&mut self, now: Instant, sight: Sight) {
         let airtime = self.measured.map(|measured| measured.packet_time);
-        let packet = Bytes::new(PACKET.into());
+        let packet = Bytes::new(AIR_PACKET.into());
         self.bandwidth.read(now, sight, packet, airtime);
         self.view.limit = self.bandwidth.limit();
         self.view.taken = Some(self.bandwidth.taken());
@@ -141,7 +133,7 @@ impl Air {
             None => self.few.add(now, self.view.delivery)?,
         };
         let frames_milli = traffic.sent_per_aggregate_milli(delivered);
-        let exchange = self.phy.exchange(traffic.rate, PACKET, frames_milli);
+        let exchange = self.phy.exchange(traffic.rate, AIR_PACKET, frames_milli);
         exchange.airtime(Form::PerDelivered, loss)
     }
 }
@@ -154,11 +146,11 @@ impl Few {
             return None;
         };
         let begun = match self.span {
-            Some((_, ended)) if now - ended < WINDOW => return None,
+            Some((_, ended)) if now - ended < AIR_WINDOW => return None,
             Some((begun, _)) if now - begun <= KEPT_FOR => begun,
             _ => {
                 *self = Self::default();
-                now - WINDOW
+                now - AIR_WINDOW
             }
         };
         self.span = Some((begun, now));
@@ -176,7 +168,7 @@ impl Few {
 /// The packet time to expect at this signal, where none was measured.
 pub(crate) fn expected_packet_time(phy: Phy, signal: Dbm) -> Option<Duration> {
     let rate = signal::sure_rate(signal)?;
-    phy.exchange(rate, PACKET, 1_000)
+    phy.exchange(rate, AIR_PACKET, 1_000)
         .airtime(Form::PerDelivered, Ratio::ZERO)
 }
 

@@ -1,10 +1,12 @@
 //! State of one connection and its subflows.
 
+use super::tuning::{FREED_FOR, MOST_DOUBLINGS, RARELY};
 use crate::estimate::acked::Acked;
 use crate::estimate::arrivals::Arrivals;
 use crate::estimate::carries::Carries;
 use crate::estimate::losses::Losses;
 use crate::estimate::segments::Segments;
+use crate::estimate::tuning::SEGMENT;
 use crate::io::reason::Queue;
 use crate::io::{ConnSample, JoinFailure, LinkId, RemoteId, SubflowId, SubflowSample};
 use crate::known::path::Path;
@@ -15,15 +17,6 @@ use crate::slow::Slow;
 use crate::window::Window;
 use alloc::vec::Vec;
 use units::{Bitrate, Bytes, Duration, Instant};
-
-/// Payload of a full segment on Ethernet with timestamps and a DSS option.
-const SEGMENT: u64 = 1_448;
-/// Limit of the backoff: while a place may be free, a peer that refused six joins is retried every 30 s.
-const MOST_DOUBLINGS: u32 = 6;
-/// Retry interval while no place can be free: only the peer's limit may have changed.
-const RARELY: Duration = Duration::from_secs(120);
-/// Time allowed for RM_ADDR to reach the peer.
-const FREED_FOR: Duration = Duration::from_secs(5);
 
 /// A connection.
 #[derive(Debug)]

@@ -14,15 +14,9 @@
 //! # Checked by
 //! `tests::looks`.
 
+use super::tuning::{LEAST_PROBES, PROBE_EVERY, STOPPED};
 use crate::io::ConnId;
 use units::{Duration, Instant};
-
-/// Interval between the probes of one doubt.
-const PROBE_EVERY: Duration = Duration::from_millis(12);
-/// Probes that must stay unanswered: one may be lost on a lossy path.
-const LEAST_PROBES: u32 = 3;
-/// A world whose call is this late was stopped. One that is less late was busy.
-pub(crate) const STOPPED: Duration = Duration::from_millis(200);
 
 /// An open doubt about a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

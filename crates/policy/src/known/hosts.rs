@@ -10,20 +10,12 @@
 //! # Checked by
 //! `tests::liveness`.
 
+use super::tuning::{HOST_FRESH, MOST_HOSTS, MOST_TRIES, REMEMBERED};
 use crate::io::{HostEvent, HostId, LinkId};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use units::{Duration, Instant};
-
-/// The most hosts remembered per link.
-const MOST_HOSTS: usize = 16;
-/// Unanswered probes after which a host that never replied is not probed while nothing is wrong.
-const MOST_TRIES: u8 = 2;
-/// The world reports an unanswered host again at least this often.
-const FRESH: Duration = Duration::from_secs(3);
-/// A reply older than this proves nothing about what the link reaches now.
-const REMEMBERED: Duration = Duration::from_secs(1_800);
 
 /// What is known of one host over one link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,7 +61,7 @@ impl Hosts {
                 standing.waiting = None;
             }
             HostEvent::Unanswered => {
-                let since = standing.waiting.filter(|(_, told)| now - *told < FRESH);
+                let since = standing.waiting.filter(|(_, told)| now - *told < HOST_FRESH);
                 standing.waiting = Some((since.map_or(now, |(since, _)| since), now));
             }
         }
@@ -168,7 +160,7 @@ impl Hosts {
     pub(crate) fn unanswered(&self, now: Instant, link: LinkId) -> Vec<(HostId, Instant)> {
         let waiting = self.over(link).filter_map(|(host, standing)| {
             let (since, told) = standing.waiting?;
-            (now - told < FRESH).then_some((host, since))
+            (now - told < HOST_FRESH).then_some((host, since))
         });
         let mut waiting: Vec<(HostId, Instant)> = waiting.collect();
         waiting.sort_by_key(|(host, since)| (Reverse(*since), *host));

@@ -19,4 +19,5 @@ pub(crate) mod renewals;
 pub(crate) mod state;
 pub(crate) mod suspicion;
 pub(crate) mod traffic;
+pub(crate) mod tuning;
 pub(crate) mod watches;

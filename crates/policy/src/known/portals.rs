@@ -2,18 +2,10 @@
 //!
 //! [`crate::alive::portal`] requests checks and decides.
 
+use super::tuning::{LEAST_FAILURES, PORTAL_AGAIN, WHILE_HELD, WHILE_OPEN};
 use crate::io::{Checked, LinkId};
 use alloc::collections::BTreeMap;
-use units::{Duration, Instant};
-
-/// Interval between checks while they pass.
-const WHILE_OPEN: Duration = Duration::from_secs(300);
-/// Interval while the link is held out, or may have to be.
-pub(crate) const WHILE_HELD: Duration = Duration::from_secs(30);
-/// Time to the next check after the first one without a reply.
-const AGAIN: Duration = Duration::from_secs(5);
-/// Checks without a reply after which a link is held out.
-pub(crate) const LEAST_FAILURES: u32 = 2;
+use units::Instant;
 
 /// Results of the checks of all links.
 #[derive(Debug, Default)]
@@ -65,7 +57,7 @@ impl Portals {
         };
         let pause = match checked {
             Checked::Passed => WHILE_OPEN,
-            Checked::Failed if door.failures < LEAST_FAILURES => AGAIN,
+            Checked::Failed if door.failures < LEAST_FAILURES => PORTAL_AGAIN,
             Checked::Portal | Checked::Failed => WHILE_HELD,
         };
         door.next = Some(now + pause);

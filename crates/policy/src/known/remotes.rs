@@ -18,12 +18,10 @@
 //! # Checked by
 //! `tests::families`.
 
+use super::tuning::MOST_REMOTES;
 use crate::io::{Family, LinkId, RemoteId};
 use alloc::vec::Vec;
 use units::Instant;
-
-/// Most addresses remembered for one peer: its first one, and 8 that it announces, as Linux does at most.
-const MOST_REMOTES: usize = 9;
 
 /// The peer's addresses.
 #[derive(Debug, Default)]

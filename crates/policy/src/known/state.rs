@@ -7,6 +7,7 @@ mod endings;
 mod links;
 mod rates;
 
+use super::tuning::{MOST_CONNS, MOST_LINKS};
 use crate::io::{Action, ConnId, Input, LinkEvent, LinkId, SubflowId};
 use crate::known::change::Change;
 use crate::known::conn::Conn;
@@ -15,11 +16,6 @@ use crate::known::portals::Portals;
 use crate::known::watches::Liveness;
 use alloc::collections::{BTreeMap, VecDeque};
 use units::Instant;
-
-/// More links than any host has: limits memory, whatever a world reports.
-const MOST_LINKS: usize = 1_024;
-/// The most connections watched. Others are left to the kernel.
-const MOST_CONNS: usize = 16_384;
 
 /// Links, connections, and the queue of actions.
 #[derive(Debug)]

@@ -8,18 +8,10 @@
 #[cfg(test)]
 mod tests;
 
+use super::tuning::{HIGH, LOW, MARK_EVERY_MS, MARKS, QUICKER_PERCENT};
 use crate::estimate::meter::RateMeter;
 use crate::io::LinkId;
 use units::{Bytes, Duration, Instant};
-
-/// Low traffic: less than this in a second. Idle connections do not change their state.
-const LOW: Bytes = Bytes::from_kib(48);
-/// High traffic: more than this in a second or less.
-const HIGH: Bytes = Bytes::from_kib(96);
-const MARKS: usize = 5;
-const MARK_EVERY_MS: u64 = 250;
-/// Another link is quicker if its delay is at most this percentage of the present link's.
-const QUICKER_PERCENT: u32 = 75;
 
 /// Recent traffic of a connection, and the link that carries it while traffic is low.
 #[derive(Debug, Clone, Copy, Default)]

@@ -8,23 +8,11 @@
 
 use super::hosts::Hosts;
 use super::suspicion::Suspicion;
+use super::tuning::{CLEARED_PAUSE, FIRST_WATCH_PAUSE, LOOKBACK, NEWS_PAUSE, ONE_WAY, OPEN_PAUSE};
 use crate::io::{HostEvent, HostId, LinkId};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use units::{Duration, Instant};
-
-/// Packets sent, and for how long, with nearly nothing received, before counters alone raise a suspicion.
-const ONE_WAY: (u64, Duration) = (4, Duration::from_secs(2));
-/// Counters are compared over at most this long.
-const LOOKBACK: Duration = Duration::from_secs(6);
-/// Pause where a new host is unanswered that was not probed then.
-const NEWS_PAUSE: Duration = Duration::from_secs(2);
-/// First pause after a suspicion that came to nothing. It doubles each time.
-const FIRST_PAUSE: Duration = Duration::from_secs(5);
-/// Longest such pause where the link was found alive.
-pub(crate) const CLEARED_PAUSE: Duration = Duration::from_secs(60);
-/// Longest such pause where the outcome stayed open.
-pub(crate) const OPEN_PAUSE: Duration = Duration::from_secs(15);
 
 /// Evidence about links besides their connections.
 #[derive(Debug, Default)]
@@ -150,7 +138,7 @@ impl Watch {
         let before = self.pause.take();
         let lasts = before
             .filter(|pause| now - pause.from < pause.lasts * 2 + CLEARED_PAUSE)
-            .map_or(FIRST_PAUSE, |pause| (pause.lasts * 2).min(most));
+            .map_or(FIRST_WATCH_PAUSE, |pause| (pause.lasts * 2).min(most));
         self.pause = Some(Pause {
             from: now,
             lasts,

@@ -32,23 +32,10 @@
 #[cfg(test)]
 mod tests;
 
+use super::tuning::{EVERY, LEAST_TARGET, MOST_TARGET, RAREST, ROUNDS_TO_SEE, START_PERCENT, TARGET_PERCENT};
 use crate::io::SubflowId;
-use crate::window::EVERY_READING;
+use crate::window::tuning::EVERY_READING;
 use units::{Duration, Instant, Ratio};
-
-/// Interval between ticks.
-pub(crate) const EVERY: Duration = Duration::from_millis(50);
-/// The permitted queue: this percentage of the base round trip, within these limits.
-const TARGET_PERCENT: u32 = 75;
-const LEAST_TARGET: Duration = Duration::from_millis(5);
-const MOST_TARGET: Duration = Duration::from_millis(200);
-/// Round trips until a mark shows its effect: one until the response, one while the window shrinks, one until
-/// that arrives.
-const ROUNDS_TO_SEE: u32 = 3;
-/// A queue of this percentage of the base round trip ends slow start.
-const START_PERCENT: u32 = 25;
-/// At most one packet in this many is marked, however few there are.
-const RAREST: u64 = 16;
 
 /// The load on a link and the subflows that use it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

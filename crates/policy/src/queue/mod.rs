@@ -9,5 +9,6 @@ pub(crate) mod aqm;
 pub mod mark;
 pub(crate) mod pacing;
 pub(crate) mod queues;
+pub(crate) mod tuning;
 mod unsent;
 pub(crate) mod windows;

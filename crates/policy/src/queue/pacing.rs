@@ -27,24 +27,17 @@
 //! # Checked by
 //! `tests::pacing`; `window-upload` in the benchmarks.
 
+use super::tuning::{HELD_PERCENT, LONGEST, ROUNDS};
+use crate::estimate::tuning::BUSY_SEGMENTS;
 use crate::io::reason::Queue;
 use crate::io::{Action, ConnId, LinkId, LinkKind, SubflowId, Verb};
 use crate::known::conn::Subflow;
 use crate::known::path::Path;
 use crate::known::state::State;
 use crate::queue::aqm::begins_to_fill;
-use crate::queue::queues::{BUSY_SEGMENTS, is_young, sends_much};
+use crate::queue::queues::{is_young, sends_much};
 use alloc::collections::BTreeMap;
 use units::{Bitrate, Duration, Instant};
-
-/// Cap as a percentage of the acknowledged rate. What was sent before the sign is more than fills the link,
-/// and has to drain.
-const HELD_PERCENT: u64 = 70;
-/// Duration of the cap in round trips. The controller needs three whole ones, which lengthen with the queue.
-/// BBR forgets after ten what it measured without the cap.
-const ROUNDS: u32 = 8;
-/// The longest cap, whatever a round trip takes.
-const LONGEST: Duration = Duration::from_secs(2);
 
 /// Checks a subflow whose counters were read.
 pub(crate) fn look(now: Instant, state: &mut State, conn: ConnId, id: SubflowId) {

@@ -26,25 +26,17 @@
 //! # Checked by
 //! `tests::queues`; `window::tests::fluid::many`.
 
+use super::tuning::{EVERY, SAME, STARVED_PERCENT};
 use crate::choose::rank::is_sinking;
-use crate::estimate::arrivals::LATELY;
+use crate::estimate::tuning::{BUSY_SEGMENTS, LATELY};
 use crate::io::{LinkId, LinkKind, SubflowId, Verb, reason};
 use crate::known::conn::{Subflow, is_queued};
 use crate::known::path::Path;
 use crate::known::state::State;
-use crate::queue::aqm::{self, Load, Queue};
-use crate::window::EVERY_READING;
+use crate::queue::aqm::{Load, Queue};
+use crate::window::tuning::{EVERY_READING, EXCUSED_FOR, ROUNDS_TO_GROW};
 use alloc::collections::BTreeMap;
 use units::{Duration, Instant, Ratio};
-
-/// Fewer segments than this in the last 300 ms cannot cause a queue.
-pub(crate) const BUSY_SEGMENTS: u64 = 30;
-/// A link without a queue that carries less than this percentage of its recent goodput is starved.
-pub(crate) const STARVED_PERCENT: u64 = 75;
-/// A subflow may be in slow start for this many of its round trips, or this long.
-const YOUNG: (u32, Duration) = (10, Duration::from_millis(1_500));
-/// A queue that returns within this time is not worth reporting again.
-const SAME: Duration = Duration::from_secs(10);
 
 /// The queues of all links.
 #[derive(Debug, Default)]
@@ -98,9 +90,9 @@ impl Queues {
             watched.look(now, state, link);
         }
         if is_mean {
-            self.next_mean = now + aqm::EVERY;
+            self.next_mean = now + EVERY;
         }
-        self.next = now + if young { EVERY_READING } else { aqm::EVERY };
+        self.next = now + if young { EVERY_READING } else { EVERY };
     }
 
     /// Collects the load of all subflows. Returns whether one of them may be in slow start.
@@ -138,7 +130,7 @@ impl Queues {
 
 /// Whether a subflow may be in slow start.
 pub(crate) fn is_young(age: Duration, base: Duration) -> bool {
-    age < (base * YOUNG.0).max(YOUNG.1)
+    age < (base * ROUNDS_TO_GROW).max(EXCUSED_FOR)
 }
 
 /// Whether it is in use and carries less than it could, though it has no queue.

@@ -13,16 +13,12 @@
 //! # Checked by
 //! `tests::bounds`; `window-upload` in the benchmarks.
 
+use super::tuning::{BACKLOG_WORTH_BOUNDING, UNSENT_LIMIT};
 use crate::io::reason::Queue;
 use crate::io::{Action, ConnId, Verb};
 use crate::known::conn::Subflow;
 use crate::known::state::State;
 use units::{Bitrate, Bytes};
-
-/// Unsent bytes above which a cap is worthwhile.
-const BACKLOG_WORTH_BOUNDING: Bytes = Bytes::from_kib(256);
-/// The cap on each subflow: enough for a burst, and too little to matter when a path dies.
-const UNSENT_LIMIT: Bytes = Bytes::from_kib(64);
 
 /// Sets the cap once more than a quarter of a megabyte is unsent.
 pub(super) fn bound(state: &mut State, id: ConnId) {

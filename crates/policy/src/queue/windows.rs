@@ -6,10 +6,11 @@
 //! # Checked by
 //! `tests::bounds`; `window-…` in the benchmarks.
 
-use super::queues::BUSY_SEGMENTS;
+use super::tuning::TELLING_SEGMENTS;
 use super::unsent;
 use crate::choose::rank::{is_sinking, shown};
-use crate::estimate::arrivals::LATELY;
+use crate::estimate::tuning::BUSY_SEGMENTS;
+use crate::estimate::tuning::LATELY;
 use crate::io::reason::Queue;
 use crate::io::{Action, ConnId, LinkKind, Verb};
 use crate::known::conn::is_queued;
@@ -48,9 +49,6 @@ pub(crate) fn bound(now: Instant, state: &mut State, id: ConnId) {
     }
     state.push(Action::Window(id, Some(ahead)));
 }
-
-/// Fewer segments than this in the last 300 ms echo old timestamps.
-const TELLING_SEGMENTS: u64 = 8;
 
 /// Updates what the connection's links carry, as far as their subflows have shown it.
 fn believe(now: Instant, state: &mut State, id: ConnId) {

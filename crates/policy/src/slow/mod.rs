@@ -26,8 +26,9 @@
 //! # Where we differ, and why
 //! 1. Not by round-trip times, as schedulers do: the queue that matters is at the server's end of the link,
 //!    where the client does not see it.
-//! 2. A trial in use ends as soon as it shows a cost. The time to the next doubles with each verdict, up to
-//!    four minutes. That includes a success, which counts for four minutes.
+//! 2. A trial in use ends after a second if it shows a clear cost (`estimate::experiment`). The time to the
+//!    next doubles with each verdict, up to four minutes. That includes a success, which counts for four
+//!    minutes.
 //! 3. An application that asks for little says nothing about links: then nothing is tried and nothing
 //!    changes. If it pauses during a trial, the trial ends without a verdict.
 //! 4. A link that has just been promoted gets time to find its rate: slow start and its losses look like a
@@ -42,53 +43,21 @@
 
 #[cfg(test)]
 mod tests;
+pub(crate) mod tuning;
 
-use crate::estimate::experiment::{Experiment, LOST_PERCENT, Pause};
+use crate::estimate::experiment::{Experiment, Pause};
 use crate::estimate::meter::RateMeter;
+use crate::estimate::tuning::LOST_PERCENT;
 use crate::io::reason::{Choice, SlowLink};
 use crate::io::{LinkId, Verb};
+use crate::window::tuning::ROUNDS_TO_GROW;
 use alloc::vec::Vec;
+use tuning::{
+    ASKING_PERCENT, BLOCKED_BADLY_PART, BLOCKED_PART, BUSY_PERCENT, CONVINCED_AFTER, CONVINCED_BADLY_AFTER,
+    DRAINS_FOR, FAIR_PERCENT, FIRST_PAUSE, GROWING_PERCENT, LONGEST_PAUSE_S, MARK_EVERY_MS, MARKS,
+    PAYS_PERCENT, PLAIN_PAUSE, POOR_PERCENT, PROVEN_FOR, ROUNDS_TO_QUEUE, SHORT_FOR,
+};
 use units::{Bitrate, Bytes, Duration, Instant};
-
-/// A link with up to this share is a backup until it has proven itself.
-const POOR_PERCENT: u64 = 14;
-/// Blocked: one part in this many of what may be in flight is out of order, on average.
-const BLOCKED_PART: u64 = 4;
-/// Blocking must last this long.
-const CONVINCED_AFTER: Duration = Duration::from_millis(300);
-/// How long half the window must be out of order before the slow link is demoted, if it has a queue.
-const BLOCKED_BADLY_PART: u64 = 2;
-const CONVINCED_BADLY_AFTER: Duration = Duration::from_millis(100);
-/// A link that has come into use is not judged for this many of the longest round trips and the time above.
-const ROUNDS_TO_GROW: u32 = 10;
-/// Replaces [`ROUNDS_TO_GROW`] where a queue shows that the link has found its rate.
-const ROUNDS_TO_QUEUE: u32 = 4;
-/// How long the backlog of a demoted link may take to arrive.
-const DRAINS_FOR: Duration = Duration::from_secs(2);
-/// A link at this percentage of its rate when it was first blamed is still finding its rate.
-const GROWING_PERCENT: u64 = 110;
-/// A link is in demand if it carries this share of its best rate.
-const BUSY_PERCENT: u64 = 50;
-/// Goodput under this share of the links' rates means that the application asks for little.
-const ASKING_PERCENT: u64 = 40;
-/// Goodput must be short of the links' rates for this long, while bytes are out of order, before those rates
-/// are distrusted.
-const SHORT_FOR: Duration = Duration::from_secs(1);
-/// A link pays for its place if goodput rises by this percentage of what the link carried.
-const PAYS_PERCENT: u64 = 50;
-const FIRST_PAUSE: Duration = Duration::from_secs(15);
-/// Time to the first trial where a queue showed that the others waited for this slow link.
-const PLAIN_PAUSE: Duration = Duration::from_secs(60);
-const LONGEST_PAUSE_S: u64 = 240;
-/// A link that was better in use is not judged again for this long: its rate, and the others beside it,
-/// change as the host moves.
-const PROVEN_FOR: Duration = Duration::from_secs(LONGEST_PAUSE_S);
-/// Promote a demoted link once it would carry at least this share of the total.
-const FAIR_PERCENT: u64 = 20;
-
-/// Goodput covers this many marks, this far apart.
-const MARKS: usize = 5;
-const MARK_EVERY_MS: u64 = 100;
 
 /// A link in use, as one connection sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,16 +16,12 @@
 //! # Checked by
 //! `tests::loss`; `fade` in the benchmarks.
 
+use super::tuning::{EMPTY_AFTER, FLOWING};
 use crate::io::reason::Queue;
 use crate::io::{Action, ConnId, SubflowId, Verb};
 use crate::known::conn::{Conn, Subflow};
 use crate::known::state::State;
-use units::{Bytes, Duration, Instant};
-
-/// An unused subflow that receives nothing for this long is empty.
-pub(crate) const EMPTY_AFTER: Duration = Duration::from_millis(120);
-/// A subflow that received something within this time carries traffic.
-const FLOWING: Duration = Duration::from_millis(100);
+use units::{Bytes, Instant};
 
 /// Whether nothing can be in flight on it: it has been a backup for some time and receives nothing.
 pub(crate) fn is_empty(now: Instant, subflow: &Subflow) -> bool {

@@ -29,22 +29,16 @@
 //! # Checked by
 //! `tests`.
 
+use super::tuning::{DRAIN_LIMIT, EMPTY_AFTER, JOIN_TIMEOUT, REPEAT_AFTER};
 use crate::choose::rank::{Use, Want, is_faded};
 use crate::io::reason::Replaced;
 use crate::io::{ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowId, Verb};
 use crate::known::conn::{Conn, Subflow};
 use crate::known::path::{Health, Path};
 use crate::known::state::State;
-use crate::subflow::farewell::{self, EMPTY_AFTER};
+use crate::subflow::farewell;
 use alloc::vec::Vec;
-use units::{Duration, Instant};
-
-/// A join without a result after this time has failed.
-const JOIN_TIMEOUT: Duration = Duration::from_secs(3);
-/// The longest drain.
-const DRAIN_LIMIT: Duration = Duration::from_millis(1_500);
-/// REMOVE_ADDR is repeated this long after it was sent: it may travel on a slower path than the join.
-const REPEAT_AFTER: Duration = Duration::from_millis(150);
+use units::Instant;
 
 /// Whether this subflow can no longer carry anything: its link is gone, dead, or has another address since.
 pub(crate) fn is_lost(path: Option<&Path>, subflow: &Subflow) -> bool {

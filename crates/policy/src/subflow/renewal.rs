@@ -32,6 +32,7 @@
 //! # Checked by
 //! `tests::renewal`; `window-mixes` in the benchmarks.
 
+use super::tuning::{BLOCKED_ROUNDS, FEW_SEGMENTS, FRESH, LATE, ROUNDS, WORTH};
 use crate::io::reason::Replaced;
 use crate::io::{ConnId, LinkId, SubflowId, Verb};
 use crate::known::conn::{Conn, Subflow};
@@ -40,20 +41,6 @@ use crate::known::state::State;
 use crate::sched::BURST;
 use crate::subflow::membership;
 use units::{Bitrate, Bytes, Duration, Instant};
-
-/// Round trips until missing bytes arrive over a new subflow: the join, its proof, and the end of the old
-/// one.
-const ROUNDS: u32 = 3;
-/// The least gain that is worth a join.
-const WORTH: Duration = Duration::from_millis(100);
-/// Round trips without in-order data after which the missing bytes are not on their way.
-const BLOCKED_ROUNDS: u32 = 2;
-/// A pause of in-order data is attributed to a loss for this long.
-const FRESH: Duration = Duration::from_secs(1);
-/// A join that timed out may still succeed within this time.
-const LATE: Duration = Duration::from_secs(10);
-/// More segments of ours in flight mean an upload, for which the peer's queue does not matter.
-const FEW_SEGMENTS: u32 = 8;
 
 /// Subflows that were closed while data was lost with them.
 #[derive(Debug, Clone, Copy)]

@@ -22,13 +22,9 @@
 //! `window::tests`, also against a fluid model of links and sender.
 
 use super::Need;
+use super::tuning::{LITTLE_PERCENT, SPAN};
 use crate::estimate::meter::{Mark, rate_since};
-use units::{Bitrate, Bytes, Duration, Instant};
-
-/// Percentage of the links' capacity below which the application is the limit.
-const LITTLE_PERCENT: u64 = 40;
-/// Interval over which arrivals are measured.
-const SPAN: Duration = Duration::from_secs(1);
+use units::{Bitrate, Bytes, Instant};
 
 /// The estimated capacity of one connection's links.
 #[derive(Debug, Clone, Copy, Default)]

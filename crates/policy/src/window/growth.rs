@@ -26,19 +26,9 @@
 //! `window::tests`; `window-…` in the benchmarks, by the first five seconds and by the longest gap of
 //! `window-never-worse`.
 
-use super::{EVERY_READING, Need, USUAL};
+use super::Need;
+use super::tuning::{EVERY_READING, EXCUSED_FOR, GROWN_PERCENT, ROUNDS_TO_GROW, STILL, USUAL};
 use units::{Bitrate, Bytes, Duration, Instant};
-
-/// Slow start continues while the links' rate reaches this percentage of the earlier one within [`STILL`].
-const GROWN_PERCENT: u64 = 125;
-/// The longest standstill: this many of the longest round trips, or this time.
-const STILL: (u32, Duration) = (3, Duration::from_millis(50));
-/// Over cables, slow start may show no growth for this many of the longest round trips after a link has
-/// joined: the time from ten segments to its full rate.
-const ROUNDS_TO_GROW: u32 = 10;
-/// A standstill does not count while half of the window is out-of-order data, or shortly after a join over a
-/// cable. This holds only for this long after the start.
-const EXCUSED_FOR: Duration = Duration::from_millis(1_500);
 
 /// Whether slow start is still finding the links' rates.
 #[derive(Debug, Clone, Copy, Default)]

@@ -58,36 +58,14 @@ mod growth;
 mod missed;
 #[cfg(test)]
 mod tests;
+pub(crate) mod tuning;
 
 use crate::io::Ahead;
 use asked::Asked;
 use growth::Growth;
 use missed::Missed;
+use tuning::{LEAST, MOST, NARROW, PRODUCT, ROOM, SETTLES_FOR, STEP, USUAL, WORTH_BOUNDING};
 use units::{Bitrate, Bytes, Duration, Instant};
-
-/// Interval in slow start: every sample. Samples are ten milliseconds apart, and one that comes a little
-/// early must not be missed.
-pub(crate) const EVERY_READING: Duration = Duration::from_millis(9);
-pub(crate) const LEAST: Bytes = Bytes::from_kib(96);
-const MOST: Bytes = Bytes::from_kib(16 * 1024);
-/// A connection that has received less than this has no cap: the window of a short transfer never matters.
-const WORTH_BOUNDING: Bytes = Bytes::from_kib(32);
-/// For this long after the start, a connection's slow starts over cables overflow queues, and what they lose
-/// blocks everything.
-const SETTLES_FOR: Duration = Duration::from_secs(5);
-/// The least room beyond the longest round trip.
-const ROOM: Duration = Duration::from_millis(16);
-/// Sixteenths of `Σ rate · longest RTT`.
-type Factor = u64;
-/// A quarter more than what is in flight when every link is full.
-const USUAL: Factor = 20;
-/// Exactly what is in flight when every link is full.
-const PRODUCT: Factor = 16;
-/// Interval between falls of the window, by an eighth each time.
-const STEP: Duration = Duration::from_millis(100);
-
-/// The divisor of the window while a subflow is being closed.
-const NARROW: u64 = 4;
 
 /// The window of one connection.
 #[derive(Debug, Clone, Default)]
@@ -166,7 +144,7 @@ pub(crate) struct Need {
 
 impl Need {
     /// The window of `factor` sixteenths of what is in flight when every link is full.
-    fn target(&self, factor: Factor) -> Bytes {
+    fn target(&self, factor: u64) -> Bytes {
         // The usual factor makes five quarters of it.
         let with_room = (self.rtt + ROOM) * 4 / 5;
         let rtt = match self.sinking {

@@ -3,7 +3,7 @@
 use super::{Named, Names};
 use crate::io::Trust;
 use crate::io::reason::{Access, Held, Refused};
-use crate::known::portals::WHILE_HELD;
+use crate::known::tuning::WHILE_HELD;
 use alloc::format;
 use alloc::string::String;
 

@@ -66,7 +66,7 @@ fn window(window: Bytes, loses: bool, rate: Bitrate, rtt: Duration) -> String {
     let extra = with_losses(loses);
     let queue = Tenths(rate.time_for(STOCK).unwrap_or_default());
     let product = (rate * rtt).get().max(1);
-    if window <= window::LEAST {
+    if window <= window::tuning::LEAST {
         let under = rtt < Duration::from_millis(1);
         let rtt = if under {
             String::from("under 1 ms")

@@ -7,16 +7,13 @@
 //! # Checked by
 //! `tests::loss`, `tests::peer`, `tests::renewal`.
 
+use super::super::tuning::LATELY;
 use super::State;
 use crate::io::{Action, ConnId, LinkId, SubflowId};
 use crate::known::conn::{Subflow, Withdrawn};
 use crate::known::path::Path;
 use alloc::vec::Vec;
 use units::{Bytes, Duration, Instant};
-
-/// ACKs sent within this time may have been lost with the link. Longer than it takes to find that a link is
-/// dead.
-const LATELY: Duration = Duration::from_secs(2);
 
 impl State {
     /// Closes subflows here, then sends RM_ADDR for them. All are closed first, so that no RM_ADDR leaves on

@@ -1,16 +1,11 @@
 //! Updates the air and the rates of all links before each decision.
 
+use super::super::tuning::{FULL_PERCENT, GROWN_AFTER};
 use super::State;
 use crate::estimate::delivery::Frame;
 use crate::io::LinkId;
 use crate::known::path::{Path, Tally};
-use units::{Bitrate, Duration, Instant};
-
-/// Age by which a subflow has found its rate.
-const GROWN_AFTER: Duration = Duration::from_secs(3);
-/// If all others carry this share of what they can, the application demands more than they have. What a link
-/// then carries is its capacity.
-const FULL_PERCENT: u64 = 80;
+use units::{Bitrate, Instant};
 
 impl State {
     /// Records a frame, the one input that arrives thousands of times a second.

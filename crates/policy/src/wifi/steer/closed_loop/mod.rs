@@ -30,6 +30,7 @@
 //! times.
 
 mod stages;
+mod tuning;
 mod watched;
 
 use super::lanes::Lanes;
@@ -39,13 +40,9 @@ use crate::estimate::experiment::Pause;
 use crate::io::LinkId;
 use alloc::vec::Vec;
 use stages::Stage;
+use tuning::{EFFICIENT_UNDER_PERCENT, LONGEST_PAUSE_S};
 use units::{Bytes, Duration, Instant};
 use watched::Watched;
-
-/// A poor access point becomes efficient again below this percentage of the best packet time.
-const EFFICIENT_UNDER_PERCENT: u64 = 110;
-/// The longest pause between trials, and between probes.
-const LONGEST_PAUSE_S: u64 = 60;
 
 /// The closed loop of one channel.
 #[derive(Debug, Clone)]

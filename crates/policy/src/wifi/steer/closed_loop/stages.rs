@@ -1,38 +1,15 @@
 //! The four stages, and the transitions between them.
 
+use super::tuning::{
+    CHANGED_PERCENT, EQUAL_PERCENT, FIRST_HINT_PAUSE, FIRST_PROBE_PAUSE, FIRST_RISE_PERCENT,
+    FIRST_TRIAL_PAUSE, FULL, PROBE_LEAST, PROBE_MOST, PROBE_PERCENT, RISING_OVER, RISING_PERCENT,
+    SETTLED_AFTER, SHORT_FOR, SHORT_PERCENT, WON_PERCENT,
+};
 use super::watched::Watched;
 use super::{ClosedLoop, Steer};
 use crate::estimate::experiment::{Experiment, Pause, Verdict};
 use crate::io::LinkId;
 use units::{Bitrate, Duration, Instant, Ratio};
-
-/// Goodput is short below this percentage of what another could carry.
-const SHORT_PERCENT: u64 = 95;
-/// Accumulated shortage that leads to a trial.
-const SHORT_FOR: Duration = Duration::from_millis(700);
-/// The air is full if it is busier than this.
-const FULL: Ratio = Ratio::from_ppm(970_000);
-/// Total goodput at which a trial succeeds, in percent of that before it.
-const WON_PERCENT: u64 = 104;
-/// Goodput at which a probe succeeds, in percent of that of all.
-const PROBE_PERCENT: u64 = 97;
-const PROBE_LEAST: Duration = Duration::from_millis(1_200);
-const PROBE_MOST: Duration = Duration::from_secs(10);
-/// Goodput that a probe must show when first checked, in percent of that at its start.
-const FIRST_RISE_PERCENT: u64 = 115;
-/// Rising: in percent of the goodput a moment ago.
-const RISING_PERCENT: u64 = 103;
-const RISING_OVER: Duration = Duration::from_secs(1);
-/// A change of the efficient ones' goodput that invalidates what was found about them, in percent.
-const CHANGED_PERCENT: u64 = 30;
-/// Two access points carry equally many packets above this percentage.
-const EQUAL_PERCENT: u64 = 85;
-/// How long goodput takes to settle after a change of who carries.
-const SETTLED_AFTER: Duration = Duration::from_secs(3);
-/// The first pauses: between trials, between probes without a hint, and between probes with one.
-const FIRST_TRIAL_PAUSE: Duration = Duration::from_secs(3);
-const FIRST_PROBE_PAUSE: Duration = Duration::from_secs(10);
-const FIRST_HINT_PAUSE: Duration = Duration::from_secs(2);
 
 /// The stage of the loop.
 #[derive(Debug, Clone, Copy)]

@@ -22,9 +22,11 @@
 use super::super::super::*;
 use crate::estimate::arrivals::Arrivals;
 use crate::estimate::carries::Carries;
+use crate::estimate::tuning::BUSY_SEGMENTS;
 use crate::io::SubflowId;
 use crate::queue::aqm::{Load, Queue};
-use crate::queue::queues::{BUSY_SEGMENTS, STARVED_PERCENT, is_young};
+use crate::queue::queues::is_young;
+use crate::queue::tuning::STARVED_PERCENT;
 use alloc::collections::VecDeque;
 use units::Ratio;
 

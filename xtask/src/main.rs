@@ -15,12 +15,13 @@ mod rooms;
 mod sentences;
 mod spdx;
 mod test;
+mod thresholds;
 mod tidy;
 mod unreached;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask check | circles | deps | licences | links | readings [--check] | tidy \
+const USAGE: &str = "usage: cargo xtask check | circles | deps | licences | links | readings [--check] | thresholds | tidy \
                      | unreached | test [ARGUMENTS OF cargo test]";
 
 fn main() -> ExitCode {
@@ -51,11 +52,13 @@ fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
             pages::check()?,
             unreached::check()?,
             circles::check()?,
+            thresholds::check()?,
         ]),
         "circles" => report(&[circles::check()?]),
         "deps" => report(&[deps::check()?]),
         "licences" => report(&[licences::check()?]),
         "links" => report(&[links::check()?]),
+        "thresholds" => report(&[thresholds::check()?]),
         "unreached" => report(&[unreached::check()?]),
         "readings" => match rest {
             [] => report(&[readings::write()?]),

@@ -553,6 +553,7 @@ fn lever_sentences(report: &Report) -> Vec<String> {
     if let Err(why) = &report.levers.unsent {
         sentences.push(format!("unsent bytes are not limited: {why}"));
     }
+    sentences.extend(wifi::unheard(report));
     sentences
 }
 

@@ -1,6 +1,6 @@
 //! What a radio reports of a WiFi link, in the document of `status`.
 
-use linux::daemon::{WifiReport, WifiSource};
+use linux::daemon::{Report, WifiReport, WifiSource};
 use linux::nl80211::channel_number;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,9 @@ pub struct Wifi {
     /// Where the facts about it come from: `monitor` (its frames), or `statistics` (the driver's counters:
     /// losses and airtime are unknown).
     pub source: String,
+    /// Why no monitor interface hears its frames, although the configuration wants one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_monitor: Option<String>,
 }
 
 impl From<&WifiReport> for Wifi {
@@ -44,6 +47,7 @@ impl From<&WifiReport> for Wifi {
                 WifiSource::Statistics => "statistics",
             }
             .to_owned(),
+            no_monitor: report.no_monitor.clone(),
         }
     }
 }
@@ -69,8 +73,20 @@ impl Wifi {
         } else {
             "from the driver's counters, without losses and airtime of what it receives".to_owned()
         });
+        words.extend(self.no_monitor.clone());
         words.join(", ") + "\n"
     }
+}
+
+/// Which links no monitor interface hears, although the configuration wants one, and what follows.
+pub(super) fn unheard(report: &Report) -> impl Iterator<Item = String> {
+    report.links.iter().filter_map(|link| {
+        let why = link.wifi.as_ref()?.no_monitor.as_ref()?;
+        let name = &link.spec.name;
+        Some(format!(
+            "{name}: {why}; signal and beacons follow from the driver's counters, losses and airtime are unknown"
+        ))
+    })
 }
 
 #[cfg(test)]
@@ -90,6 +106,7 @@ mod tests {
             tx_retries: 9,
             tx_failed: 1,
             source: WifiSource::Statistics,
+            no_monitor: None,
         };
         let said = |source, signal| {
             let report = WifiReport {
@@ -103,6 +120,15 @@ mod tests {
             said(WifiSource::Statistics, report.signal),
             "wlan0: cafe (02:00:00:00:00:01), channel 6, -58 dBm, sends at 54.0 Mb/s, 9 retries and 1 losses in 90 packets sent, from \
              the driver's counters, without losses and airtime of what it receives\n"
+        );
+        let wanted = WifiReport {
+            no_monitor: Some("the driver of phy0 offers no monitor interface".into()),
+            ..report.clone()
+        };
+        let wanted = Wifi::from(&wanted).sentence("wlan0");
+        assert!(
+            wanted.ends_with("of what it receives, the driver of phy0 offers no monitor interface\n"),
+            "{wanted}"
         );
         assert_eq!(
             said(WifiSource::Monitor, None),

@@ -41,7 +41,7 @@ pub struct ReadError {
 
 /// Why a monitor interface could not be created.
 #[derive(Debug, Error)]
-#[error("the driver refuses the monitor interface {name}; airtime follows from its counters instead")]
+#[error("the driver refuses the monitor interface {name}")]
 pub struct MonitorError {
     /// Its name.
     pub name: IfName,

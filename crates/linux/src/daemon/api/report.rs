@@ -93,6 +93,8 @@ pub struct WifiReport {
     pub tx_failed: u32,
     /// Where beacons and frames come from.
     pub source: WifiSource,
+    /// Why no monitor interface hears its frames, although one was wanted.
+    pub no_monitor: Option<String>,
 }
 
 /// Where the engine's facts about a WiFi link come from.

@@ -6,7 +6,8 @@
 //!    nothing to it while a station is connected.
 //!
 //! # Checked by
-//! `tests` below; `journal::tests` for the removal.
+//! `tests` below; `journal::tests` for the removal; the trial `joins-no-monitor` of `guest`, with a radio that
+//! offers none.
 
 use crate::capture::{Beacons, Capture, Listener};
 use crate::daemon::api::inlet::InletSender;
@@ -14,11 +15,12 @@ use crate::daemon::host::Host;
 use crate::daemon::radio::wiphy;
 use crate::journal::Change;
 use crate::nl80211::able::Able;
-use crate::nl80211::{IfType, Interface, Nl80211};
+use crate::nl80211::{IfType, Interface, Nl80211, Wiphy};
 use crate::rtnl::{IfName, Rtnl};
 use policy::LinkId;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::error::Error;
+use thiserror::Error;
 use units::MacAddr;
 
 /// The links of one radio.
@@ -37,9 +39,14 @@ pub(crate) struct Ears {
     /// Whether to create those that are missing.
     creates: bool,
     open: BTreeMap<u32, Ear>,
-    /// Radios whose monitor could not be used. They are not asked again.
-    refused: BTreeSet<u32>,
+    /// Radios without a monitor that can be used, and why, if one was wanted. They are not asked again.
+    refused: BTreeMap<u32, Option<String>>,
 }
+
+/// A radio has no monitor interface, although one was wanted.
+#[derive(Debug, Error)]
+#[error("the driver of {0} offers no monitor interface")]
+struct NoMonitor(String);
 
 #[derive(Debug)]
 struct Ear {
@@ -57,7 +64,7 @@ impl Ears {
             inlet,
             creates,
             open: BTreeMap::new(),
-            refused: BTreeSet::new(),
+            refused: BTreeMap::new(),
         }
     }
 
@@ -71,6 +78,11 @@ impl Ears {
         self.open.get(&wiphy).is_some_and(|ear| ear.hears)
     }
 
+    /// Why a radio has no monitor interface, although one was wanted.
+    pub(crate) fn why_deaf(&self, wiphy: u32) -> Option<&str> {
+        self.refused.get(&wiphy)?.as_deref()
+    }
+
     /// Listens for these access points, and for no others.
     pub(crate) fn follow(
         &mut self,
@@ -82,27 +94,27 @@ impl Ears {
         let exists = |ear: &Ear| interfaces.iter().any(|one| one.name == ear.name);
         self.open
             .retain(|wiphy, ear| radios.get(wiphy) == Some(&ear.members) && exists(ear));
-        self.refused.retain(|index| radios.contains_key(index));
+        self.refused.retain(|index, _| radios.contains_key(index));
         for ear in self.open.values_mut() {
             ear.count();
         }
         for (index, members) in radios {
-            if self.open.contains_key(&index) || self.refused.contains(&index) {
+            if self.open.contains_key(&index) || self.refused.contains_key(&index) {
                 continue;
             }
             match self.listen(index, members, interfaces, kernel, host) {
                 Ok(Some(ear)) => _ = self.open.insert(index, ear),
-                Ok(None) => _ = self.refused.insert(index),
+                Ok(None) => _ = self.refused.insert(index, None),
                 Err(error) => {
-                    self.refused.insert(index);
-                    host.outlet.trouble("listening to access points", error.as_ref());
+                    let what = "listening to access points (the driver's counters are used instead)";
+                    host.outlet.trouble(what, error.as_ref());
+                    self.refused.insert(index, Some(error.to_string()));
                 }
             }
         }
     }
 
-    /// `None`: there is no monitor interface, and none is to be created, or the driver has none beside
-    /// stations.
+    /// `None`: there is no monitor interface, and none is to be created.
     fn listen(
         &self,
         index: u32,
@@ -113,7 +125,8 @@ impl Ears {
     ) -> Result<Option<Ear>, Box<dyn Error>> {
         let name = match existing(interfaces, index) {
             Some(name) => name.to_owned(),
-            None if self.creates && wiphy(kernel, index).is_some_and(|wiphy| Able::of(&wiphy).monitor) => {
+            None if self.creates => {
+                can_listen(wiphy(kernel, index).as_ref())?;
                 create(index, kernel, host)?
             }
             None => return Ok(None),
@@ -143,6 +156,15 @@ fn existing(interfaces: &[Interface], wiphy: u32) -> Option<&str> {
     let fits = |one: &&Interface| one.wiphy == wiphy && one.kind == Some(IfType::Monitor);
     let one = interfaces.iter().find(fits)?;
     (!one.name.is_empty()).then_some(one.name.as_str())
+}
+
+/// Whether a radio has a monitor interface beside stations.
+fn can_listen(wiphy: Option<&Wiphy>) -> Result<(), NoMonitor> {
+    match wiphy {
+        Some(wiphy) if Able::of(wiphy).monitor => Ok(()),
+        Some(wiphy) => Err(NoMonitor(wiphy.name.clone())),
+        None => Err(NoMonitor("a radio that has gone".to_owned())),
+    }
 }
 
 /// Creates a monitor interface, on record, and sets it up.

@@ -153,7 +153,13 @@ impl Radio {
 
     /// What is known of a link, for the report.
     pub(crate) fn report(&self, link: LinkId) -> Option<WifiReport> {
-        self.known.get(&link)?.report()
+        let known = self.known.get(&link)?;
+        let report = known.report()?;
+        let no_monitor = known.wiphy().and_then(|wiphy| self.ears.why_deaf(wiphy));
+        Some(WifiReport {
+            no_monitor: no_monitor.map(str::to_owned),
+            ..report
+        })
     }
 }
 

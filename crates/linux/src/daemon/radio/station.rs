@@ -119,6 +119,11 @@ impl Known {
         (last.station.mac == bssid && !last.ssid.is_empty()).then(|| last.ssid.clone())
     }
 
+    /// The radio.
+    pub(crate) fn wiphy(&self) -> Option<u32> {
+        self.last.as_ref().map(|last| last.wiphy)
+    }
+
     pub(crate) fn report(&self) -> Option<WifiReport> {
         let seen = self.last.as_ref()?;
         let station = &seen.station;
@@ -132,6 +137,7 @@ impl Known {
             tx_retries: station.tx_retries,
             tx_failed: station.tx_failed,
             source: self.source,
+            no_monitor: None,
         })
     }
 }

@@ -11,6 +11,7 @@ use crate::bpf::{self, LoadError, UnsentLever, WindowKind, WindowLever};
 use crate::netstat::counted;
 use crate::nl80211::{Nl80211, Wiphy, able, rfkill};
 use crate::rights;
+use crate::rtnl::Rtnl;
 use crate::sysctl::{self, PathManager, SysctlError};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::fmt;
@@ -104,10 +105,18 @@ fn radios(root: &Path) -> Vec<Check> {
     let interfaces = kernel.interfaces().unwrap_or_default();
     match kernel.wiphys() {
         Ok(radios) => {
+            let up = up();
             let found = |radio: &Wiphy| {
-                let own = interfaces.iter().filter(|one| one.wiphy == radio.index);
-                let names = own.map(|one| one.name.as_str()).filter(|name| !name.is_empty());
-                wifi(able::finding(radio, &Vec::from_iter(names), &switches))
+                let own = || interfaces.iter().filter(|one| one.wiphy == radio.index);
+                let names = own().map(|one| one.name.as_str()).filter(|name| !name.is_empty());
+                let others = own().filter(|one| up.contains(&one.name) && !crate::wifi::is_ours(&one.name));
+                let others = others.filter_map(|one| Some((one.name.as_str(), one.kind?)));
+                wifi(able::finding(
+                    radio,
+                    &Vec::from_iter(names),
+                    &Vec::from_iter(others),
+                    &switches,
+                ))
             };
             let joins = || check("wifi-join", Need::Should, crate::wifi::supplicant_found());
             let joins = (!radios.is_empty()).then(joins);
@@ -118,6 +127,16 @@ fn radios(root: &Path) -> Vec<Check> {
             error.source
         )))],
     }
+}
+
+/// Names of the interfaces that are up.
+fn up() -> Vec<String> {
+    let links = Rtnl::open().ok().and_then(|mut rtnl| rtnl.links().ok());
+    let links = links.unwrap_or_default().into_iter();
+    links
+        .filter(|link| link.up)
+        .map(|link| link.name.to_string())
+        .collect()
 }
 
 /// Runs the checks that must pass.

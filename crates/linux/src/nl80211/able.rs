@@ -8,7 +8,7 @@
 //! 1. Only station interfaces and a monitor are considered: slowhand makes no others.
 //!
 //! # Checked by
-//! `nl80211::tests`, with the combinations of four drivers.
+//! `nl80211::tests`, with the combinations of four drivers; the trial `joins-crowded` of `guest`.
 
 use super::interface::IfType;
 use super::rfkill::Switch;
@@ -28,26 +28,36 @@ pub struct Able {
 impl Able {
     /// What `wiphy` can do.
     pub fn of(wiphy: &Wiphy) -> Self {
-        let fallback = u32::from(wiphy.supports(IfType::Station));
-        let best = wiphy
-            .combinations
-            .iter()
-            .max_by_key(|combination| (stations(combination), combination.channels));
-        let several = wiphy.combinations.iter().filter(|one| stations(one) >= 2);
+        let several = wiphy.combinations.iter().filter(|one| stations(one, &[]) >= 2);
         Self {
-            stations: best.map_or(fallback, stations).max(fallback),
+            stations: stations_beside(wiphy, &[]),
             channels: several.map(|one| one.channels).max().unwrap_or(1).max(1),
             monitor: has_monitor_beside(wiphy),
         }
     }
 }
 
-/// Station interfaces that fit into a combination. They must stay within every limit that has their type.
-fn stations(combination: &Combination) -> u32 {
+/// Station interfaces that fit beside interfaces of these types, which are up.
+pub fn stations_beside(wiphy: &Wiphy, others: &[IfType]) -> u32 {
+    let counted = others.iter().filter(|kind| !wiphy.software.has(**kind));
+    let counted = Vec::from_iter(counted.copied());
+    let alone = u32::from(wiphy.supports(IfType::Station) && counted.is_empty());
+    let combinations = wiphy.combinations.iter();
+    let most = combinations
+        .map(|combination| stations(combination, &counted))
+        .max();
+    most.unwrap_or(alone).max(alone)
+}
+
+/// Station interfaces that fit into a combination beside others. They must stay within every limit that has
+/// their type.
+fn stations(combination: &Combination, others: &[IfType]) -> u32 {
+    let taken = |types: super::Types| others.iter().filter(|kind| types.has(**kind)).count() as u32;
     let limits = combination.limits.iter();
     let limits = limits.filter(|limit| limit.types.has(IfType::Station));
-    let least = limits.map(|limit| limit.most).min().unwrap_or(0);
-    least.min(combination.most)
+    let left = limits.map(|limit| limit.most.saturating_sub(taken(limit.types)));
+    let total = combination.most.saturating_sub(others.len() as u32);
+    left.min().unwrap_or(0).min(total)
 }
 
 /// Whether a monitor interface can exist beside as many station interfaces as are possible.
@@ -59,15 +69,21 @@ fn has_monitor_beside(wiphy: &Wiphy) -> bool {
         let shared = limits().any(|limit| {
             limit.most >= 2 && limit.types.has(IfType::Monitor) && limit.types.has(IfType::Station)
         });
-        stations(combination) >= 1 && combination.most >= 2 && (separate || shared)
+        stations(combination, &[]) >= 1 && combination.most >= 2 && (separate || shared)
     };
     wiphy.software.has(IfType::Monitor) || wiphy.combinations.iter().any(beside)
 }
 
 /// What is found about a radio. `Ok`: what it can do. `Err`: what limits it, with the remedy.
 ///
-/// `interfaces` are the names of its interfaces, and `switches` those of the host.
-pub fn finding(wiphy: &Wiphy, interfaces: &[&str], switches: &[Switch]) -> Result<String, String> {
+/// `interfaces` are the names of its interfaces, `others` those of other programs that are up, and `switches`
+/// those of the host.
+pub fn finding(
+    wiphy: &Wiphy,
+    interfaces: &[&str],
+    others: &[(&str, IfType)],
+    switches: &[Switch],
+) -> Result<String, String> {
     let name = if interfaces.is_empty() {
         wiphy.name.clone()
     } else {
@@ -80,6 +96,7 @@ pub fn finding(wiphy: &Wiphy, interfaces: &[&str], switches: &[Switch]) -> Resul
         ));
     }
     let words = format!("{name}: {}", in_words(able));
+    let taken = taken(wiphy, able.stations, others);
     let mut obstacles: Vec<&str> = Vec::new();
     if let Some(switch) = switches.iter().find(|switch| switch.name == wiphy.name) {
         obstacles.extend(
@@ -94,6 +111,7 @@ pub fn finding(wiphy: &Wiphy, interfaces: &[&str], switches: &[Switch]) -> Resul
     }
     obstacles.extend((!able.monitor).then_some(NO_MONITOR));
     obstacles.extend((able.stations == 1).then_some(ONE_STATION));
+    obstacles.extend(taken.as_deref());
     if obstacles.is_empty() {
         Ok(words)
     } else {
@@ -105,6 +123,21 @@ const NO_MONITOR: &str = "without a monitor interface, losses and airtime follow
                           driver uses mac80211 has one";
 const ONE_STATION: &str =
     "the driver allows one station interface; add a second adapter to join two access points at once";
+
+/// What interfaces of other programs leave, if that is less than two access points at once.
+fn taken(wiphy: &Wiphy, stations: u32, others: &[(&str, IfType)]) -> Option<String> {
+    let types = Vec::from_iter(others.iter().map(|(_, kind)| *kind));
+    let left = stations_beside(wiphy, &types);
+    let names = Vec::from_iter(others.iter().map(|(name, _)| *name)).join(", ");
+    let rest = match left {
+        0 => "nothing is left for slowhand",
+        1 => "slowhand can join 1 access point at a time",
+        _ => return None,
+    };
+    (left < stations).then(|| {
+        format!("other interfaces that are up ({names}) take places of the driver: {rest}; set one down")
+    })
+}
 
 fn in_words(able: Able) -> String {
     let points = match able.stations {

@@ -1,4 +1,4 @@
-use super::able::{Able, finding};
+use super::able::{Able, finding, stations_beside};
 use super::rfkill::{Switch, switches, wifi_interfaces};
 use super::*;
 use crate::netlink::{Attrs, Messages};
@@ -303,7 +303,7 @@ fn hwsim() -> Wiphy {
 
 #[test]
 fn what_cards_can_do_is_said_in_words() {
-    let words = |wiphy: Wiphy| finding(&wiphy, &["wlan0"], &[]);
+    let words = |wiphy: Wiphy| finding(&wiphy, &["wlan0"], &[], &[]);
     assert_eq!(
         words(intel()).unwrap_err(),
         "phy0 (wlan0): 1 access point at a time; one channel at a time; monitor beside it: yes. the driver allows one station \
@@ -323,7 +323,7 @@ fn what_stands_in_the_way_comes_with_its_remedy() {
     let plain = radio(Vec::new(), &[]);
     let able = Able::of(&plain);
     assert_eq!((able.stations, able.channels, able.monitor), (1, 1, false));
-    let words = finding(&plain, &[], &[]).unwrap_err();
+    let words = finding(&plain, &[], &[], &[]).unwrap_err();
     assert!(
         words.starts_with("phy0: 1 access point at a time") && words.contains("driver's counters"),
         "{words}"
@@ -333,12 +333,12 @@ fn what_stands_in_the_way_comes_with_its_remedy() {
         soft,
         hard,
     };
-    let soft = finding(&hwsim(), &[], &[switch(true, false)]).unwrap_err();
+    let soft = finding(&hwsim(), &[], &[], &[switch(true, false)]).unwrap_err();
     assert!(
         soft.ends_with("it is blocked; run `rfkill unblock wifi`"),
         "{soft}"
     );
-    let hard = finding(&hwsim(), &[], &[switch(true, true)]).unwrap_err();
+    let hard = finding(&hwsim(), &[], &[], &[switch(true, true)]).unwrap_err();
     assert!(
         hard.ends_with("a switch on the device turns it off; turn it on there"),
         "{hard}"
@@ -350,12 +350,12 @@ fn what_stands_in_the_way_comes_with_its_remedy() {
         listen_first: false,
         radar: false,
     }];
-    let words = finding(&forbidden, &[], &[]).unwrap_err();
+    let words = finding(&forbidden, &[], &[], &[]).unwrap_err();
     assert!(words.ends_with("set the country with `iw reg set`"), "{words}");
     let mut deaf = hwsim();
     (deaf.types, deaf.combinations) = (Types::of(&[AccessPoint]), Vec::new());
     assert!(
-        finding(&deaf, &[], &[])
+        finding(&deaf, &[], &[], &[])
             .unwrap_err()
             .ends_with("use another card")
     );
@@ -369,6 +369,37 @@ fn stations_stay_within_every_limit_that_has_their_type() {
     assert_eq!(
         Able::of(&radio(vec![combination(&limits[..1], 3, 1)], &[])).stations,
         3
+    );
+}
+
+#[test]
+fn interfaces_of_others_take_places_of_their_limits() {
+    let both = |most| {
+        radio(
+            vec![combination(&[(most, &[Sta, Mesh])], most + 1, 1)],
+            &[Monitor],
+        )
+    };
+    let left = |wiphy: &Wiphy, others: &[IfType]| stations_beside(wiphy, others);
+    assert_eq!(left(&both(2), &[Sta]), 1);
+    assert_eq!(left(&both(2), &[Sta, Mesh]), 0);
+    assert_eq!(left(&both(2), &[Monitor, Monitor]), 2, "monitors count nowhere");
+    assert_eq!(left(&both(2), &[AccessPoint]), 2, "only against the total");
+    let plain = radio(Vec::new(), &[]);
+    assert_eq!([left(&plain, &[]), left(&plain, &[Sta])], [1, 0]);
+    let said = |others: &[(&str, IfType)]| finding(&both(2), &["wlan0"], others, &[]);
+    assert!(said(&[]).is_ok());
+    let one = said(&[("wlan0", Sta)]).unwrap_err();
+    assert!(
+        one.ends_with(
+            "other interfaces that are up (wlan0) take places of the driver: slowhand can join 1 access point at a time; set one down"
+        ),
+        "{one}"
+    );
+    let none = said(&[("wlan0", Sta), ("mesh0", Mesh)]).unwrap_err();
+    assert!(
+        none.contains("(wlan0, mesh0)") && none.contains("nothing is left"),
+        "{none}"
     );
 }
 

@@ -49,6 +49,7 @@ mod worker;
 
 pub use login::{Login, LoginError};
 pub use network::{Network, Secret, SecretError, Security};
+pub(crate) use station::is_ours;
 pub use supplicant::found as supplicant_found;
 pub use view::{PointReport, Stage, View, Views};
 

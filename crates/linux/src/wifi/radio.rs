@@ -1,12 +1,13 @@
 //! The radio that joins access points, and what it can do beside what others do with it.
 
 use super::station;
-use crate::nl80211::able::Able;
+use crate::nl80211::able::{self, Able};
 use crate::nl80211::rfkill::{self, Switch};
-use crate::nl80211::{IfType, Interface, Nl80211, ReadError, Wiphy, channel_number};
-use crate::rtnl::IfName;
+use crate::nl80211::{IfType, Interface, Nl80211, ReadError, StationError, Wiphy, channel_number};
+use crate::rtnl::{IfName, LinkError, Rtnl};
 use policy::reach::Capacity;
 use std::collections::BTreeSet;
+use std::error::Error;
 use std::fs;
 use std::path::Path;
 use thiserror::Error;
@@ -15,11 +16,9 @@ use units::MacAddr;
 /// The radio in use.
 #[derive(Debug)]
 pub(super) struct Radio {
-    pub(super) index: u32,
-    name: String,
+    wiphy: Wiphy,
     /// The address that it was built with.
     pub(super) mac: MacAddr,
-    able: Able,
 }
 
 /// Why there is no radio to use.
@@ -48,8 +47,7 @@ impl Radio {
     pub(super) fn find(kernel: &mut Nl80211, name: Option<&str>) -> Result<Self, RadioError> {
         let all = kernel.wiphys()?;
         let wiphy = pick(&all, name)?;
-        let able = Able::of(wiphy);
-        if able.stations == 0 {
+        if Able::of(wiphy).stations == 0 {
             return Err(RadioError::NoStations(wiphy.name.clone()));
         }
         is_on(&wiphy.name, &rfkill::switches(Path::new("/")))?;
@@ -57,41 +55,64 @@ impl Radio {
         let mac = fs::read_to_string(path).ok();
         let mac = mac.and_then(|text| super::bss::mac(text.trim()));
         Ok(Self {
-            index: wiphy.index,
-            name: wiphy.name.clone(),
             mac: mac.unwrap_or(MacAddr::local(wiphy.index)),
-            able,
+            wiphy: wiphy.clone(),
         })
     }
 
     /// Whether it is still there and on.
     pub(super) fn is_usable(&self, kernel: &mut Nl80211) -> Result<(), RadioError> {
-        let is_it = |wiphy: &Wiphy| wiphy.index == self.index;
+        let is_it = |wiphy: &Wiphy| wiphy.index == self.wiphy.index;
         if !kernel.wiphys()?.iter().any(is_it) {
-            return Err(RadioError::Gone(self.name.clone()));
+            return Err(RadioError::Gone(self.wiphy.name.clone()));
         }
-        is_on(&self.name, &rfkill::switches(Path::new("/")))
+        is_on(&self.wiphy.name, &rfkill::switches(Path::new("/")))
     }
 
     /// What is left of it beside the interfaces of others, and the channels that these hold.
     pub(super) fn left(
         &self,
-        kernel: &mut Nl80211,
+        (kernel, rtnl): (&mut Nl80211, &mut Rtnl),
         ours: &[IfName],
-    ) -> Result<(Capacity, Vec<u16>), ReadError> {
-        let busy = self.others(kernel, ours)?;
-        let stations = busy
-            .iter()
-            .filter(|one| one.kind == Some(IfType::Station))
-            .count();
+    ) -> Result<(Capacity, Vec<u16>), Box<dyn Error>> {
+        let types = Vec::from_iter(self.up(kernel, rtnl, ours)?.iter().filter_map(|one| one.kind));
         let capacity = Capacity {
-            stations: (self.able.stations as usize)
-                .saturating_sub(stations)
-                .min(ours.len()),
-            channels: self.able.channels as usize,
+            stations: (able::stations_beside(&self.wiphy, &types) as usize).min(ours.len()),
+            channels: self.channels(),
         };
+        let busy = self.others(kernel, ours)?;
         let held = busy.iter().filter_map(|one| channel_number(one.mhz?)).collect();
         Ok((capacity, held))
+    }
+
+    /// Names of the interfaces of others that take places of the driver.
+    pub(super) fn rivals(&self, kernel: &mut Nl80211, rtnl: &mut Rtnl, ours: &[IfName]) -> Vec<String> {
+        let up = self.up(kernel, rtnl, ours).unwrap_or_default();
+        up.into_iter().map(|one| one.name).collect()
+    }
+
+    /// Interfaces of others that are up. The driver counts them, whether they are joined or not.
+    fn up(
+        &self,
+        kernel: &mut Nl80211,
+        rtnl: &mut Rtnl,
+        ours: &[IfName],
+    ) -> Result<Vec<Interface>, Box<dyn Error>> {
+        let links = rtnl.links()?;
+        let is_up = |one: &Interface| {
+            let mut links = links.iter();
+            links.any(|link| Some(link.ifindex) == one.ifindex && link.up)
+        };
+        let mut all = kernel.interfaces()?;
+        all.retain(|one| {
+            let counts = one.kind.is_some_and(|kind| !self.wiphy.software.has(kind));
+            one.wiphy == self.wiphy.index && !is_one_of(ours, one) && counts && is_up(one)
+        });
+        Ok(all)
+    }
+
+    fn channels(&self) -> usize {
+        Able::of(&self.wiphy).channels as usize
     }
 
     /// Frequencies in MHz that others use, if they leave no channel for anything else. A scan of other
@@ -103,20 +124,22 @@ impl Radio {
     ) -> Result<Option<BTreeSet<u32>>, ReadError> {
         let busy = self.others(kernel, ours)?;
         let all: BTreeSet<u32> = busy.iter().filter_map(|one| one.mhz).collect();
-        Ok((all.len() >= self.able.channels as usize).then_some(all))
+        Ok((all.len() >= self.channels()).then_some(all))
     }
 
-    /// Interfaces of others that are on a channel. One without a channel is down or idle, and counts for
-    /// nothing.
+    /// Interfaces of others that are on a channel. One without a channel is down or idle, and holds none.
     fn others(&self, kernel: &mut Nl80211, ours: &[IfName]) -> Result<Vec<Interface>, ReadError> {
         let mut all = kernel.interfaces()?;
         all.retain(|one| {
-            let is_ours = ours.iter().any(|name| name.as_str() == one.name);
             let is_busy = one.kind != Some(IfType::Monitor) && one.mhz.is_some();
-            one.wiphy == self.index && !is_ours && is_busy
+            one.wiphy == self.wiphy.index && !is_one_of(ours, one) && is_busy
         });
         Ok(all)
     }
+}
+
+fn is_one_of(ours: &[IfName], one: &Interface) -> bool {
+    ours.iter().any(|name| name.as_str() == one.name)
 }
 
 /// Whether no switch turns this radio off.
@@ -150,10 +173,48 @@ pub(super) fn create(
     radio: &Radio,
     name: IfName,
     (ssid, bssid): (&[u8], MacAddr),
-) -> Result<MacAddr, crate::nl80211::StationError> {
+) -> Result<MacAddr, StationError> {
     let mac = station::address(radio.mac, ssid, bssid);
-    kernel.add_station(radio.index, name, mac)?;
+    kernel.add_station(radio.wiphy.index, name, mac)?;
     Ok(mac)
+}
+
+/// The driver does not let an interface be up.
+#[derive(Debug, Error)]
+#[error("the driver refuses the interface {name} ({why}){beside}")]
+pub(super) struct Refused {
+    name: IfName,
+    why: String,
+    beside: String,
+}
+
+/// Sets an interface up. The driver counts its places only now.
+pub(super) fn set_up(
+    (kernel, rtnl): (&mut Nl80211, &mut Rtnl),
+    radio: &Radio,
+    (name, ifindex): (IfName, u32),
+    ours: &[IfName],
+) -> Result<(), Refused> {
+    let why = match rtnl.set_up(ifindex, true) {
+        Ok(()) => return Ok(()),
+        Err(LinkError::Kernel { source, .. }) => source.to_string(),
+        Err(other) => other.to_string(),
+    };
+    let rivals = radio.rivals(kernel, rtnl, ours);
+    Err(Refused {
+        name,
+        why,
+        beside: beside(&rivals),
+    })
+}
+
+/// Which interfaces may have taken the place, and the remedy.
+fn beside(rivals: &[String]) -> String {
+    let Some(first) = rivals.first() else {
+        return String::new();
+    };
+    let all = rivals.join(", ");
+    format!(" beside {all}; `ip link set {first} down` may free a place")
 }
 
 #[cfg(test)]
@@ -165,6 +226,23 @@ mod tests {
             name: name.into(),
             ..Wiphy::default()
         }
+    }
+
+    #[test]
+    fn a_refused_interface_names_those_that_have_its_place() {
+        let said = |rivals: &[&str]| {
+            let rivals = Vec::from_iter(rivals.iter().map(|name| (*name).to_owned()));
+            let refused = Refused {
+                name: "slow-w2".parse().unwrap(),
+                why: "Device or resource busy".into(),
+                beside: beside(&rivals),
+            };
+            refused.to_string()
+        };
+        let alone = "the driver refuses the interface slow-w2 (Device or resource busy)";
+        assert_eq!(said(&[]), alone);
+        let remedy = "beside wlan0, mesh0; `ip link set wlan0 down` may free a place";
+        assert_eq!(said(&["wlan0", "mesh0"]), format!("{alone} {remedy}"));
     }
 
     #[test]

@@ -15,6 +15,11 @@ pub(super) fn scanner() -> Option<IfName> {
     "slow-w0".parse().ok()
 }
 
+/// Whether an interface has a name of ours.
+pub(crate) fn is_ours(name: &str) -> bool {
+    (0..=MOST).any(|number| name == format!("slow-w{number}"))
+}
+
 /// Names of all interfaces that may be created, without those that exist already.
 pub(super) fn names(exists: impl Fn(&IfName) -> bool) -> Vec<IfName> {
     let all = (0..=MOST).filter_map(|number| format!("slow-w{number}").parse().ok());

@@ -149,6 +149,11 @@ impl Worker {
         if let Some(mut means) = self.means.take() {
             scan::remove_scanner(&mut means);
         }
+        self.complain(why);
+    }
+
+    /// Says once why nothing can be joined.
+    fn complain(&mut self, why: String) {
         if self.trouble.as_ref() != Some(&why) {
             tracing::warn!("access points cannot be joined: {why}");
             self.trouble = Some(why);

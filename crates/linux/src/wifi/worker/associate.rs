@@ -29,7 +29,8 @@ impl Worker {
             return;
         };
         super::scan::remove_scanner(means);
-        let begun = begin(now, means, name, (&point.bss, &networks[point.network]));
+        let what = (&point.bss, &networks[point.network]);
+        let begun = begin(now, (means, &self.plan.names), name, what);
         point.station = match begun {
             Ok(station) => Some(station),
             Err(error) => {
@@ -89,7 +90,7 @@ impl Worker {
 
 fn begin(
     now: Instant,
-    means: &mut Means,
+    (means, ours): (&mut Means, &[IfName]),
     name: IfName,
     (bss, network): (&Bss, &Network),
 ) -> Result<Station, Box<dyn Error>> {
@@ -100,6 +101,7 @@ fn begin(
         return Err("another program has changed the address of the new interface".into());
     }
     answer_for_itself(name);
+    set_up(means, ours, (name, link.ifindex))?;
     means.supplicant.add_interface(name.as_str())?;
     let mut settings = vec![("ssid", hex(&bss.ssid)), ("bssid", bss.bssid.to_string())];
     settings.extend(network.settings());
@@ -129,12 +131,19 @@ fn answer_for_itself(name: IfName) {
 }
 
 /// Creates the interface that scans while nothing is joined.
-pub(super) fn create_scanner(means: &mut Means, name: IfName) -> Result<(), Box<dyn Error>> {
+pub(super) fn create_scanner(means: &mut Means, ours: &[IfName], name: IfName) -> Result<(), Box<dyn Error>> {
     let nowhere = (&b""[..], means.radio.mac);
     radio::create(&mut means.kernel, &means.radio, name, nowhere)?;
     claim(means, name);
+    let link = means.rtnl.link_named(name)?.ok_or("the new interface is gone")?;
+    set_up(means, ours, (name, link.ifindex))?;
     means.supplicant.add_interface(name.as_str())?;
     Ok(())
+}
+
+fn set_up(means: &mut Means, ours: &[IfName], interface: (IfName, u32)) -> Result<(), radio::Refused> {
+    let of = (&mut means.kernel, &mut means.rtnl);
+    radio::set_up(of, &means.radio, interface, ours)
 }
 
 /// Lets NetworkManager leave an interface alone.

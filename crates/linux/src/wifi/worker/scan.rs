@@ -139,7 +139,14 @@ impl Worker {
         if let Some(means) = &mut self.means
             && means.rtnl.link_named(name)?.is_none()
         {
-            create_scanner(means, name)?;
+            let made = create_scanner(means, &self.plan.names, name);
+            if let Err(error) = &made {
+                remove(means, name);
+                let why = in_words(error.as_ref());
+                self.complain(why);
+            }
+            made?;
+            self.trouble = None;
         }
         Ok(name)
     }
@@ -204,9 +211,10 @@ impl Worker {
     fn choose(&mut self, now: Instant) {
         let Some(means) = &mut self.means else { return };
         let ours = &self.plan.names;
-        let (capacity, held) = match means.radio.left(&mut means.kernel, ours) {
+        let of = (&mut means.kernel, &mut means.rtnl);
+        let (capacity, held) = match means.radio.left(of, ours) {
             Ok(left) => left,
-            Err(error) => return self.break_off(now, in_words(&error)),
+            Err(error) => return self.break_off(now, in_words(error.as_ref())),
         };
         let candidates = self
             .points

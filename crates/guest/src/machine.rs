@@ -30,10 +30,11 @@ use crate::programs::{self, ProgramError};
 use crate::tool;
 
 /// The guest's own files: path in the guest, permissions, content.
-const FILES: [(&str, u32, &str); 5] = [
+const FILES: [(&str, u32, &str); 6] = [
     ("init", 0o755, include_str!("../guest/init.sh")),
     ("lib/box.sh", 0o644, include_str!("../guest/box.sh")),
     ("lib/beside.sh", 0o644, include_str!("../guest/beside.sh")),
+    ("lib/driver.sh", 0o644, include_str!("../guest/driver.sh")),
     ("lib/joining.sh", 0o644, include_str!("../guest/joining.sh")),
     ("lib/udhcpc.sh", 0o755, include_str!("../guest/udhcpc.sh")),
 ];

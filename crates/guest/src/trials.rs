@@ -48,7 +48,7 @@ const RETRIES: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 14] = [
+pub const TRIALS: [Trial; 16] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -182,6 +182,29 @@ pub const TRIALS: [Trial; 14] = [
             name: "declined addresses",
             pointer: "/declined",
             at_most: None,
+        },
+    },
+    Trial {
+        name: "joins-no-monitor",
+        about: "`slowhand up` joins two over a radio whose driver refuses a monitor interface; one is killed",
+        script: include_str!("../guest/trials/joins-no-monitor.sh"),
+        programs: &["wifi-meter", "slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            at_most: Some(150.0),
+            ..GAP
+        },
+    },
+    Trial {
+        name: "joins-crowded",
+        about: "`slowhand up` while the driver refuses a second interface, and after it allows one",
+        script: include_str!("../guest/trials/joins-crowded.sh"),
+        programs: &["slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            name: "time from a second free place until both carry packets, s",
+            pointer: "/returns_s/both",
+            at_most: Some(10.0),
         },
     },
     Trial {

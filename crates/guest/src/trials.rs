@@ -48,7 +48,7 @@ const RETRIES: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 16] = [
+pub const TRIALS: [Trial; 17] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -101,6 +101,18 @@ pub const TRIALS: [Trial; 16] = [
         figure: Figure {
             at_most: Some(300.0),
             ..GAP
+        },
+    },
+    Trial {
+        name: "marks",
+        about: "`slowhand up`, four downloads at once: marks asked for, against packets received with CE",
+        script: include_str!("../guest/trials/marks.sh"),
+        programs: &["wifi-meter", "slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            name: "packets received with CE over marks asked for, distance from 1",
+            pointer: "/error",
+            at_most: Some(0.01),
         },
     },
     Trial {

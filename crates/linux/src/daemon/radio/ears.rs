@@ -6,8 +6,8 @@
 //!    nothing to it while a station is connected.
 //!
 //! # Checked by
-//! `tests` below; `journal::tests` for the removal; the trial `joins-no-monitor` of `guest`, with a radio that
-//! offers none.
+//! `tests` below; `journal::tests` for the removal; the trial `joins-no-monitor` of `guest`, with a radio
+//! that offers none.
 
 use crate::capture::{Beacons, Capture, Listener};
 use crate::daemon::api::inlet::InletSender;

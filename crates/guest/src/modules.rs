@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 /// The modules that the guest loads, by name.
-pub const WANTED: [&str; 24] = [
+pub const WANTED: [&str; 27] = [
     // The path by which results leave the guest.
     "virtio_pci",
     "9pnet_virtio",
@@ -25,6 +25,10 @@ pub const WANTED: [&str; 24] = [
     "aes_generic",
     "cryptd",
     "aesni_intel",
+    // The kernel's ciphers for programs: iwd has none of its own.
+    "algif_hash",
+    "algif_skcipher",
+    "des_generic",
     // Sockets: the programs ask for them by number, and the guest loads no module by itself.
     "af_packet",
     "netlink_diag",

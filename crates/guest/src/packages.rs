@@ -15,7 +15,7 @@ use crate::tool::{self, KEYRING, ToolError};
 
 /// The programs of the guest. apt adds what they need. `usr-is-merged` satisfies a dependency that would
 /// otherwise pull in Perl.
-pub const PROGRAMS: [&str; 19] = [
+pub const PROGRAMS: [&str; 20] = [
     "bash",
     "busybox-static",
     "coreutils",
@@ -25,6 +25,7 @@ pub const PROGRAMS: [&str; 19] = [
     "hostapd",
     "iproute2",
     "iw",
+    "iwd",
     "kmod",
     "network-manager",
     "nftables",

@@ -48,7 +48,7 @@ const RETRIES: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 17] = [
+pub const TRIALS: [Trial; 18] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -141,6 +141,18 @@ pub const TRIALS: [Trial; 17] = [
         name: "joins-beside",
         about: "`slowhand up` beside NetworkManager, which has the user's connection over the same radio",
         script: include_str!("../guest/trials/joins-beside.sh"),
+        programs: &["slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            name: "lost pings of the user's connection",
+            pointer: "/users_connection/lost",
+            at_most: Some(0.0),
+        },
+    },
+    Trial {
+        name: "joins-iwd",
+        about: "`slowhand up` beside iwd, which has the user's connection over the same radio",
+        script: include_str!("../guest/trials/joins-iwd.sh"),
         programs: &["slowhand", "slowhandd"],
         scenario: None,
         figure: Figure {

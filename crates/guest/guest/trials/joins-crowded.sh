@@ -49,7 +49,8 @@ iw phy phy0 info >"$LOGS/phy0"
 has_text "$LOGS/phy0" 'managed, .* <= 2,' || fail "the radio lists another limit"
 say "both places are taken"
 ip link set wlan0 up
-for name in mine third; do iw phy phy0 interface add $name type managed addr "02:77:00:00:00:0${#name}"; done
+iw phy phy0 interface add mine type managed addr 02:77:00:00:00:01
+iw phy phy0 interface add third type managed addr 02:77:00:00:00:02
 ip link set mine up
 refused third 'Device or resource busy'
 iw dev third del
@@ -63,8 +64,10 @@ ip link set mine down
 joins 1
 await "that one carries packets" carries_one
 returned one "$begun"
-reports "network ${ssids[$other]} .*has no interface left" || fail "status does not say why there is only one"
-says_doctor '(wlan0).* slowhand can join 1 access point at a time' || fail "doctor does not say that one is left"
+reports "network ${ssids[$other]} .*has no interface left" \
+    || fail "status does not say why there is only one"
+says_doctor '(wlan0).* slowhand can join 1 access point at a time' \
+    || fail "doctor does not say that one is left"
 begun=$(uptime_s)
 kill "$(cat "/run/ap$joined.hostapd")"
 joins 2

@@ -50,7 +50,8 @@ two_access_points
 system_bus
 for module in algif_hash algif_skcipher; do modprobe $module; done
 mkdir -p /etc/iwd /var/lib/iwd
-printf '[General]\nEnableNetworkConfiguration=true\n[Network]\nNameResolvingService=none\n' >/etc/iwd/main.conf
+printf '%s\n' '[General]' EnableNetworkConfiguration=true '[Network]' NameResolvingService=none \
+    >/etc/iwd/main.conf
 for ssid in first second; do
     (umask 077 && printf '[Security]\nPassphrase=%s\n' "$PASSPHRASE" >/var/lib/iwd/$ssid.psk)
 done

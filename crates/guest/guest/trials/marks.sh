@@ -8,8 +8,10 @@ TRIAL=marks
 
 # ce: packets with CE that the kernel has received, counted behind all programs of slowhand.
 ce() {
-    awk '/^IpExt:/ { if (!n) n = split($0, names); else for (i = 1; i <= n; i++) if (names[i] == "InCEPkts") print $i }' \
-        /proc/net/netstat
+    awk '/^IpExt:/ {
+        if (!n) n = split($0, names)
+        else for (i = 1; i <= n; i++) if (names[i] == "InCEPkts") print $i
+    }' /proc/net/netstat
 }
 
 # listens N: whether server N listens.
@@ -51,5 +53,5 @@ slowhand down
 wait $DAEMON
 [ "$asked" -ge 200 ] || fail "only $asked marks were asked for"
 error=$(echo "$asked $made" | awk '{ error = $2 / $1 - 1; print (error < 0 ? -error : error) }')
-printf '{"trial":"%s","asked":%s,"received_ce":%s,"error":%s,"downloads":[%s]}\n' "$TRIAL" "$asked" "$made" "$error" \
-    "$(cat /run/fetched? | paste -sd ,)" | tee /share/figures.json
+printf '{"trial":"%s","asked":%s,"received_ce":%s,"error":%s,"downloads":[%s]}\n' \
+    "$TRIAL" "$asked" "$made" "$error" "$(cat /run/fetched? | paste -sd ,)" | tee /share/figures.json

@@ -48,7 +48,10 @@ impl Row<'_> {
             Work::Upload { .. } | Work::Datagrams { way: Way::Up, .. } => {
                 format!("{}@{channel}", plan.walkers[flow.by].name)
             }
-            Work::Download { .. } | Work::Requests { .. } | Work::Datagrams { .. } => link.clone(),
+            Work::Download { .. }
+            | Work::Requests { .. }
+            | Work::Stripe { .. }
+            | Work::Datagrams { .. } => link.clone(),
         };
         let mut stations = self.played.run.stations.iter();
         stations.find(|station| station.name == name)

@@ -2,7 +2,7 @@
 
 use units::{Bitrate, Bytes, Duration};
 
-/// One application's connection between the client and the server.
+/// One application between the client and the server, and its connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
     /// Its name.
@@ -34,6 +34,8 @@ pub enum Transport {
         /// The link.
         over: usize,
     },
+    /// Plain TCP of the client: a connection for each link, bound to it. A policy for one link leaves that one.
+    EachLink,
 }
 
 /// What a flow moves.
@@ -62,6 +64,15 @@ pub enum Work {
         /// Bytes of a reply.
         reply: Bytes,
     },
+    /// A file that the client fetches by byte ranges, one block at a time over each connection.
+    Stripe {
+        /// Bytes of the file.
+        size: Bytes,
+        /// Bytes of a block. The last one may be shorter.
+        block: Bytes,
+        /// How a slow link is kept from the block that is due first.
+        skip: Skip,
+    },
     /// Datagrams that nobody answers, until the run ends.
     Datagrams {
         /// From which end to which.
@@ -71,6 +82,18 @@ pub enum Work {
         /// Payload of each.
         payload: Bytes,
     },
+}
+
+/// Which blocks a slow link leaves to the others. `policy::flow::Skip` has what each does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Skip {
+    /// None: each link fetches the block that is due first.
+    None,
+    /// As many as juggler's delta says (§6.2.2).
+    Delta,
+    /// Those that the others fetch while it fetches one.
+    #[default]
+    Finish,
 }
 
 /// The direction of datagrams.

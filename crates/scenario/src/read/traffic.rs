@@ -2,7 +2,7 @@
 
 use super::link::Links;
 use super::walk::Walkers;
-use super::{bps, bytes, datagrams, names, nanos};
+use super::{blocks, bps, bytes, datagrams, names, nanos};
 use crate::plan::{Flow, Nearest, Transport, Work};
 use crate::quantity::Quantity;
 use crate::section::Section;
@@ -57,6 +57,7 @@ impl Flows {
         names::checked(section, section.at, "flow", name);
         let (transport, among) = transport(section, who.links);
         let owners = by(section, who.walkers);
+        blocks::belong_to_the_client(section, transport, &owners);
         let flow = Flow {
             name: name.to_owned(),
             by: owners.start,
@@ -66,6 +67,7 @@ impl Flows {
                 .amount("start_s", &Quantity::S)
                 .map_or(Duration::ZERO, nanos),
             work: match transport {
+                Transport::EachLink => blocks::stripe(section),
                 Transport::Udp { over } => datagrams::read(section, &who.links.links[over]),
                 Transport::Mptcp | Transport::Tcp { .. } => work(section),
             },
@@ -127,6 +129,9 @@ enum Kind {
 /// too.
 fn transport(section: &Section<'_>, links: &Links) -> (Transport, Option<Range<usize>>) {
     const KNOWN: [(&str, Kind); 3] = [("mptcp", Kind::Mptcp), ("tcp", Kind::Tcp), ("udp", Kind::Udp)];
+    if let Some(several) = blocks::transport(section) {
+        return (several, None);
+    }
     let kind = section.choice("transport", &KNOWN).unwrap_or(Kind::Mptcp);
     match (kind, section.has("over")) {
         (Kind::Mptcp, over) => {

@@ -10,7 +10,8 @@
 //! | what a plan asks for, and what is refused | `stage` |
 //! | segments on links | `carrier` |
 //! | links as the client's kernel shows them, their addresses | `plugs`, `addresses` |
-//! | applications and their connections | `flows` |
+//! | applications and their connections | `flows`, `lane` |
+//! | a file in blocks, fetched over several connections | `blocks` |
 //! | hosts of other walkers | `others` |
 //! | a relay, and the server behind it | `relay` |
 //! | datagrams beside TCP, and what becomes of them | `datagrams`, `accounts` |
@@ -39,6 +40,7 @@
 mod accounts;
 mod act;
 mod addresses;
+mod blocks;
 mod book;
 mod carrier;
 mod datagrams;
@@ -47,6 +49,7 @@ mod families;
 mod flows;
 mod forecast;
 mod hear;
+mod lane;
 mod others;
 mod paths;
 mod plugs;

@@ -24,7 +24,7 @@ use super::sampler::Sampler;
 use super::script::{Due, Script};
 use super::stage;
 use super::warmup::Warm;
-use crate::hosts::Host;
+use crate::hosts::{App, Host};
 use crate::mptcp::{Config, Event as Heard};
 use crate::play::ears::Ears;
 use crate::play::error::CastError;
@@ -405,9 +405,31 @@ impl<'p> World<'p> {
             self.opener(host)
                 .act(now, conn, |connection, out| connection.abort(now, out));
         }
-        while let Some((flow, link)) = self.flows.wanting(self.now, self.openers()) {
-            let (host, bound) = (self.flows.all[flow].host, self.flows.all[flow].over.is_some());
-            let Opening { conn, configs, apps } = self.flows.begin(self.now, flow);
+        self.request_blocks();
+        self.connect();
+        self.dispatch();
+    }
+
+    /// Sends the requests for blocks that are due.
+    fn request_blocks(&mut self) {
+        while let Some((host, conn, bytes)) = self.next_request() {
+            self.serves(conn, |app| app.expect_request(bytes.get()));
+            let now = self.now;
+            self.opener(host).tell(now, conn, App::request_range);
+        }
+    }
+
+    fn next_request(&mut self) -> Option<(usize, u32, Bytes)> {
+        let openers = Openers::new(&self.client, &self.plugs, self.first_route(), &self.others);
+        self.flows.request(self.now, openers)
+    }
+
+    /// Opens the connections that flows want.
+    fn connect(&mut self) {
+        while let Some((owner, link)) = self.flows.wanting(self.now, self.openers()) {
+            let flow = owner.flow;
+            let (host, bound) = (self.flows.all[flow].host, !self.flows.all[flow].is_mptcp);
+            let Opening { conn, configs, apps } = self.flows.begin(self.now, owner);
             let [client, server] = configs;
             let asks = self.expect(conn, flow, server, apps);
             let (now, path) = (self.now, self.opening(link, bound));
@@ -415,7 +437,6 @@ impl<'p> World<'p> {
             opener.configure(client);
             opener.open(now, conn, path, asks);
         }
-        self.dispatch();
     }
 
     fn leave(&mut self) -> Option<(usize, u32)> {
@@ -452,16 +473,19 @@ impl<'p> World<'p> {
     fn progress_of(&mut self, index: usize) -> Vec<trace::Stall> {
         let openers = Openers::new(&self.client, &self.plugs, self.first_route(), &self.others);
         let flow = &mut self.flows.all[index];
-        let Some(conn) = flow.conn() else {
-            return Vec::new();
-        };
         let opener = openers.host(flow.host);
         let reader = match flow.goes_up() {
             true => relay::serving(&self.behind, &self.server),
             false => opener,
         };
-        let read = reader.connection(conn).map_or(0, |connection| connection.read());
-        flow.progress(self.now, read, opener.app(conn))
+        let mut stalls = Vec::new();
+        for lane in 0..flow.lanes.len() {
+            if let Some(conn) = flow.lanes[lane].conn() {
+                let read = reader.connection(conn).map_or(0, |connection| connection.read());
+                stalls.extend(flow.progress(self.now, lane, read, opener.app(conn)));
+            }
+        }
+        stalls
     }
 
     /// Tells the engine all facts and carries out all its actions, until nothing is left.
@@ -517,10 +541,11 @@ impl<'p> World<'p> {
     pub(super) fn look_at_flow(&mut self, index: usize) {
         let openers = Openers::new(&self.client, &self.plugs, self.first_route(), &self.others);
         let flow = &mut self.flows.all[index];
-        let (name, bytes, conn) = (flow.name.clone(), flow.news(), flow.conn());
-        let (up, bound) = (flow.goes_up(), flow.over.is_some() || flow.host > 0);
+        let (name, bytes) = (flow.name.clone(), flow.news());
+        let (up, bound) = (flow.goes_up(), !flow.is_mptcp || flow.host > 0);
+        let (conn, latest) = (flow.lanes[0].conn(), flow.lanes.iter().filter_map(|lane| lane.latest));
         let opener = openers.host(flow.host);
-        if let Some(&conn) = flow.conns.last() {
+        for conn in latest {
             let far = relay::far_end(&self.behind, &self.server, conn);
             let ends = if up { [opener, far] } else { [far, opener] };
             self.paths.look(self.now, index, conn, ends);

@@ -1,0 +1,67 @@
+//! Flows that fetch a file in blocks over several connections: what a file says of them, and what is refused.
+
+mod sound;
+
+use scenario::{Skip, Transport, Work};
+use sound::{edited, messages};
+use units::Bytes;
+
+const DOWN: &str = "direction = \"down\"";
+
+/// The flow that has these keys.
+fn flow(keys: &str) -> scenario::Flow {
+    let plan = edited(DOWN, keys).unwrap_or_else(|problems| panic!("{problems}"));
+    plan.flows[0].clone()
+}
+
+#[test]
+fn a_stripe_has_a_connection_for_each_link() {
+    let usual = flow("stripe = { size_mb = 1 }");
+    assert_eq!(usual.transport, Transport::EachLink);
+    let expected = |block, skip| Work::Stripe {
+        size: Bytes::new(1_000_000),
+        block: Bytes::new(block),
+        skip,
+    };
+    assert_eq!(usual.work, expected(16_000, Skip::Finish));
+    let own = flow("stripe = { size_mb = 1, block_kb = 64, skip = \"delta\" }");
+    assert_eq!(own.work, expected(64_000, Skip::Delta));
+}
+
+#[test]
+fn what_a_stripe_cannot_have_is_refused() {
+    for (keys, expected) in [
+        (
+            "stripe = {}",
+            "bad.toml:25:1: table `stripe` has no `size_mb`; add `size_mb = 10`: the size of the file",
+        ),
+        (
+            "stripe = { size_mb = 1, skip = \"some\" }",
+            "bad.toml:25:32: `skip` is \"some\"; give \"none\", \"delta\" or \"finish\"",
+        ),
+        (
+            "stripe = { size_mb = 1, blocks_kb = 1 }",
+            "bad.toml:25:25: unknown key `blocks_kb` in table `stripe`; did you mean `block_kb`?",
+        ),
+        (
+            "stripe = { size_mb = 1000, block_kb = 0.001 }",
+            "bad.toml:25:39: the file would have 1000000000 parts; make them larger: at most 1000000 fit",
+        ),
+        (
+            "stripe = { size_mb = 1 }\nover = \"dsl\"",
+            "bad.toml:26:8: `over` has no effect beside `stripe`, whose connections are plain TCP to the client; \
+             remove it; `stripe` has `size_mb`, `block_kb` and `skip`",
+        ),
+        (
+            "stripe = { size_mb = 1 }\ndirection = \"up\"",
+            "bad.toml:26:13: `direction` has no effect beside `stripe`, whose connections are plain TCP to the \
+             client; remove it; `stripe` has `size_mb`, `block_kb` and `skip`",
+        ),
+        (
+            "stripe = { size_mb = 1 }\nby = \"guard\"\n[walkers.guard]\nat_m = [1, 1]",
+            "bad.toml:26:6: only the client has such a flow; remove `by`",
+        ),
+    ] {
+        assert_eq!(messages(edited(DOWN, keys)), [expected], "{keys}");
+    }
+}

@@ -1,0 +1,137 @@
+//! The file of a flow that fetches it in blocks over several connections: which connection fetches what.
+//!
+//! A connection fetches one block at a time, and requests the next one when it has read all of that. If it is
+//! lost, another connection may fetch the rest of its block.
+//!
+//! # Sources
+//! - juggler §6.2.2: a thread for each access point fetches one block after the other, by a request for a
+//!   number of bytes at a given offset.
+//!
+//! # Where we differ, and why
+//! 1. Connections stay open when the file is complete, and nothing moves over them.
+//!
+//! # Checked by
+//! `tests/blocks.rs`.
+
+use policy::LinkId;
+use policy::flow::{Skip, Stripe};
+use scenario::Work;
+use units::{Bytes, Instant};
+
+/// The blocks of a file, and who fetches them.
+#[derive(Debug)]
+pub(super) struct Blocks {
+    order: Stripe,
+    /// Bytes of each block that have not been read.
+    left: Vec<u64>,
+    lanes: Vec<Fetcher>,
+}
+
+/// The connections in one lane of the flow.
+#[derive(Debug)]
+struct Fetcher {
+    link: LinkId,
+    /// The block that it fetches, and when it requested it.
+    fetching: Option<(usize, Instant)>,
+}
+
+impl Blocks {
+    /// The file of this work over lanes with these links. `None`: the work has no blocks.
+    pub(super) fn of(work: Work, links: impl Iterator<Item = links::LinkId>) -> Option<Self> {
+        let Work::Stripe { size, block, skip } = work else {
+            return None;
+        };
+        let left = sizes(size, block);
+        let skip = match skip {
+            scenario::Skip::None => Skip::None,
+            scenario::Skip::Delta => Skip::Delta,
+            scenario::Skip::Finish => Skip::Finish,
+        };
+        let fetcher = |link: links::LinkId| Fetcher {
+            link: LinkId(link.0),
+            fetching: None,
+        };
+        Some(Self {
+            order: Stripe::new(left.len(), &[], skip),
+            lanes: links.map(fetcher).collect(),
+            left,
+        })
+    }
+
+    /// The next bytes for the connection of a lane to request. `None`: it fetches some, or none are left.
+    pub(super) fn request(&mut self, now: Instant, lane: usize) -> Option<Bytes> {
+        let fetcher = &mut self.lanes[lane];
+        if fetcher.fetching.is_some() {
+            return None;
+        }
+        self.order.came(fetcher.link);
+        let block = self.order.next(now, fetcher.link)?;
+        fetcher.fetching = Some((block, now));
+        Some(Bytes::new(self.left[block]))
+    }
+
+    /// When the connection of a lane requested what it waits for. `None`: it waits for nothing.
+    pub(super) fn waits_since(&self, lane: usize) -> Option<Instant> {
+        self.lanes[lane].fetching.map(|(_, since)| since)
+    }
+
+    /// The connection of a lane has read this many bytes more.
+    pub(super) fn read(&mut self, lane: usize, bytes: u64) {
+        let fetcher = &mut self.lanes[lane];
+        if let Some((block, _)) = fetcher.fetching {
+            self.left[block] = self.left[block].saturating_sub(bytes);
+            if self.left[block] == 0 {
+                fetcher.fetching = None;
+            }
+        }
+    }
+
+    /// The connection of a lane is lost.
+    pub(super) fn lost(&mut self, lane: usize) {
+        let fetcher = &mut self.lanes[lane];
+        fetcher.fetching = None;
+        self.order.went(fetcher.link);
+    }
+}
+
+/// Bytes of each block of a file.
+fn sizes(size: Bytes, block: Bytes) -> Vec<u64> {
+    let (size, block) = (size.get(), block.get());
+    let from = (0..size).step_by(block as usize);
+    from.map(|from| block.min(size - from)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_block_may_be_shorter() {
+        let of = |size, block| sizes(Bytes::new(size), Bytes::new(block));
+        assert_eq!(of(10, 4), [4, 4, 2]);
+        assert_eq!(of(8, 4), [4, 4]);
+        assert_eq!(of(3, 4), [3]);
+    }
+
+    #[test]
+    fn the_rest_of_a_lost_block_is_fetched_by_another_lane() {
+        let work = Work::Stripe {
+            size: Bytes::new(100),
+            block: Bytes::new(60),
+            skip: scenario::Skip::None,
+        };
+        let mut blocks = Blocks::of(work, [0, 1].map(links::LinkId).into_iter()).unwrap();
+        let at = Instant::from_secs;
+        assert_eq!(blocks.request(at(0), 0), Some(Bytes::new(60)));
+        assert_eq!(blocks.request(at(0), 0), None);
+        assert_eq!(blocks.request(at(0), 1), Some(Bytes::new(40)));
+        blocks.read(0, 50);
+        blocks.lost(0);
+        assert_eq!((blocks.waits_since(0), blocks.waits_since(1)), (None, Some(at(0))));
+        blocks.read(1, 40);
+        assert_eq!(blocks.request(at(1), 1), Some(Bytes::new(10)));
+        assert_eq!(blocks.request(at(1), 0), None);
+        blocks.read(1, 10);
+        assert_eq!((blocks.request(at(2), 0), blocks.request(at(2), 1)), (None, None));
+    }
+}

@@ -1,0 +1,83 @@
+//! Flows whose application fetches a file in blocks over several connections.
+
+mod common;
+
+use common::plan;
+use sim::{Play, Played, play};
+use trace::PolicyName;
+
+/// Two cables, and a file over both.
+const TWO: &str = "sentence = \"Two cables.\"\nduration_s = 30\n\
+    [cables.slow]\nrate_mbps = 2\nrtt_ms = 20\n\
+    [cables.fast]\nrate_mbps = 6\nrtt_ms = 20\n\
+    [flows.file]\nstripe = { size_mb = 8, block_kb = 64 }\n";
+
+fn played_under(policy: PolicyName, text: &str, settings: &[&str]) -> Played {
+    let plan = plan(text, settings);
+    play(&Play::new(&plan, policy)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn played(text: &str, settings: &[&str]) -> Played {
+    played_under(PolicyName::Mptcp, text, settings)
+}
+
+/// Bytes that each link carried of the first flow.
+fn carried(played: &Played) -> Vec<(&str, u64)> {
+    let paths = played.run.flows[0].paths.iter();
+    paths.map(|path| (path.link.as_str(), path.bytes)).collect()
+}
+
+#[test]
+fn a_file_is_striped_over_all_links_by_their_rates() {
+    let played = played(TWO, &[]);
+    let file = &played.run.flows[0];
+    assert_eq!((file.bytes, file.intact), (8_000_000, Some(true)));
+    // Of 8 Mb/s, headers take 4 %, and a request for each block one RTT.
+    assert!(file.goodput_mbps > 6.0, "{} Mb/s", file.goodput_mbps);
+    let over = carried(&played);
+    assert_eq!([over[0].0, over[1].0], ["slow", "fast"]);
+    assert_eq!(over[0].1 + over[1].1, 8_000_000);
+    let share = over[1].1 as f64 / 8e6;
+    assert!((0.7..0.8).contains(&share), "{share} over the fast cable");
+}
+
+#[test]
+fn a_policy_for_one_link_leaves_that_one() {
+    let played = played_under(PolicyName::Tcp("slow".to_owned()), TWO, &[]);
+    let over = carried(&played);
+    assert_eq!(over.len(), 1, "{over:?}");
+    assert_eq!(over[0].0, "slow");
+}
+
+#[test]
+fn one_seed_gives_one_record() {
+    let [one, other] = [0, 1].map(|_| played(TWO, &["cables.slow.loss_percent=1"]));
+    assert_eq!(one, other);
+}
+
+#[test]
+fn the_rest_of_a_block_is_fetched_over_another_link() {
+    let silent = "[[faults]]\nkind = \"blackhole\"\nlink = \"slow\"\nat_s = 3\n";
+    let played = played(&format!("{TWO}{silent}"), &[]);
+    let file = &played.run.flows[0];
+    assert_eq!((file.bytes, file.intact), (8_000_000, Some(true)));
+    assert!(file.goodput_mbps > 4.5, "{} Mb/s", file.goodput_mbps);
+}
+
+#[test]
+fn a_link_that_comes_later_takes_part() {
+    let down = "[[faults]]\nkind = \"down\"\nlink = \"fast\"\nat_s = 2\nfor_s = 4\n";
+    let played = played(&format!("{TWO}{down}"), &[]);
+    let file = &played.run.flows[0];
+    assert_eq!((file.bytes, file.intact), (8_000_000, Some(true)));
+    let fast = carried(&played)[1].1;
+    assert!(fast > 3_000_000, "{fast} bytes over the link that returned");
+}
+
+#[test]
+fn behind_a_relay_it_is_striped_as_without() {
+    let played = played(TWO, &["relay.rtt_ms=10"]);
+    let file = &played.run.flows[0];
+    assert_eq!((file.bytes, file.intact), (8_000_000, Some(true)));
+    assert!(file.goodput_mbps > 6.0, "{} Mb/s", file.goodput_mbps);
+}

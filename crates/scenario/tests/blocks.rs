@@ -2,9 +2,9 @@
 
 mod sound;
 
-use scenario::{Skip, Transport, Work};
+use scenario::{Skip, Transport, Video, Work};
 use sound::{edited, messages};
-use units::Bytes;
+use units::{Bitrate, Bytes, Duration};
 
 const DOWN: &str = "direction = \"down\"";
 
@@ -22,10 +22,27 @@ fn a_stripe_has_a_connection_for_each_link() {
         size: Bytes::new(1_000_000),
         block: Bytes::new(block),
         skip,
+        video: None,
     };
     assert_eq!(usual.work, expected(16_000, Skip::Finish));
     let own = flow("stripe = { size_mb = 1, block_kb = 64, skip = \"delta\" }");
     assert_eq!(own.work, expected(64_000, Skip::Delta));
+}
+
+#[test]
+fn a_video_plays_what_a_stripe_fetches() {
+    let played = |keys: &str| match flow(&format!("stripe = {{ size_mb = 1 }}\nvideo = {keys}")).work {
+        Work::Stripe { video, .. } => video,
+        work => panic!("{work:?}"),
+    };
+    let expected = |ms| {
+        Some(Video {
+            rate: Bitrate::from_kbps(400),
+            buffer: Duration::from_millis(ms),
+        })
+    };
+    assert_eq!(played("{ rate_mbps = 0.4 }"), expected(2_500));
+    assert_eq!(played("{ rate_mbps = 0.4, buffer_s = 5 }"), expected(5_000));
 }
 
 #[test]
@@ -46,6 +63,14 @@ fn what_a_stripe_cannot_have_is_refused() {
         (
             "stripe = { size_mb = 1000, block_kb = 0.001 }",
             "bad.toml:25:39: the file would have 1000000000 parts; make them larger: at most 1000000 fit",
+        ),
+        (
+            "stripe = { size_mb = 1 }\nvideo = {}",
+            "bad.toml:26:1: table `video` has no `rate_mbps`; add `rate_mbps = 0.4`: the rate at which it is played",
+        ),
+        (
+            "direction = \"down\"\nvideo = { rate_mbps = 1 }",
+            "bad.toml:26:9: `video` plays the blocks of a stripe; add `stripe = { size_mb = 10 }`, or remove `video`",
         ),
         (
             "stripe = { size_mb = 1 }\nover = \"dsl\"",

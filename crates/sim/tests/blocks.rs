@@ -81,3 +81,27 @@ fn behind_a_relay_it_is_striped_as_without() {
     assert_eq!((file.bytes, file.intact), (8_000_000, Some(true)));
     assert!(file.goodput_mbps > 6.0, "{} Mb/s", file.goodput_mbps);
 }
+
+#[test]
+fn a_video_is_played_from_its_start_and_waits_for_what_is_late() {
+    let film = "[cables.line]\nrate_mbps = 2\nrtt_ms = 20\n\
+        [flows.film]\nstripe = { size_mb = 2, block_kb = 50 }\nvideo = { rate_mbps = 1, buffer_s = 2 }\n";
+    let text = format!("sentence = \"A film.\"\nduration_s = 40\n{film}");
+    let of = |settings: &[&str]| {
+        let run = played(&text, settings).run;
+        (run.flows[0].playback.expect("a player"), run.notes)
+    };
+    // 16 s of video. Over 2 Mb/s, 2 s of it take 1 s and the recovery after slow start.
+    let (quick, notes) = of(&[]);
+    assert_eq!((quick.gaps, quick.gap_total_ms, quick.played_ms), (0, 0.0, 16_000.0));
+    assert!((1_000.0..2_500.0).contains(&quick.startup_ms.unwrap()), "{quick:?}");
+    assert!(notes[0].contains("film: playback began after "), "{notes:?}");
+    // Over 0.5 Mb/s it takes 32 s and more, and no gap is longer than the buffer takes to fill.
+    let (slow, _) = of(&["cables.line.rate_mbps=0.5"]);
+    assert!(slow.gaps > 2 && slow.longest_gap_ms < 5_500.0, "{slow:?}");
+    assert!((13_000.0..18_000.0).contains(&slow.gap_total_ms), "{slow:?}");
+    assert_eq!(slow.played_ms, 16_000.0);
+    let (none, notes) = of(&["cables.line.rate_mbps=0.001"]);
+    assert_eq!((none.startup_ms, none.gaps), (None, 0));
+    assert!(notes[0].contains("playback never began"), "{notes:?}");
+}

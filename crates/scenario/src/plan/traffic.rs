@@ -72,6 +72,8 @@ pub enum Work {
         block: Bytes,
         /// How a slow link is kept from the block that is due first.
         skip: Skip,
+        /// The player that plays it.
+        video: Option<Video>,
     },
     /// Datagrams that nobody answers, until the run ends.
     Datagrams {
@@ -94,6 +96,15 @@ pub enum Skip {
     /// Those that the others fetch while it fetches one.
     #[default]
     Finish,
+}
+
+/// A player of what is fetched. It changes nothing of what is fetched when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Video {
+    /// Bytes that it plays in a time.
+    pub rate: Bitrate,
+    /// How much of the video it has before it plays, at the start and after each gap.
+    pub buffer: Duration,
 }
 
 /// The direction of datagrams.

@@ -1,14 +1,17 @@
 //! Flows whose application fetches a file in blocks over several connections.
 
-use super::bytes;
-use crate::plan::{Skip, Transport, Work};
+use super::{bps, bytes, nanos};
+use crate::plan::{Skip, Transport, Video, Work};
 use crate::quantity::Quantity;
 use crate::section::Section;
 use std::ops::Range;
-use units::Bytes;
+use units::{Bitrate, Bytes, Duration};
 
 /// More blocks would be a mistake: 16 TB in blocks of 16 MB.
 const MOST_BLOCKS: u64 = 1_000_000;
+
+/// What a player buffers before it plays. That of ExoPlayer: `DEFAULT_BUFFER_FOR_PLAYBACK_MS` of version 2.
+const USUAL_BUFFER: Duration = Duration::from_millis(2_500);
 
 /// Keys that only flows with one connection have.
 const OF_ONE: [&str; 7] = [
@@ -23,6 +26,13 @@ const OF_ONE: [&str; 7] = [
 
 /// How the connections of such a flow are carried. `None`: it is another one.
 pub(super) fn transport(section: &Section<'_>) -> Option<Transport> {
+    if section.has("video") && !section.has("stripe") {
+        section.note(
+            "video",
+            "`video` plays the blocks of a stripe",
+            "add `stripe = { size_mb = 10 }`, or remove `video`",
+        );
+    }
     section.has("stripe").then_some(Transport::EachLink)
 }
 
@@ -43,6 +53,21 @@ pub(super) fn stripe(section: &Section<'_>) -> Work {
         size,
         block,
         skip: skip.unwrap_or_default(),
+        video: section.child("video", "table `video`").as_ref().map(video),
+    }
+}
+
+/// Reads `video = { … }`.
+fn video(table: &Section<'_>) -> Video {
+    let rate = table.amount("rate_mbps", &Quantity::MBPS).map(bps);
+    if !table.has("rate_mbps") {
+        table.missing("rate_mbps", "`rate_mbps = 0.4`: the rate at which it is played");
+    }
+    let buffer = table.amount("buffer_s", &Quantity::SOME_S).map(nanos);
+    table.finish();
+    Video {
+        rate: rate.unwrap_or(Bitrate::from_mbps(1)),
+        buffer: buffer.unwrap_or(USUAL_BUFFER),
     }
 }
 

@@ -13,9 +13,11 @@
 //! # Checked by
 //! `tests/blocks.rs`.
 
+use super::player::{Player, Time};
 use policy::LinkId;
 use policy::flow::{Skip, Stripe};
 use scenario::Work;
+use trace::Playback;
 use units::{Bytes, Instant};
 
 /// The blocks of a file, and who fetches them.
@@ -24,6 +26,9 @@ pub(super) struct Blocks {
     order: Stripe,
     /// Bytes of each block that have not been read.
     left: Vec<u64>,
+    /// When each block was complete.
+    complete: Vec<Option<Instant>>,
+    player: Option<Player>,
     lanes: Vec<Fetcher>,
 }
 
@@ -38,7 +43,13 @@ struct Fetcher {
 impl Blocks {
     /// The file of this work over lanes with these links. `None`: the work has no blocks.
     pub(super) fn of(work: Work, links: impl Iterator<Item = links::LinkId>) -> Option<Self> {
-        let Work::Stripe { size, block, skip } = work else {
+        let Work::Stripe {
+            size,
+            block,
+            skip,
+            video,
+        } = work
+        else {
             return None;
         };
         let left = sizes(size, block);
@@ -54,6 +65,8 @@ impl Blocks {
         Some(Self {
             order: Stripe::new(left.len(), &[], skip),
             lanes: links.map(fetcher).collect(),
+            complete: vec![None; left.len()],
+            player: video.map(|video| Player::new(video, &left)),
             left,
         })
     }
@@ -76,12 +89,13 @@ impl Blocks {
     }
 
     /// The connection of a lane has read this many bytes more.
-    pub(super) fn read(&mut self, lane: usize, bytes: u64) {
+    pub(super) fn read(&mut self, now: Instant, lane: usize, bytes: u64) {
         let fetcher = &mut self.lanes[lane];
         if let Some((block, _)) = fetcher.fetching {
             self.left[block] = self.left[block].saturating_sub(bytes);
             if self.left[block] == 0 {
                 fetcher.fetching = None;
+                self.complete[block] = Some(now);
             }
         }
     }
@@ -91,6 +105,12 @@ impl Blocks {
         let fetcher = &mut self.lanes[lane];
         fetcher.fetching = None;
         self.order.went(fetcher.link);
+    }
+
+    /// What its player did, if it has one.
+    pub(super) fn playback(&self, time: Time) -> Option<Playback> {
+        let player = self.player.as_ref()?;
+        Some(player.play(&self.complete, time))
     }
 }
 
@@ -119,19 +139,20 @@ mod tests {
             size: Bytes::new(100),
             block: Bytes::new(60),
             skip: scenario::Skip::None,
+            video: None,
         };
         let mut blocks = Blocks::of(work, [0, 1].map(links::LinkId).into_iter()).unwrap();
         let at = Instant::from_secs;
         assert_eq!(blocks.request(at(0), 0), Some(Bytes::new(60)));
         assert_eq!(blocks.request(at(0), 0), None);
         assert_eq!(blocks.request(at(0), 1), Some(Bytes::new(40)));
-        blocks.read(0, 50);
+        blocks.read(at(0), 0, 50);
         blocks.lost(0);
         assert_eq!((blocks.waits_since(0), blocks.waits_since(1)), (None, Some(at(0))));
-        blocks.read(1, 40);
+        blocks.read(at(1), 1, 40);
         assert_eq!(blocks.request(at(1), 1), Some(Bytes::new(10)));
         assert_eq!(blocks.request(at(1), 0), None);
-        blocks.read(1, 10);
+        blocks.read(at(2), 1, 10);
         assert_eq!((blocks.request(at(2), 0), blocks.request(at(2), 1)), (None, None));
     }
 }

@@ -11,13 +11,14 @@
 use super::blocks::Blocks;
 use super::lane::Lane;
 use super::others::{Openers, Others};
+use super::player::Time;
 use super::stage::configs;
 use crate::hosts::{App, Fetch, Limited, Ranges, Replies, Schedule};
 use crate::mptcp::{Config, Connection};
 use crate::play::error::CastError;
 use links::LinkId;
 use scenario::{Plan, Transport, Work};
-use trace::{FlowMeter, PolicyName, Stall};
+use trace::{FlowMeter, Playback, PolicyName, Stall};
 use units::{Bitrate, Bytes, Duration, Instant};
 
 /// A plain TCP client connects again after this silence.
@@ -209,6 +210,16 @@ impl Flow {
         }
     }
 
+    /// What its player did until now, if it has one. Gaps count from `counts` on.
+    pub(super) fn playback(&self, counts: Instant, now: Instant) -> Option<Playback> {
+        let time = Time {
+            from: self.start,
+            counts,
+            until: now,
+        };
+        self.blocks.as_ref()?.playback(time)
+    }
+
     /// Whether all of it has arrived, or it has no end. `None` for datagrams, which may be lost.
     pub(super) fn is_intact(&self) -> Option<bool> {
         let fits = || self.size().is_none_or(|size| self.meter.bytes() <= size);
@@ -293,7 +304,7 @@ impl Flow {
         let mut stalls = Vec::new();
         let fresh = self.lanes[lane].read(read);
         if let Some(blocks) = &mut self.blocks {
-            blocks.read(lane, fresh);
+            blocks.read(now, lane, fresh);
         }
         stalls.extend(self.meter.read(now, fresh));
         if let Some(App::Schedule(schedule)) = app.map(App::own) {

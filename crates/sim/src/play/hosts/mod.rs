@@ -11,7 +11,7 @@
 //! | segments on links | `carrier` |
 //! | links as the client's kernel shows them, their addresses | `plugs`, `addresses` |
 //! | applications and their connections | `flows`, `lane` |
-//! | a file in blocks, fetched over several connections | `blocks` |
+//! | a file in blocks, fetched over several connections; its player | `blocks`, `player` |
 //! | hosts of other walkers | `others` |
 //! | a relay, and the server behind it | `relay` |
 //! | datagrams beside TCP, and what becomes of them | `datagrams`, `accounts` |
@@ -52,6 +52,7 @@ mod hear;
 mod lane;
 mod others;
 mod paths;
+mod player;
 mod plugs;
 mod radio;
 mod relay;

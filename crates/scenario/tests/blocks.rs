@@ -30,6 +30,17 @@ fn a_stripe_has_a_connection_for_each_link() {
 }
 
 #[test]
+fn a_swarm_has_a_connection_for_each_peer() {
+    let flow = flow("swarm = { size_mb = 2, peers = 4 }");
+    assert_eq!(flow.transport, Transport::EachPeer { peers: 4 });
+    let expected = Work::Swarm {
+        size: Bytes::new(2_000_000),
+        piece: Bytes::new(256_000),
+    };
+    assert_eq!(flow.work, expected);
+}
+
+#[test]
 fn a_video_plays_what_a_stripe_fetches() {
     let played = |keys: &str| match flow(&format!("stripe = {{ size_mb = 1 }}\nvideo = {keys}")).work {
         Work::Stripe { video, .. } => video,
@@ -63,6 +74,19 @@ fn what_a_stripe_cannot_have_is_refused() {
         (
             "stripe = { size_mb = 1000, block_kb = 0.001 }",
             "bad.toml:25:39: the file would have 1000000000 parts; make them larger: at most 1000000 fit",
+        ),
+        (
+            "swarm = { size_mb = 1 }",
+            "bad.toml:25:1: table `swarm` has no `peers`; add `peers = 4`: how many peers have the file",
+        ),
+        (
+            "stripe = { size_mb = 1 }\nswarm = { size_mb = 1, peers = 2 }",
+            "bad.toml:26:9: `swarm` contradicts `stripe`; keep one of them",
+        ),
+        (
+            "swarm = { size_mb = 1, peers = 2 }\nlimit_mbps = 3",
+            "bad.toml:26:14: `limit_mbps` has no effect beside `swarm`, whose connections are plain TCP to the \
+             client; remove it; `swarm` has `size_mb`, `piece_kb` and `peers`",
         ),
         (
             "stripe = { size_mb = 1 }\nvideo = {}",

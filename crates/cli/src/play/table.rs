@@ -51,6 +51,7 @@ impl Row<'_> {
             Work::Download { .. }
             | Work::Requests { .. }
             | Work::Stripe { .. }
+            | Work::Swarm { .. }
             | Work::Datagrams { .. } => link.clone(),
         };
         let mut stations = self.played.run.stations.iter();

@@ -52,6 +52,7 @@ pub(super) fn names(plan: &Plan, policy: &PolicyName, seed: u64) -> Vec<FlowName
             Work::Download { .. }
             | Work::Requests { .. }
             | Work::Stripe { .. }
+            | Work::Swarm { .. }
             | Work::Datagrams { .. } => End::Server,
         },
         by: flow.by,
@@ -76,7 +77,7 @@ fn link_of(flow: &scenario::Flow, plan: &Plan, policy: &PolicyName) -> Option<us
     match flow.transport {
         Transport::Tcp { over } | Transport::Udp { over } => Some(over),
         Transport::Mptcp if flow.by == 0 => policy.only_link().and_then(|link| plan.link_index(link)),
-        Transport::Mptcp | Transport::EachLink => None,
+        Transport::Mptcp | Transport::EachLink | Transport::EachPeer { .. } => None,
     }
 }
 
@@ -122,7 +123,7 @@ impl Common<'_> {
             (Some(link), Transport::Udp { .. }) => Via::Udp {
                 device: self.interface(flow.by, link).0,
             },
-            (Some(link), Transport::Mptcp | Transport::Tcp { .. } | Transport::EachLink) => {
+            (Some(link), _) => {
                 let (device, usable) = self.interface(flow.by, link);
                 Via::Tcp { device, usable }
             }

@@ -125,7 +125,7 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
         return Err(PlanError::SingleRadio(walker.name.clone()));
     }
     let mut flows = plan.flows.iter();
-    if let Some(flow) = flows.find(|flow| matches!(flow.transport, Transport::EachLink)) {
+    if let Some(flow) = flows.find(|flow| matches!(flow.transport, Transport::EachLink | Transport::EachPeer { .. })) {
         return Err(PlanError::Several(flow.name.clone()));
     }
     refuse_two_beacons(plan)?;
@@ -272,11 +272,13 @@ mod tests {
         let udp = "direction = \"down\"\ntransport = \"udp\"\nover = \"hall\"";
         let message = refused(plan(families, "", udp));
         assert!(message.contains("flow `radio` is UDP"), "{message}");
-        let message = refused(plan("", "", "stripe = { size_mb = 1 }"));
-        assert!(
-            message.contains("flow `radio` has several connections at a time, which needs virtual time"),
-            "{message}"
-        );
+        for several in ["stripe = { size_mb = 1 }", "swarm = { size_mb = 1, peers = 2 }"] {
+            let message = refused(plan("", "", several));
+            assert!(
+                message.contains("flow `radio` has several connections at a time, which needs virtual time"),
+                "{message}"
+            );
+        }
         let mut single = plan("", "", DOWN);
         single.walkers[0].radio = Some(scenario::SingleRadio {
             division: scenario::Division::Weighted {

@@ -36,6 +36,12 @@ pub enum Transport {
     },
     /// Plain TCP of the client: a connection for each link, bound to it. A policy for one link leaves that one.
     EachLink,
+    /// Plain TCP of the client to several peers: a connection for each, over the link that the engine assigns. A
+    /// policy for one link leaves that one.
+    EachPeer {
+        /// How many peers there are.
+        peers: u16,
+    },
 }
 
 /// What a flow moves.
@@ -74,6 +80,13 @@ pub enum Work {
         skip: Skip,
         /// The player that plays it.
         video: Option<Video>,
+    },
+    /// A file that the client fetches from several peers, each of which has all of it.
+    Swarm {
+        /// Bytes of the file.
+        size: Bytes,
+        /// Bytes of a piece. The last one may be shorter.
+        piece: Bytes,
     },
     /// Datagrams that nobody answers, until the run ends.
     Datagrams {

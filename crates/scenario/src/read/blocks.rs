@@ -10,6 +10,12 @@ use units::{Bitrate, Bytes, Duration};
 /// More blocks would be a mistake: 16 TB in blocks of 16 MB.
 const MOST_BLOCKS: u64 = 1_000_000;
 
+/// Connections of one flow.
+const MOST_PEERS: i64 = 1_000;
+
+/// Usual in BitTorrent (BEP 3: "most commonly" 256 K).
+const USUAL_PIECE: Bytes = Bytes::new(256_000);
+
 /// What a player buffers before it plays. That of ExoPlayer: `DEFAULT_BUFFER_FOR_PLAYBACK_MS` of version 2.
 const USUAL_BUFFER: Duration = Duration::from_millis(2_500);
 
@@ -24,27 +30,31 @@ const OF_ONE: [&str; 7] = [
     "requests",
 ];
 
-/// How the connections of such a flow are carried. `None`: it is another one.
-pub(super) fn transport(section: &Section<'_>) -> Option<Transport> {
-    if section.has("video") && !section.has("stripe") {
+/// Reads such a flow: how its connections are carried, and what they do. `None`: it is another one.
+pub(super) fn read(section: &Section<'_>, owners: &Range<usize>) -> Option<(Transport, Work)> {
+    let (is_stripe, is_swarm) = (section.has("stripe"), section.has("swarm"));
+    if section.has("video") && !is_stripe {
         section.note(
             "video",
             "`video` plays the blocks of a stripe",
             "add `stripe = { size_mb = 10 }`, or remove `video`",
         );
     }
-    section.has("stripe").then_some(Transport::EachLink)
-}
-
-/// Refuses such flows of other walkers.
-pub(super) fn belong_to_the_client(section: &Section<'_>, transport: Transport, owners: &Range<usize>) {
-    if transport == Transport::EachLink && *owners != (0..1) {
+    if is_stripe && is_swarm {
+        section.note("swarm", "`swarm` contradicts `stripe`", "keep one of them");
+    }
+    if (is_stripe || is_swarm) && *owners != (0..1) {
         section.note("by", "only the client has such a flow", "remove `by`");
+    }
+    match (is_stripe, is_swarm) {
+        (true, _) => Some((Transport::EachLink, stripe(section))),
+        (false, true) => Some(swarm(section)),
+        (false, false) => None,
     }
 }
 
 /// Reads `stripe = { … }`.
-pub(super) fn stripe(section: &Section<'_>) -> Work {
+fn stripe(section: &Section<'_>) -> Work {
     refuse_keys(section, "stripe", "`size_mb`, `block_kb` and `skip`");
     let table = section.child("stripe", "table `stripe`");
     let skip = table.as_ref().and_then(|table| table.choice("skip", &SKIPS));
@@ -55,6 +65,21 @@ pub(super) fn stripe(section: &Section<'_>) -> Work {
         skip: skip.unwrap_or_default(),
         video: section.child("video", "table `video`").as_ref().map(video),
     }
+}
+
+/// Reads `swarm = { … }`.
+fn swarm(section: &Section<'_>) -> (Transport, Work) {
+    refuse_keys(section, "swarm", "`size_mb`, `piece_kb` and `peers`");
+    let table = section.child("swarm", "table `swarm`");
+    let peers = table.as_ref().and_then(|table| {
+        if !table.has("peers") {
+            table.missing("peers", "`peers = 4`: how many peers have the file");
+        }
+        table.count("peers", 1..=MOST_PEERS)
+    });
+    let (size, piece) = file(table.as_ref(), "piece_kb", USUAL_PIECE);
+    let peers = peers.unwrap_or(1) as u16;
+    (Transport::EachPeer { peers }, Work::Swarm { size, piece })
 }
 
 /// Reads `video = { … }`.

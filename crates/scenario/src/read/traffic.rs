@@ -55,9 +55,12 @@ impl Flows {
     /// Adds the flow, or as many as `count` and the members of its group say: NAME-1, NAME-2 …
     fn add(&mut self, name: &str, section: &Section<'_>, who: &FlowContext<'_>) {
         names::checked(section, section.at, "flow", name);
-        let (transport, among) = transport(section, who.links);
         let owners = by(section, who.walkers);
-        blocks::belong_to_the_client(section, transport, &owners);
+        let several = blocks::read(section, &owners);
+        let (transport, among) = match several {
+            Some((transport, _)) => (transport, None),
+            None => transport(section, who.links),
+        };
         let flow = Flow {
             name: name.to_owned(),
             by: owners.start,
@@ -66,10 +69,10 @@ impl Flows {
             start: section
                 .amount("start_s", &Quantity::S)
                 .map_or(Duration::ZERO, nanos),
-            work: match transport {
-                Transport::EachLink => blocks::stripe(section),
-                Transport::Udp { over } => datagrams::read(section, &who.links.links[over]),
-                Transport::Mptcp | Transport::Tcp { .. } => work(section),
+            work: match (several, transport) {
+                (Some((_, work)), _) => work,
+                (None, Transport::Udp { over }) => datagrams::read(section, &who.links.links[over]),
+                (None, _) => work(section),
             },
         };
         section.before_the_end("start_s", flow.start, who.run);
@@ -129,9 +132,6 @@ enum Kind {
 /// too.
 fn transport(section: &Section<'_>, links: &Links) -> (Transport, Option<Range<usize>>) {
     const KNOWN: [(&str, Kind); 3] = [("mptcp", Kind::Mptcp), ("tcp", Kind::Tcp), ("udp", Kind::Udp)];
-    if let Some(several) = blocks::transport(section) {
-        return (several, None);
-    }
     let kind = section.choice("transport", &KNOWN).unwrap_or(Kind::Mptcp);
     match (kind, section.has("over")) {
         (Kind::Mptcp, over) => {

@@ -7,12 +7,17 @@
 //! - juggler §6.2.2: a thread for each access point fetches one block after the other, by a request for a
 //!   number of bytes at a given offset.
 //!
+//! - juggler §6.2.3: each peer has all of the file, and sends other parts of it (BEP 3: pieces).
+//!
 //! # Where we differ, and why
-//! 1. Connections stay open when the file is complete, and nothing moves over them.
+//! 1. Every peer has every piece, so no piece is rarer than others. The first one that nobody fetches is next.
+//! 2. A piece is one request. BitTorrent requests it in parts of 16 KiB, several ahead.
+//! 3. Connections stay open when the file is complete, and nothing moves over them.
 //!
 //! # Checked by
 //! `tests/blocks.rs`.
 
+use super::lane::Lane;
 use super::player::{Player, Time};
 use policy::LinkId;
 use policy::flow::{Skip, Stripe};
@@ -20,10 +25,44 @@ use scenario::Work;
 use trace::Playback;
 use units::{Bytes, Instant};
 
+/// Which block is next.
+#[derive(Debug)]
+enum Order {
+    /// By the link that asks, and when the blocks are due.
+    Due(Stripe),
+    /// The first one that is free: for each, whether it is fetched, or being fetched.
+    First(Vec<bool>),
+}
+
+impl Order {
+    fn next(&mut self, now: Instant, link: LinkId) -> Option<usize> {
+        match self {
+            Self::Due(stripe) => {
+                stripe.came(link);
+                stripe.next(now, link)
+            }
+            Self::First(taken) => {
+                let first = taken.iter().position(|taken| !taken)?;
+                taken[first] = true;
+                Some(first)
+            }
+        }
+    }
+
+    /// The lane with this link has lost the block that it was fetching.
+    fn lost(&mut self, link: LinkId, block: Option<usize>) {
+        match (self, block) {
+            (Self::Due(stripe), _) => stripe.went(link),
+            (Self::First(taken), Some(block)) => taken[block] = false,
+            (Self::First(_), None) => {}
+        }
+    }
+}
+
 /// The blocks of a file, and who fetches them.
 #[derive(Debug)]
 pub(super) struct Blocks {
-    order: Stripe,
+    order: Order,
     /// Bytes of each block that have not been read.
     left: Vec<u64>,
     /// When each block was complete.
@@ -35,6 +74,7 @@ pub(super) struct Blocks {
 /// The connections in one lane of the flow.
 #[derive(Debug)]
 struct Fetcher {
+    /// That of a stripe. The lanes of a swarm are all alike.
     link: LinkId,
     /// The block that it fetches, and when it requested it.
     fetching: Option<(usize, Instant)>,
@@ -42,29 +82,29 @@ struct Fetcher {
 
 impl Blocks {
     /// The file of this work over lanes with these links. `None`: the work has no blocks.
-    pub(super) fn of(work: Work, links: impl Iterator<Item = links::LinkId>) -> Option<Self> {
-        let Work::Stripe {
-            size,
-            block,
-            skip,
-            video,
-        } = work
-        else {
-            return None;
+    pub(super) fn of(work: Work, lanes: &[Lane]) -> Option<Self> {
+        let (size, block, due, video) = match work {
+            Work::Stripe {
+                size,
+                block,
+                skip,
+                video,
+            } => (size, block, Some(skip), video),
+            Work::Swarm { size, piece } => (size, piece, None, None),
+            _ => return None,
         };
         let left = sizes(size, block);
-        let skip = match skip {
-            scenario::Skip::None => Skip::None,
-            scenario::Skip::Delta => Skip::Delta,
-            scenario::Skip::Finish => Skip::Finish,
+        let order = match due {
+            Some(skip) => Order::Due(Stripe::new(left.len(), &[], way(skip))),
+            None => Order::First(vec![false; left.len()]),
         };
-        let fetcher = |link: links::LinkId| Fetcher {
-            link: LinkId(link.0),
+        let fetcher = |lane: &Lane| Fetcher {
+            link: LinkId(lane.over.map_or(0, |link| link.0)),
             fetching: None,
         };
         Some(Self {
-            order: Stripe::new(left.len(), &[], skip),
-            lanes: links.map(fetcher).collect(),
+            order,
+            lanes: lanes.iter().map(fetcher).collect(),
             complete: vec![None; left.len()],
             player: video.map(|video| Player::new(video, &left)),
             left,
@@ -77,7 +117,6 @@ impl Blocks {
         if fetcher.fetching.is_some() {
             return None;
         }
-        self.order.came(fetcher.link);
         let block = self.order.next(now, fetcher.link)?;
         fetcher.fetching = Some((block, now));
         Some(Bytes::new(self.left[block]))
@@ -103,14 +142,23 @@ impl Blocks {
     /// The connection of a lane is lost.
     pub(super) fn lost(&mut self, lane: usize) {
         let fetcher = &mut self.lanes[lane];
-        fetcher.fetching = None;
-        self.order.went(fetcher.link);
+        let block = fetcher.fetching.take().map(|(block, _)| block);
+        self.order.lost(fetcher.link, block);
     }
 
     /// What its player did, if it has one.
     pub(super) fn playback(&self, time: Time) -> Option<Playback> {
         let player = self.player.as_ref()?;
         Some(player.play(&self.complete, time))
+    }
+}
+
+/// How the brain calls a way of skipping.
+const fn way(skip: scenario::Skip) -> Skip {
+    match skip {
+        scenario::Skip::None => Skip::None,
+        scenario::Skip::Delta => Skip::Delta,
+        scenario::Skip::Finish => Skip::Finish,
     }
 }
 
@@ -133,6 +181,26 @@ mod tests {
         assert_eq!(of(3, 4), [3]);
     }
 
+    fn lanes() -> [Lane; 2] {
+        [0, 1].map(|link| Lane::over(Some(links::LinkId(link))))
+    }
+
+    #[test]
+    fn a_swarm_fetches_the_first_piece_that_is_free() {
+        let work = Work::Swarm {
+            size: Bytes::new(100),
+            piece: Bytes::new(40),
+        };
+        let mut blocks = Blocks::of(work, &lanes()).unwrap();
+        let at = Instant::from_secs;
+        let both = [0, 1].map(|lane| blocks.request(at(0), lane));
+        assert_eq!(both, [Some(Bytes::new(40)); 2]);
+        blocks.lost(0);
+        blocks.read(at(1), 1, 40);
+        assert_eq!(blocks.request(at(1), 1), Some(Bytes::new(40)));
+        assert_eq!(blocks.request(at(1), 0), Some(Bytes::new(20)));
+    }
+
     #[test]
     fn the_rest_of_a_lost_block_is_fetched_by_another_lane() {
         let work = Work::Stripe {
@@ -141,7 +209,7 @@ mod tests {
             skip: scenario::Skip::None,
             video: None,
         };
-        let mut blocks = Blocks::of(work, [0, 1].map(links::LinkId).into_iter()).unwrap();
+        let mut blocks = Blocks::of(work, &lanes()).unwrap();
         let at = Instant::from_secs;
         assert_eq!(blocks.request(at(0), 0), Some(Bytes::new(60)));
         assert_eq!(blocks.request(at(0), 0), None);

@@ -17,6 +17,7 @@ use crate::hosts::{App, Fetch, Limited, Ranges, Replies, Schedule};
 use crate::mptcp::{Config, Connection};
 use crate::play::error::CastError;
 use links::LinkId;
+use policy::flow::{FlowId, PeerId};
 use scenario::{Plan, Transport, Work};
 use trace::{FlowMeter, Playback, PolicyName, Stall};
 use units::{Bitrate, Bytes, Duration, Instant};
@@ -29,6 +30,8 @@ const TOO_LONG: Duration = Duration::from_secs(1);
 pub(super) struct Flows {
     pub(super) all: Vec<Flow>,
     owners: Vec<Owner>,
+    /// How many connections the engine was asked for.
+    called: u64,
 }
 
 /// A flow, and a lane of it.
@@ -83,18 +86,22 @@ impl Flows {
         others: &Others,
     ) -> Result<Self, CastError> {
         let only = policy.only_link().and_then(|link| plan.link_index(link));
-        let flow = |flow: &scenario::Flow| {
+        let flow = |(index, flow): (usize, &scenario::Flow)| {
             // Only walkers that send no more than datagrams over the air have none.
             let host = others.host_of(flow.by).unwrap_or(0);
             let only = only.filter(|_| host == 0);
-            let over = match flow.transport {
-                Transport::Tcp { over } | Transport::Udp { over } => vec![Some(over)],
-                Transport::Mptcp => vec![only],
-                Transport::EachLink if only.is_some() => vec![only],
-                Transport::EachLink => (0..plan.links.len()).map(Some).collect(),
+            let over = |link| Lane::over(others.link_of(host, link));
+            let lanes: Vec<Lane> = match (flow.transport, only) {
+                (Transport::Tcp { over: link } | Transport::Udp { over: link }, _) => vec![over(link)],
+                (Transport::EachPeer { peers }, Some(link)) => (0..peers).map(|_| over(link)).collect(),
+                (Transport::EachPeer { peers }, None) => {
+                    let id = |peer| PeerId((index as u32) << 16 | u32::from(peer));
+                    (0..peers).map(|peer| Lane::to(id(peer))).collect()
+                }
+                (Transport::Mptcp | Transport::EachLink, Some(link)) => vec![over(link)],
+                (Transport::Mptcp, None) => vec![Lane::default()],
+                (Transport::EachLink, None) => (0..plan.links.len()).map(over).collect(),
             };
-            let over = over.into_iter().map(|over| others.link_of(host, over?));
-            let over: Vec<Option<LinkId>> = over.collect();
             let is_mptcp = flow.transport == Transport::Mptcp && only.is_none();
             let start = Instant::ZERO + flow.start;
             Ok(Flow {
@@ -105,8 +112,8 @@ impl Flows {
                 start,
                 configs: configs(plan, flow, is_mptcp, ecn && host == 0)?,
                 meter: FlowMeter::new(&flow.name, start).counting_after(Instant::ZERO + plan.warmup),
-                blocks: Blocks::of(flow.work, over.iter().copied().flatten()),
-                lanes: over.into_iter().map(Lane::over).collect(),
+                blocks: Blocks::of(flow.work, &lanes),
+                lanes,
                 reported: 0,
                 asked: 0,
                 answered: 0,
@@ -116,8 +123,9 @@ impl Flows {
             })
         };
         Ok(Self {
-            all: plan.flows.iter().map(flow).collect::<Result<_, CastError>>()?,
+            all: plan.flows.iter().enumerate().map(flow).collect::<Result<_, CastError>>()?,
             owners: Vec::new(),
+            called: 0,
         })
     }
 
@@ -141,15 +149,39 @@ impl Flows {
 
     /// A lane that can connect now, and the link to use.
     pub(super) fn wanting(&self, now: Instant, openers: Openers<'_>) -> Option<(Owner, LinkId)> {
-        let begun = |flow: &&Flow| flow.start <= now && !flow.done && flow.connects();
         let flows = self.all.iter().enumerate();
-        flows.filter(|(_, flow)| begun(flow)).find_map(|(index, flow)| {
+        flows.filter(|(_, flow)| flow.wants(now)).find_map(|(index, flow)| {
             flow.lanes.iter().enumerate().find_map(|(lane, of)| {
-                let link = of.over.or_else(|| openers.route(flow.host))?;
+                let link = of.starts(openers.route(flow.host))?;
                 let wants = of.conn().is_none() && openers.is_usable(flow.host, link);
                 wants.then_some((Owner { flow: index, lane }, link))
             })
         })
+    }
+
+    /// A peer for which the engine has to assign a link, and what the engine calls the flow to it.
+    pub(super) fn unheard(&mut self, now: Instant) -> Option<(FlowId, PeerId)> {
+        let wanting = self.all.iter_mut().filter(|flow| flow.wants(now));
+        let peers = wanting.flat_map(|flow| &mut flow.lanes).filter_map(|lane| lane.peer.as_mut());
+        let peer = peers.into_iter().find(|peer| peer.flow.is_none())?;
+        let flow = FlowId(self.called);
+        self.called += 1;
+        peer.flow = Some(flow);
+        Some((flow, peer.id))
+    }
+
+    /// The lane whose flow the engine calls this.
+    pub(super) fn called(&self, id: FlowId) -> Option<Owner> {
+        self.all.iter().enumerate().find_map(|(flow, of)| {
+            let is = |lane: &Lane| lane.peer.is_some_and(|peer| peer.flow == Some(id));
+            let lane = of.lanes.iter().position(is)?;
+            Some(Owner { flow, lane })
+        })
+    }
+
+    /// Leaves the connection of a lane, and returns it.
+    pub(super) fn leave(&mut self, owner: Owner) -> Option<u32> {
+        self.all[owner.flow].leave(owner.lane)
     }
 
     /// Numbers the next connection of a lane.
@@ -196,6 +228,11 @@ impl Flow {
         matches!(self.work, Work::Upload { .. })
     }
 
+    /// Whether it has begun and needs connections.
+    const fn wants(&self, now: Instant) -> bool {
+        self.start.as_nanos() <= now.as_nanos() && !self.done && self.connects()
+    }
+
     /// Whether it needs connections.
     const fn connects(&self) -> bool {
         !matches!(self.work, Work::Datagrams { .. })
@@ -205,7 +242,7 @@ impl Flow {
     const fn size(&self) -> Option<Bytes> {
         match self.work {
             Work::Download { size, .. } | Work::Upload { size, .. } => size,
-            Work::Stripe { size, .. } => Some(size),
+            Work::Stripe { size, .. } | Work::Swarm { size, .. } => Some(size),
             Work::Requests { .. } | Work::Datagrams { .. } => None,
         }
     }
@@ -239,7 +276,9 @@ impl Flow {
                 let asks = Schedule::new(every, request, reply);
                 [App::Schedule(asks), App::Replies(Replies::new(request, reply))]
             }
-            Work::Stripe { .. } => [App::Fetch(Fetch::default()), App::Ranges(Ranges::default())],
+            Work::Stripe { .. } | Work::Swarm { .. } => {
+                [App::Fetch(Fetch::default()), App::Ranges(Ranges::default())]
+            }
             // They need no connection.
             Work::Datagrams { .. } => [App::Sink, App::Sink],
         }
@@ -278,11 +317,18 @@ impl Flow {
             Some((lane, of.left(now, openers, self.host, silent_at)?))
         };
         let (lane, conn) = self.lanes.iter().enumerate().find_map(left)?;
-        self.lanes[lane].leave();
+        self.leave(lane);
+        Some((self.host, conn))
+    }
+
+    /// Leaves the connection of a lane, and returns it.
+    fn leave(&mut self, lane: usize) -> Option<u32> {
         if let Some(blocks) = &mut self.blocks {
             blocks.lost(lane);
         }
-        Some((self.host, conn))
+        let conn = self.lanes[lane].conn();
+        self.lanes[lane].leave();
+        conn
     }
 
     /// The next request for a block.

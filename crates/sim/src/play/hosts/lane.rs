@@ -3,6 +3,7 @@
 use super::others::Openers;
 use crate::mptcp::Connection;
 use links::LinkId;
+use policy::flow::{FlowId, PeerId};
 use units::{Duration, Instant};
 
 /// Time-out of an attempt to connect.
@@ -11,8 +12,10 @@ pub(super) const CONNECT_PATIENCE: Duration = Duration::from_secs(3);
 /// The place of a connection in its flow.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
-    /// The link that it is bound to. `None`: MPTCP over what the policy chooses.
+    /// The link that it is bound to. `None`: MPTCP over what the policy chooses, or the engine has not assigned one.
     pub(super) over: Option<LinkId>,
+    /// The peer at its other end, if the engine assigns its link.
+    pub(super) peer: Option<Peer>,
     /// The present connection, and when it was opened.
     attempt: Option<(u32, Instant)>,
     /// The latest connection.
@@ -23,7 +26,31 @@ pub(super) struct Lane {
     total: u64,
 }
 
+/// A peer whose link the engine assigns.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Peer {
+    pub(super) id: PeerId,
+    /// What the engine calls the flow to it. `None`: the engine has not heard of it.
+    pub(super) flow: Option<FlowId>,
+}
+
 impl Lane {
+    /// A lane whose link the engine assigns.
+    pub(super) fn to(id: PeerId) -> Self {
+        Self {
+            peer: Some(Peer { id, flow: None }),
+            ..Self::default()
+        }
+    }
+
+    /// Where its next connection starts, if it can. `route`: where the host's connections start by themselves.
+    pub(super) fn starts(&self, route: Option<LinkId>) -> Option<LinkId> {
+        match self.peer {
+            Some(_) => self.over,
+            None => self.over.or(route),
+        }
+    }
+
     pub(super) fn over(over: Option<LinkId>) -> Self {
         Self {
             over,

@@ -12,6 +12,8 @@
 //! | links as the client's kernel shows them, their addresses | `plugs`, `addresses` |
 //! | applications and their connections | `flows`, `lane` |
 //! | a file in blocks, fetched over several connections; its player | `blocks`, `player` |
+//! | when applications connect, read and request | `applications` |
+//! | connections whose link the engine assigns | `assign` |
 //! | hosts of other walkers | `others` |
 //! | a relay, and the server behind it | `relay` |
 //! | datagrams beside TCP, and what becomes of them | `datagrams`, `accounts` |
@@ -40,6 +42,8 @@
 mod accounts;
 mod act;
 mod addresses;
+mod applications;
+mod assign;
 mod blocks;
 mod book;
 mod carrier;

@@ -42,6 +42,8 @@ pub(super) enum Quantity {
     Stall(String),
     /// Time in which the player of this flow waited in gaps, in seconds.
     Gaps(String),
+    /// How many gaps those were.
+    Pauses(String),
     /// This percentile of the times in which this flow's application waited for data, in ms. Those under
     /// 10 ms are left out.
     Wait(u8, String),
@@ -82,6 +84,7 @@ impl TryFrom<String> for Value {
             ["seconds", flow] => Quantity::Seconds(flow.to_owned()),
             ["stall", flow] => Quantity::Stall(flow.to_owned()),
             ["gaps", flow] => Quantity::Gaps(flow.to_owned()),
+            ["pauses", flow] => Quantity::Pauses(flow.to_owned()),
             ["wait", percent, flow] => {
                 Quantity::Wait(percent.parse().with_context(|| text.clone())?, flow.to_owned())
             }
@@ -94,7 +97,7 @@ impl TryFrom<String> for Value {
             ["correlation", one, other] => Quantity::Correlation(one.to_owned(), other.to_owned()),
             ["gap", percent] => Quantity::Gap(percent.parse().with_context(|| text.clone())?),
             _ => bail!(
-                "`{text}` is no value; write `sum`, `fairness`, `FLOW`, `lost FLOW`, `seconds FLOW`, `stall FLOW`, `gaps FLOW`, `wait PERCENT FLOW`, `share LINK`, `share LINK FLOW`, `dominant`, `marked`, `losses FLOW per FLOW`, `correlation FLOW FLOW` or `gap PERCENT`"
+                "`{text}` is no value; write `sum`, `fairness`, `FLOW`, `lost FLOW`, `seconds FLOW`, `stall FLOW`, `gaps FLOW`, `pauses FLOW`, `wait PERCENT FLOW`, `share LINK`, `share LINK FLOW`, `dominant`, `marked`, `losses FLOW per FLOW`, `correlation FLOW FLOW` or `gap PERCENT`"
             ),
         };
         Ok(Self {
@@ -167,6 +170,7 @@ impl Quantity {
             | Self::Seconds(flow)
             | Self::Stall(flow)
             | Self::Gaps(flow)
+            | Self::Pauses(flow)
             | Self::Wait(_, flow)
             | Self::Share(_, Some(flow))
             | Self::Losses(flow, _)
@@ -181,6 +185,7 @@ impl Quantity {
             Self::Goodput(flow) => trial.flow(flow)?.goodput_mbps(span),
             Self::Stall(flow) => trial.flow(flow)?.stall_s,
             Self::Gaps(flow) => trial.flow(flow)?.playback()?.gap_total_ms / 1e3,
+            Self::Pauses(flow) => trial.flow(flow)?.playback()?.gaps as f64,
             Self::Wait(percent, flow) => trial.flow(flow)?.wait_ms(*percent, span),
             Self::Lost(flow) => {
                 let datagrams = trial.flow(flow)?.datagrams()?;

@@ -27,6 +27,7 @@ Papers:
   juggler-fig3    a download while the radio scans for a tenth of its time
   juggler-fig4    downloads over two access points by one radio
   juggler-fig5    a video over two access points by one radio
+  juggler-fig6    BitTorrent over two access points by one radio
   nsdi15-11n      two access points within carrier sense in 802.11n
   nsdi15-dsl      several clients share three DSL lines on one channel
   nsdi15-fig2     two access points that are hidden from each other
@@ -101,7 +102,7 @@ macro_rules! paper {
     };
 }
 
-const PAPERS: [Paper; 20] = [
+const PAPERS: [Paper; 21] = [
     paper!("juggler-fig3", study::run, "study.toml", "scenario.toml"),
     paper!(
         "juggler-fig4",
@@ -113,6 +114,13 @@ const PAPERS: [Paper; 20] = [
     ),
     paper!(
         "juggler-fig5",
+        study::run,
+        "study.toml",
+        "scenario.toml",
+        "one.toml"
+    ),
+    paper!(
+        "juggler-fig6",
         study::run,
         "study.toml",
         "scenario.toml",

@@ -93,8 +93,14 @@ fn a_video_is_played_from_its_start_and_waits_for_what_is_late() {
     };
     // 16 s of video, of which 2 s take half as long over 2 Mb/s.
     let (quick, notes) = of(&[]);
-    assert_eq!((quick.gaps, quick.gap_total_ms, quick.played_ms), (0, 0.0, 16_000.0));
-    assert!((1_000.0..1_500.0).contains(&quick.startup_ms.unwrap()), "{quick:?}");
+    assert_eq!(
+        (quick.gaps, quick.gap_total_ms, quick.played_ms),
+        (0, 0.0, 16_000.0)
+    );
+    assert!(
+        (1_000.0..1_500.0).contains(&quick.startup_ms.unwrap()),
+        "{quick:?}"
+    );
     assert!(notes[0].contains("film: playback began after "), "{notes:?}");
     // Over 0.5 Mb/s it takes 32 s and more, and no gap is longer than the buffer takes to fill.
     let (slow, _) = of(&["cables.line.rate_mbps=0.5"]);
@@ -140,7 +146,20 @@ fn peers_of_a_link_that_is_gone_use_the_other() {
     let played = played(&format!("{PEERS}{down}"), &[]);
     let torrent = &played.run.flows[0];
     assert_eq!((torrent.bytes, torrent.intact), (10_000_000, Some(true)));
-    assert_eq!(assigned(&played), ["left", "right", "left", "right", "right", "right"]);
+    assert_eq!(
+        assigned(&played),
+        ["left", "right", "left", "right", "right", "right"]
+    );
+}
+
+#[test]
+fn a_silent_peer_is_given_up_after_a_minute() {
+    let silent = "[[faults]]\nkind = \"blackhole\"\nlink = \"left\"\nat_s = 2\n";
+    let played = played(&format!("{PEERS}{silent}"), &["duration_s=90"]);
+    let torrent = &played.run.flows[0];
+    assert_eq!((torrent.bytes, torrent.intact), (10_000_000, Some(true)));
+    let seconds = torrent.bytes as f64 * 8e-6 / torrent.goodput_mbps;
+    assert!((62.0..66.0).contains(&seconds), "{seconds} s");
 }
 
 #[test]

@@ -241,8 +241,8 @@ pub struct Flow {
     pub paths: Vec<PathUse>,
 }
 
-/// What a video player did. It begins with a full buffer, stops for a block that has not arrived, and continues
-/// when the buffer is full again.
+/// What a video player did. It begins with a full buffer, stops for a block that has not arrived, and
+/// continues when the buffer is full again.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Playback {
     /// From the start of the flow until playback began, in milliseconds. `null`: it never did.

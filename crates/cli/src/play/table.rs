@@ -242,7 +242,10 @@ pub fn table<'r>(swept: &[Swept], done: impl IntoIterator<Item = (&'r Job, &'r P
     table.add("jitter_ms", real(&|row| row.flow.jitter_ms.unwrap_or(f64::NAN)));
     let playback = |row: &Row<'_>, of: fn(trace::Playback) -> f64| row.flow.playback.map_or(f64::NAN, of);
     table.add("gaps", real(&|row| playback(row, |played| played.gaps as f64)));
-    table.add("gap_total_ms", real(&|row| playback(row, |played| played.gap_total_ms)));
+    table.add(
+        "gap_total_ms",
+        real(&|row| playback(row, |played| played.gap_total_ms)),
+    );
     table.add("frames", integer(&|row| row.link().map_or(0, |link| link.frames)));
     table.add(
         "retries",

@@ -125,7 +125,9 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
         return Err(PlanError::SingleRadio(walker.name.clone()));
     }
     let mut flows = plan.flows.iter();
-    if let Some(flow) = flows.find(|flow| matches!(flow.transport, Transport::EachLink | Transport::EachPeer { .. })) {
+    if let Some(flow) =
+        flows.find(|flow| matches!(flow.transport, Transport::EachLink | Transport::EachPeer { .. }))
+    {
         return Err(PlanError::Several(flow.name.clone()));
     }
     refuse_two_beacons(plan)?;

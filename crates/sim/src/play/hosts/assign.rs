@@ -1,5 +1,5 @@
-//! Connections whose link the engine assigns: it hears of each before that is opened, and its answers are carried
-//! out.
+//! Connections whose link the engine assigns: it hears of each before that is opened, and its answers are
+//! carried out.
 //!
 //! # Sources
 //! - `policy::flow`: a peer's connection stays on its link, and is ended when that is gone.
@@ -10,10 +10,10 @@
 //! # Checked by
 //! `tests/blocks.rs`.
 
+use super::act::ActError;
 use super::flows::Owner;
 use super::lane::Peer;
 use super::world::World;
-use super::act::ActError;
 use policy::flow::FlowId;
 use policy::{FlowEvent, Input, LinkId, Wish};
 

@@ -10,7 +10,8 @@
 //! - juggler §6.2.3: each peer has all of the file, and sends other parts of it (BEP 3: pieces).
 //!
 //! # Where we differ, and why
-//! 1. Every peer has every piece, so no piece is rarer than others. The first one that nobody fetches is next.
+//! 1. Every peer has every piece, so no piece is rarer than others. The first one that nobody fetches is
+//!    next.
 //! 2. A piece is one request. BitTorrent requests it in parts of 16 KiB, several ahead.
 //! 3. Connections stay open when the file is complete, and nothing moves over them.
 //!
@@ -216,7 +217,10 @@ mod tests {
         assert_eq!(blocks.request(at(0), 1), Some(Bytes::new(40)));
         blocks.read(at(0), 0, 50);
         blocks.lost(0);
-        assert_eq!((blocks.waits_since(0), blocks.waits_since(1)), (None, Some(at(0))));
+        assert_eq!(
+            (blocks.waits_since(0), blocks.waits_since(1)),
+            (None, Some(at(0)))
+        );
         blocks.read(at(1), 1, 40);
         assert_eq!(blocks.request(at(1), 1), Some(Bytes::new(10)));
         assert_eq!(blocks.request(at(1), 0), None);

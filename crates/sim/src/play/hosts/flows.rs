@@ -3,7 +3,8 @@
 //! # Where we differ, and why
 //! 1. A plain TCP client connects again and asks for the rest if nothing has arrived for 1 s, as in the lab.
 //!    Its link must be usable. Without that, the back-off of time-outs would make the baseline look weak.
-//! 2. A client without a route waits for one. In the lab it tries again every 20 ms.
+//! 2. A client of a swarm waits longer: silence is usual where many connections share a slow link.
+//! 3. A client without a route waits for one. In the lab it tries again every 20 ms.
 //!
 //! # Checked by
 //! `tests/host_plays.rs`.
@@ -24,6 +25,8 @@ use units::{Bitrate, Bytes, Duration, Instant};
 
 /// A plain TCP client connects again after this silence.
 const TOO_LONG: Duration = Duration::from_secs(1);
+/// A client of a swarm does so after this silence: `request_timeout` of libtorrent 2.0.
+const SWARM_PATIENCE: Duration = Duration::from_secs(60);
 
 /// All flows, and the flow of each connection.
 #[derive(Debug)]
@@ -123,7 +126,12 @@ impl Flows {
             })
         };
         Ok(Self {
-            all: plan.flows.iter().enumerate().map(flow).collect::<Result<_, CastError>>()?,
+            all: plan
+                .flows
+                .iter()
+                .enumerate()
+                .map(flow)
+                .collect::<Result<_, CastError>>()?,
             owners: Vec::new(),
             called: 0,
         })
@@ -150,19 +158,23 @@ impl Flows {
     /// A lane that can connect now, and the link to use.
     pub(super) fn wanting(&self, now: Instant, openers: Openers<'_>) -> Option<(Owner, LinkId)> {
         let flows = self.all.iter().enumerate();
-        flows.filter(|(_, flow)| flow.wants(now)).find_map(|(index, flow)| {
-            flow.lanes.iter().enumerate().find_map(|(lane, of)| {
-                let link = of.starts(openers.route(flow.host))?;
-                let wants = of.conn().is_none() && openers.is_usable(flow.host, link);
-                wants.then_some((Owner { flow: index, lane }, link))
+        flows
+            .filter(|(_, flow)| flow.wants(now))
+            .find_map(|(index, flow)| {
+                flow.lanes.iter().enumerate().find_map(|(lane, of)| {
+                    let link = of.starts(openers.route(flow.host))?;
+                    let wants = of.conn().is_none() && openers.is_usable(flow.host, link);
+                    wants.then_some((Owner { flow: index, lane }, link))
+                })
             })
-        })
     }
 
     /// A peer for which the engine has to assign a link, and what the engine calls the flow to it.
     pub(super) fn unheard(&mut self, now: Instant) -> Option<(FlowId, PeerId)> {
         let wanting = self.all.iter_mut().filter(|flow| flow.wants(now));
-        let peers = wanting.flat_map(|flow| &mut flow.lanes).filter_map(|lane| lane.peer.as_mut());
+        let peers = wanting
+            .flat_map(|flow| &mut flow.lanes)
+            .filter_map(|lane| lane.peer.as_mut());
         let peer = peers.into_iter().find(|peer| peer.flow.is_none())?;
         let flow = FlowId(self.called);
         self.called += 1;
@@ -302,7 +314,11 @@ impl Flow {
         let (heard, awaits) = connection.first_heard()?;
         if let Some(blocks) = &self.blocks {
             let since = blocks.waits_since(lane);
-            return since.map(|since| since.max(heard) + TOO_LONG);
+            let patience = match self.work {
+                Work::Swarm { .. } => SWARM_PATIENCE,
+                _ => TOO_LONG,
+            };
+            return since.map(|since| since.max(heard) + patience);
         }
         (awaits || !self.goes_up()).then(|| heard + TOO_LONG)
     }

@@ -12,7 +12,8 @@ pub(super) const CONNECT_PATIENCE: Duration = Duration::from_secs(3);
 /// The place of a connection in its flow.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
-    /// The link that it is bound to. `None`: MPTCP over what the policy chooses, or the engine has not assigned one.
+    /// The link that it is bound to. `None`: MPTCP over what the policy chooses, or the engine has not
+    /// assigned one.
     pub(super) over: Option<LinkId>,
     /// The peer at its other end, if the engine assigns its link.
     pub(super) peer: Option<Peer>,
@@ -43,7 +44,8 @@ impl Lane {
         }
     }
 
-    /// Where its next connection starts, if it can. `route`: where the host's connections start by themselves.
+    /// Where its next connection starts, if it can. `route`: where the host's connections start by
+    /// themselves.
     pub(super) fn starts(&self, route: Option<LinkId>) -> Option<LinkId> {
         match self.peer {
             Some(_) => self.over,

@@ -445,7 +445,10 @@ impl<'p> World<'p> {
         let flow = &mut self.flows.all[index];
         let (name, bytes) = (flow.name.clone(), flow.news());
         let (up, bound) = (flow.goes_up(), !flow.is_mptcp || flow.host > 0);
-        let (conn, latest) = (flow.lanes[0].conn(), flow.lanes.iter().filter_map(|lane| lane.latest));
+        let (conn, latest) = (
+            flow.lanes[0].conn(),
+            flow.lanes.iter().filter_map(|lane| lane.latest),
+        );
         let opener = openers.host(flow.host);
         for conn in latest {
             let far = relay::far_end(&self.behind, &self.server, conn);

@@ -117,7 +117,8 @@ const PAPERS: [Paper; 21] = [
         study::run,
         "study.toml",
         "scenario.toml",
-        "one.toml"
+        "one.toml",
+        "cards.toml"
     ),
     paper!(
         "juggler-fig6",

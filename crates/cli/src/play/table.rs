@@ -3,7 +3,7 @@
 use columns::{Column, Table};
 use scenario::{Setting, TypedValue, Way, Work};
 use sim::Played;
-use trace::{Case, Datagrams, SetValue, StationUse, TimesMs};
+use trace::{Case, Datagrams, Playback, SetValue, StationUse, TimesMs};
 
 use super::virtual_world::Job;
 
@@ -78,6 +78,12 @@ const COUNTS: [(&str, Count); 3] = [
     ("sent", |datagrams| datagrams.sent),
     ("received", |datagrams| datagrams.received),
     ("lost", |datagrams| datagrams.lost),
+];
+
+/// Columns of a player. A flow without one has no number.
+const PLAYBACK: [(&str, fn(Playback) -> f64); 2] = [
+    ("gaps", |playback| playback.gaps as f64),
+    ("gap_total_ms", |playback| playback.gap_total_ms),
 ];
 
 /// Columns of times. A flow without such times has no number: `null` in JSON Lines, NaN in Parquet.
@@ -240,12 +246,9 @@ pub fn table<'r>(swept: &[Swept], done: impl IntoIterator<Item = (&'r Job, &'r P
         }
     }
     table.add("jitter_ms", real(&|row| row.flow.jitter_ms.unwrap_or(f64::NAN)));
-    let playback = |row: &Row<'_>, of: fn(trace::Playback) -> f64| row.flow.playback.map_or(f64::NAN, of);
-    table.add("gaps", real(&|row| playback(row, |played| played.gaps as f64)));
-    table.add(
-        "gap_total_ms",
-        real(&|row| playback(row, |played| played.gap_total_ms)),
-    );
+    for (name, figure) in PLAYBACK {
+        table.add(name, real(&|row| row.flow.playback.map_or(f64::NAN, figure)));
+    }
     table.add("frames", integer(&|row| row.link().map_or(0, |link| link.frames)));
     table.add(
         "retries",

@@ -37,8 +37,8 @@ pub enum Transport {
     /// Plain TCP of the client: a connection for each link, bound to it. A policy for one link leaves that
     /// one.
     EachLink,
-    /// Plain TCP of the client to several peers: a connection for each, over the link that the engine assigns.
-    /// A policy for one link leaves that one.
+    /// Plain TCP of the client to several peers: a connection for each, over the link that the engine
+    /// assigns. A policy for one link leaves that one.
     EachPeer {
         /// How many peers there are.
         peers: u16,

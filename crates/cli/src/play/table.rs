@@ -58,6 +58,12 @@ impl Row<'_> {
         stations.find(|station| station.name == name)
     }
 
+    /// Share of the sender's frames that collided. Not a number without such a station.
+    fn collided(&self) -> f64 {
+        let sender = self.sender();
+        sender.map_or(f64::NAN, |station| station.collision_probability)
+    }
+
     /// Segments over its link, and how many of them were retransmissions.
     fn segments(&self) -> Option<[u64; 2]> {
         let path = self.flow.paths.first()?;
@@ -70,6 +76,7 @@ impl Row<'_> {
 }
 
 type Count = fn(Datagrams) -> u64;
+type Player = fn(Playback) -> f64;
 type Time = fn(TimesMs) -> f64;
 type Times = fn(&Row<'_>) -> Option<TimesMs>;
 
@@ -81,7 +88,7 @@ const COUNTS: [(&str, Count); 3] = [
 ];
 
 /// Columns of a player. A flow without one has no number.
-const PLAYBACK: [(&str, fn(Playback) -> f64); 2] = [
+const PLAYBACK: [(&str, Player); 2] = [
     ("gaps", |playback| playback.gaps as f64),
     ("gap_total_ms", |playback| playback.gap_total_ms),
 ];
@@ -260,11 +267,7 @@ pub fn table<'r>(swept: &[Swept], done: impl IntoIterator<Item = (&'r Job, &'r P
     );
     let attempts = |row: &Row<'_>| row.sender().map_or(0, |station| station.attempts);
     table.add("attempts", integer(&attempts));
-    let collided = |row: &Row<'_>| {
-        row.sender()
-            .map_or(f64::NAN, |station| station.collision_probability)
-    };
-    table.add("collision_probability", real(&collided));
+    table.add("collision_probability", real(&|row| row.collided()));
     table.add("idle_share", real(&|row| row.idle_share().unwrap_or(f64::NAN)));
     table.add(
         "stopped",

@@ -29,7 +29,7 @@ fn places(plan: &Plan) -> Vec<Point> {
 fn over(plan: &Plan) -> Vec<&str> {
     let link = |flow: &scenario::Flow| match flow.transport {
         Transport::Udp { over } => plan.links[over].name.as_str(),
-        Transport::Tcp { .. } | Transport::Mptcp => "",
+        Transport::Tcp { .. } | Transport::Mptcp | Transport::EachLink | Transport::EachPeer { .. } => "",
     };
     plan.flows.iter().map(link).collect()
 }

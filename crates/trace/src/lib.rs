@@ -54,8 +54,8 @@ pub use plan::{LinkKind, Plan, PlanFault, PlanLink, Walker, Waypoint};
 pub use policy_name::{ParsePolicyError, PolicyName};
 pub use recorder::{ReadError, Recorder, RunRecord, event_line, header_line, read_runs, write_runs};
 pub use run::{
-    CDF_STEPS, Case, ChannelUse, Datagrams, Flow, Levels, LinkMarks, LinkUse, PathUse, PlayDocument, Run,
-    SetValue, StationUse, TimesMs,
+    CDF_STEPS, Case, ChannelUse, Datagrams, Flow, Levels, LinkMarks, LinkUse, PathUse, PlayDocument,
+    Playback, Run, SetValue, StationUse, TimesMs,
 };
 pub use shown::{Shown, is_shown, shown_json, shown_lines};
 pub use spot::{Lines, Spot};

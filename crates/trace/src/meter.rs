@@ -133,6 +133,7 @@ impl FlowMeter {
             datagrams: None,
             delay: None,
             jitter_ms: None,
+            playback: None,
             paths,
         }
     }

@@ -234,8 +234,27 @@ pub struct Flow {
     /// Broadcasts have none, because several hosts receive them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter_ms: Option<f64>,
+    /// What a player that needs its blocks in time did. Only in virtual time, for flows with `video`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub playback: Option<Playback>,
     /// What each link carried of it.
     pub paths: Vec<PathUse>,
+}
+
+/// What a video player did. It begins with a full buffer, stops for a block that has not arrived, and
+/// continues when the buffer is full again.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Playback {
+    /// From the start of the flow until playback began, in milliseconds. `null`: it never did.
+    pub startup_ms: Option<f64>,
+    /// How often playback stopped.
+    pub gaps: u64,
+    /// All gaps together, in milliseconds.
+    pub gap_total_ms: f64,
+    /// The longest gap, in milliseconds.
+    pub longest_gap_ms: f64,
+    /// What was played, in milliseconds of video.
+    pub played_ms: f64,
 }
 
 /// Times of many packets, in milliseconds. Percentiles are at most 1 % too high.

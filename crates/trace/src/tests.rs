@@ -174,6 +174,7 @@ fn run(policy: &str, duration_s: f64, series: Vec<u64>) -> Run {
             datagrams: None,
             delay: None,
             jitter_ms: None,
+            playback: None,
             paths: vec![PathUse {
                 link: "ap1".into(),
                 bytes: 3,

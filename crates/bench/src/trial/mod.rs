@@ -284,7 +284,7 @@ fn lasting(job: &Job) -> impl Iterator<Item = &str> {
     let lasts = |flow: &&Flow| match flow.work {
         Work::Download { size, .. } | Work::Upload { size, .. } => size.is_none(),
         Work::Requests { .. } => true,
-        Work::Datagrams { .. } => false,
+        Work::Stripe { .. } | Work::Swarm { .. } | Work::Datagrams { .. } => false,
     };
     let flows = job.plan.flows.iter().filter(lasts);
     flows.filter(move |_| !is_over_one).map(|flow| flow.name.as_str())

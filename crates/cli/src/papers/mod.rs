@@ -26,6 +26,8 @@ use show::terminal;
 Papers:
   juggler-fig3    a download while the radio scans for a tenth of its time
   juggler-fig4    downloads over two access points by one radio
+  juggler-fig5    a video over two access points by one radio
+  juggler-fig6    BitTorrent over two access points by one radio
   nsdi15-11n      two access points within carrier sense in 802.11n
   nsdi15-dsl      several clients share three DSL lines on one channel
   nsdi15-fig2     two access points that are hidden from each other
@@ -100,7 +102,7 @@ macro_rules! paper {
     };
 }
 
-const PAPERS: [Paper; 19] = [
+const PAPERS: [Paper; 21] = [
     paper!("juggler-fig3", study::run, "study.toml", "scenario.toml"),
     paper!(
         "juggler-fig4",
@@ -109,6 +111,21 @@ const PAPERS: [Paper; 19] = [
         "scenario.toml",
         "one.toml",
         "mptcp.toml"
+    ),
+    paper!(
+        "juggler-fig5",
+        study::run,
+        "study.toml",
+        "scenario.toml",
+        "one.toml",
+        "cards.toml"
+    ),
+    paper!(
+        "juggler-fig6",
+        study::run,
+        "study.toml",
+        "scenario.toml",
+        "one.toml"
     ),
     paper!("nsdi15-11n", study::run, "study.toml", "scenario.toml"),
     paper!("nsdi15-dsl", study::run, "study.toml", "scenario.toml"),

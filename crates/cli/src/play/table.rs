@@ -3,7 +3,7 @@
 use columns::{Column, Table};
 use scenario::{Setting, TypedValue, Way, Work};
 use sim::Played;
-use trace::{Case, Datagrams, SetValue, StationUse, TimesMs};
+use trace::{Case, Datagrams, Playback, SetValue, StationUse, TimesMs};
 
 use super::virtual_world::Job;
 
@@ -48,10 +48,20 @@ impl Row<'_> {
             Work::Upload { .. } | Work::Datagrams { way: Way::Up, .. } => {
                 format!("{}@{channel}", plan.walkers[flow.by].name)
             }
-            Work::Download { .. } | Work::Requests { .. } | Work::Datagrams { .. } => link.clone(),
+            Work::Download { .. }
+            | Work::Requests { .. }
+            | Work::Stripe { .. }
+            | Work::Swarm { .. }
+            | Work::Datagrams { .. } => link.clone(),
         };
         let mut stations = self.played.run.stations.iter();
         stations.find(|station| station.name == name)
+    }
+
+    /// Share of the sender's frames that collided. Not a number without such a station.
+    fn collided(&self) -> f64 {
+        let sender = self.sender();
+        sender.map_or(f64::NAN, |station| station.collision_probability)
     }
 
     /// Segments over its link, and how many of them were retransmissions.
@@ -66,6 +76,7 @@ impl Row<'_> {
 }
 
 type Count = fn(Datagrams) -> u64;
+type Player = fn(Playback) -> f64;
 type Time = fn(TimesMs) -> f64;
 type Times = fn(&Row<'_>) -> Option<TimesMs>;
 
@@ -74,6 +85,12 @@ const COUNTS: [(&str, Count); 3] = [
     ("sent", |datagrams| datagrams.sent),
     ("received", |datagrams| datagrams.received),
     ("lost", |datagrams| datagrams.lost),
+];
+
+/// Columns of a player. A flow without one has no number.
+const PLAYBACK: [(&str, Player); 2] = [
+    ("gaps", |playback| playback.gaps as f64),
+    ("gap_total_ms", |playback| playback.gap_total_ms),
 ];
 
 /// Columns of times. A flow without such times has no number: `null` in JSON Lines, NaN in Parquet.
@@ -236,6 +253,9 @@ pub fn table<'r>(swept: &[Swept], done: impl IntoIterator<Item = (&'r Job, &'r P
         }
     }
     table.add("jitter_ms", real(&|row| row.flow.jitter_ms.unwrap_or(f64::NAN)));
+    for (name, figure) in PLAYBACK {
+        table.add(name, real(&|row| row.flow.playback.map_or(f64::NAN, figure)));
+    }
     table.add("frames", integer(&|row| row.link().map_or(0, |link| link.frames)));
     table.add(
         "retries",
@@ -247,11 +267,7 @@ pub fn table<'r>(swept: &[Swept], done: impl IntoIterator<Item = (&'r Job, &'r P
     );
     let attempts = |row: &Row<'_>| row.sender().map_or(0, |station| station.attempts);
     table.add("attempts", integer(&attempts));
-    let collided = |row: &Row<'_>| {
-        row.sender()
-            .map_or(f64::NAN, |station| station.collision_probability)
-    };
-    table.add("collision_probability", real(&collided));
+    table.add("collision_probability", real(&|row| row.collided()));
     table.add("idle_share", real(&|row| row.idle_share().unwrap_or(f64::NAN)));
     table.add(
         "stopped",

@@ -137,6 +137,9 @@ pub fn run(task: &Task, server: &Server, tell: Tell<'_>) -> Result<Outcome, Tran
             request,
             reply,
         } => requests::run(task, every, request, reply, tell),
+        Work::Stripe { .. } | Work::Swarm { .. } => {
+            unreachable!("the lab refuses flows with several connections at a time")
+        }
         Work::Datagrams { way, pace, payload } => datagrams::run(task, server, (way, pace, payload), tell),
     }
 }

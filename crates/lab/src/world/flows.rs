@@ -49,7 +49,11 @@ pub(super) fn names(plan: &Plan, policy: &PolicyName, seed: u64) -> Vec<FlowName
         name: flow.name.clone(),
         sender: match flow.work {
             Work::Upload { .. } | Work::Datagrams { way: Way::Up, .. } => End::Client,
-            Work::Download { .. } | Work::Requests { .. } | Work::Datagrams { .. } => End::Server,
+            Work::Download { .. }
+            | Work::Requests { .. }
+            | Work::Stripe { .. }
+            | Work::Swarm { .. }
+            | Work::Datagrams { .. } => End::Server,
         },
         by: flow.by,
         multipath: link_of(flow, plan, policy).is_none() && !is_carried(flow, plan, policy),
@@ -73,7 +77,7 @@ fn link_of(flow: &scenario::Flow, plan: &Plan, policy: &PolicyName) -> Option<us
     match flow.transport {
         Transport::Tcp { over } | Transport::Udp { over } => Some(over),
         Transport::Mptcp if flow.by == 0 => policy.only_link().and_then(|link| plan.link_index(link)),
-        Transport::Mptcp => None,
+        Transport::Mptcp | Transport::EachLink | Transport::EachPeer { .. } => None,
     }
 }
 
@@ -119,7 +123,7 @@ impl Common<'_> {
             (Some(link), Transport::Udp { .. }) => Via::Udp {
                 device: self.interface(flow.by, link).0,
             },
-            (Some(link), Transport::Mptcp | Transport::Tcp { .. }) => {
+            (Some(link), _) => {
                 let (device, usable) = self.interface(flow.by, link);
                 Via::Tcp { device, usable }
             }

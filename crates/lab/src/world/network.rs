@@ -51,6 +51,11 @@ pub enum PlanError {
         "`{0}` has a single radio, which needs virtual time; remove `radio` and `slots`, or use `--world sim`"
     )]
     SingleRadio(String),
+    /// Flows of the lab have one connection at a time.
+    #[error(
+        "flow `{0}` has several connections at a time, which needs virtual time; give it `direction`, or use `--world sim`"
+    )]
+    Several(String),
     /// Datagrams have one server address.
     #[error(
         "flow `{0}` is UDP, which the lab sends over IPv4 only; remove it, or all `families` and `server_families`"
@@ -99,7 +104,7 @@ impl PlanError {
             Self::RelayOverV6 => Some(Thing::Relay),
             Self::Unmanaged(link) => Some(Thing::Link(link)),
             Self::Sender(sender) => Some(Thing::Flow(&sender.flow)),
-            Self::Datagrams(flow) => Some(Thing::Flow(flow)),
+            Self::Datagrams(flow) | Self::Several(flow) => Some(Thing::Flow(flow)),
             Self::Reports | Self::Controller(_) | Self::Model(_) => None,
         }
     }
@@ -118,6 +123,12 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
     }
     if let Some(walker) = plan.walkers.iter().find(|walker| walker.radio.is_some()) {
         return Err(PlanError::SingleRadio(walker.name.clone()));
+    }
+    let mut flows = plan.flows.iter();
+    if let Some(flow) =
+        flows.find(|flow| matches!(flow.transport, Transport::EachLink | Transport::EachPeer { .. }))
+    {
+        return Err(PlanError::Several(flow.name.clone()));
     }
     refuse_two_beacons(plan)?;
     refuse_v6(plan)?;
@@ -263,6 +274,13 @@ mod tests {
         let udp = "direction = \"down\"\ntransport = \"udp\"\nover = \"hall\"";
         let message = refused(plan(families, "", udp));
         assert!(message.contains("flow `radio` is UDP"), "{message}");
+        for several in ["stripe = { size_mb = 1 }", "swarm = { size_mb = 1, peers = 2 }"] {
+            let message = refused(plan("", "", several));
+            assert!(
+                message.contains("flow `radio` has several connections at a time, which needs virtual time"),
+                "{message}"
+            );
+        }
         let mut single = plan("", "", DOWN);
         single.walkers[0].radio = Some(scenario::SingleRadio {
             division: scenario::Division::Weighted {

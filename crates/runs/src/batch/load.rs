@@ -43,7 +43,7 @@ impl Job {
 fn asked(plan: &Plan) -> Option<Bitrate> {
     let limits = plan.flows.iter().map(|flow| match flow.work {
         Work::Download { limit, .. } | Work::Upload { limit, .. } => limit,
-        Work::Requests { .. } | Work::Datagrams { .. } => None,
+        Work::Requests { .. } | Work::Stripe { .. } | Work::Swarm { .. } | Work::Datagrams { .. } => None,
     });
     limits.sum()
 }
@@ -52,7 +52,7 @@ fn asked(plan: &Plan) -> Option<Bitrate> {
 /// that have their own.
 fn offered(plan: &Plan, only: Option<&str>) -> Bitrate {
     let own = |flow: &Flow| match flow.transport {
-        Transport::Mptcp => None,
+        Transport::Mptcp | Transport::EachLink | Transport::EachPeer { .. } => None,
         Transport::Tcp { over } | Transport::Udp { over } => Some(over),
     };
     let own: BTreeSet<usize> = plan.flows.iter().filter_map(own).collect();

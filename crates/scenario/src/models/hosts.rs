@@ -48,7 +48,7 @@ fn flows_of(plan: &Plan, by: usize) -> impl Iterator<Item = &Flow> {
 fn needs_host(plan: &Plan, flow: &Flow) -> bool {
     match flow.transport {
         Transport::Udp { over } => !is_wifi(plan, over),
-        Transport::Tcp { .. } | Transport::Mptcp => true,
+        Transport::Tcp { .. } | Transport::Mptcp | Transport::EachLink | Transport::EachPeer { .. } => true,
     }
 }
 
@@ -60,7 +60,7 @@ fn is_wifi(plan: &Plan, link: usize) -> bool {
 fn links_of(plan: &Plan, by: usize) -> Vec<usize> {
     let uses = |link: &usize| {
         flows_of(plan, by).any(|flow| match flow.transport {
-            Transport::Mptcp => true,
+            Transport::Mptcp | Transport::EachLink | Transport::EachPeer { .. } => true,
             Transport::Tcp { over } | Transport::Udp { over } => over == *link,
         })
     };

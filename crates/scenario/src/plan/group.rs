@@ -78,7 +78,7 @@ impl Plan {
         };
         match &mut self.flows[flow].transport {
             Transport::Udp { over } | Transport::Tcp { over } => *over = nearest,
-            Transport::Mptcp => {}
+            Transport::Mptcp | Transport::EachLink | Transport::EachPeer { .. } => {}
         }
     }
 }

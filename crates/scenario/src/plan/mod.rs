@@ -25,7 +25,7 @@ pub use link::{
 pub use place::{Label, Noise, Place, Point, Wall};
 pub use radio::{Division, SingleRadio};
 pub use relay::Relay;
-pub use traffic::{Flow, Pace, Transport, Way, Work};
+pub use traffic::{Flow, Pace, Skip, Transport, Video, Way, Work};
 pub use units::wifi::Standard;
 pub use walk::{Walker, WalkerRate, Waypoint};
 pub use wifi::{

@@ -2,7 +2,7 @@
 
 use units::{Bitrate, Bytes, Duration};
 
-/// One application's connection between the client and the server.
+/// One application between the client and the server, and its connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
     /// Its name.
@@ -34,6 +34,15 @@ pub enum Transport {
         /// The link.
         over: usize,
     },
+    /// Plain TCP of the client: a connection for each link, bound to it. A policy for one link leaves that
+    /// one.
+    EachLink,
+    /// Plain TCP of the client to several peers: a connection for each, over the link that the engine
+    /// assigns. A policy for one link leaves that one.
+    EachPeer {
+        /// How many peers there are.
+        peers: u16,
+    },
 }
 
 /// What a flow moves.
@@ -62,6 +71,24 @@ pub enum Work {
         /// Bytes of a reply.
         reply: Bytes,
     },
+    /// A file that the client fetches by byte ranges, one block at a time over each connection.
+    Stripe {
+        /// Bytes of the file.
+        size: Bytes,
+        /// Bytes of a block. The last one may be shorter.
+        block: Bytes,
+        /// How a slow link is kept from the block that is due first.
+        skip: Skip,
+        /// The player that plays it.
+        video: Option<Video>,
+    },
+    /// A file that the client fetches from several peers, each of which has all of it.
+    Swarm {
+        /// Bytes of the file.
+        size: Bytes,
+        /// Bytes of a piece. The last one may be shorter.
+        piece: Bytes,
+    },
     /// Datagrams that nobody answers, until the run ends.
     Datagrams {
         /// From which end to which.
@@ -71,6 +98,27 @@ pub enum Work {
         /// Payload of each.
         payload: Bytes,
     },
+}
+
+/// Which blocks a slow link leaves to the others. `policy::flow::Skip` has what each does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Skip {
+    /// None: each link fetches the block that is due first.
+    None,
+    /// As many as juggler's delta says (§6.2.2).
+    Delta,
+    /// Those that the others fetch while it fetches one.
+    #[default]
+    Finish,
+}
+
+/// A player of what is fetched. It changes nothing of what is fetched when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Video {
+    /// Bytes that it plays in a time.
+    pub rate: Bitrate,
+    /// How much of the video it has before it plays, at the start and after each gap.
+    pub buffer: Duration,
 }
 
 /// The direction of datagrams.

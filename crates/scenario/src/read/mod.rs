@@ -1,6 +1,7 @@
 //! From the sections of a file to the plan.
 
 mod air;
+mod blocks;
 mod cell;
 mod datagrams;
 mod expect;

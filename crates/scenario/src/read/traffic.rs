@@ -2,7 +2,7 @@
 
 use super::link::Links;
 use super::walk::Walkers;
-use super::{bps, bytes, datagrams, names, nanos};
+use super::{blocks, bps, bytes, datagrams, names, nanos};
 use crate::plan::{Flow, Nearest, Transport, Work};
 use crate::quantity::Quantity;
 use crate::section::Section;
@@ -55,8 +55,12 @@ impl Flows {
     /// Adds the flow, or as many as `count` and the members of its group say: NAME-1, NAME-2 …
     fn add(&mut self, name: &str, section: &Section<'_>, who: &FlowContext<'_>) {
         names::checked(section, section.at, "flow", name);
-        let (transport, among) = transport(section, who.links);
         let owners = by(section, who.walkers);
+        let several = blocks::read(section, &owners);
+        let (transport, among) = match several {
+            Some((transport, _)) => (transport, None),
+            None => transport(section, who.links),
+        };
         let flow = Flow {
             name: name.to_owned(),
             by: owners.start,
@@ -65,9 +69,10 @@ impl Flows {
             start: section
                 .amount("start_s", &Quantity::S)
                 .map_or(Duration::ZERO, nanos),
-            work: match transport {
-                Transport::Udp { over } => datagrams::read(section, &who.links.links[over]),
-                Transport::Mptcp | Transport::Tcp { .. } => work(section),
+            work: match (several, transport) {
+                (Some((_, work)), _) => work,
+                (None, Transport::Udp { over }) => datagrams::read(section, &who.links.links[over]),
+                (None, _) => work(section),
             },
         };
         section.before_the_end("start_s", flow.start, who.run);

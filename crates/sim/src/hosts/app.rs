@@ -7,6 +7,7 @@
 //! `tests/hosts.rs`.
 
 use super::paced::{Limited, Replies, Schedule};
+use super::ranges::{Fetch, Ranges};
 use crate::mptcp::Connection;
 use std::sync::Arc;
 use units::{Duration, Instant};
@@ -32,6 +33,10 @@ pub enum App {
     Requests(Box<Exchange>),
     /// Answers requests.
     Answers(Box<Exchange>),
+    /// Requests byte ranges.
+    Fetch(Fetch),
+    /// Sends byte ranges.
+    Ranges(Ranges),
     /// Asks a relay first.
     Convert(Box<Convert>),
     /// Nothing by itself: a relay reads and writes.
@@ -239,8 +244,30 @@ impl App {
             }
             Self::Requests(exchange) => exchange.request(now, connection),
             Self::Answers(exchange) => exchange.answer(connection),
+            Self::Fetch(fetch) => {
+                fetch.run(connection);
+                None
+            }
+            Self::Ranges(ranges) => {
+                ranges.run(connection);
+                None
+            }
             Self::Convert(convert) => convert.run(now, connection),
             Self::Carried => None,
+        }
+    }
+
+    /// Requests another byte range, if it is [`App::Fetch`].
+    pub const fn request_range(&mut self) {
+        if let Self::Fetch(fetch) = self {
+            fetch.request();
+        }
+    }
+
+    /// Takes note of the bytes that the next request is about, if it is [`App::Ranges`].
+    pub fn expect_request(&mut self, bytes: u64) {
+        if let Self::Ranges(ranges) = self {
+            ranges.expect(bytes);
         }
     }
 

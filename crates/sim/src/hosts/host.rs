@@ -230,6 +230,18 @@ impl Host {
         Some(done)
     }
 
+    /// Changes the application of a connection, which may not be open yet, and lets it run.
+    pub fn tell(&mut self, now: Instant, conn: u32, change: impl FnOnce(&mut App)) {
+        match self.slots.get_mut(conn as usize) {
+            Some(Slot::Taken(entry)) => {
+                change(&mut entry.app);
+                self.run(now, conn);
+            }
+            Some(Slot::Expected(expected)) => change(&mut expected.0),
+            Some(Slot::Free) | None => {}
+        }
+    }
+
     /// Marks this share of the ECN-capable packets that arrive over the link, before TCP sees them.
     pub fn mark_arriving(&mut self, link: LinkId, rate: Ratio) {
         self.arriving.set(link, rate);

@@ -55,9 +55,11 @@ mod host;
 mod marks;
 mod paced;
 mod pair;
+mod ranges;
 
 pub use app::{App, Convert, Exchange, OnOff, Transfer};
 pub use host::Host;
 pub use marks::MarkCounts;
 pub use paced::{Limited, Replies, Schedule};
 pub use pair::Pair;
+pub use ranges::{Fetch, Ranges};

@@ -360,7 +360,9 @@ impl<'p> Runner<'p> {
         let plan = self.what.plan;
         let over = match plan.flows[flow].transport {
             scenario::Transport::Udp { over } | scenario::Transport::Tcp { over } => Some(over),
-            scenario::Transport::Mptcp => None,
+            scenario::Transport::Mptcp
+            | scenario::Transport::EachLink
+            | scenario::Transport::EachPeer { .. } => None,
         };
         over.map_or_else(String::new, |over| plan.links[over].name.clone())
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, ensure};
 use scenario::Plan;
 use sim::{Play, play};
-use trace::{Datagrams, Event, LinkUse, PolicyName, What};
+use trace::{Datagrams, Event, LinkUse, Playback, PolicyName, What};
 
 use super::gaps;
 
@@ -37,6 +37,8 @@ pub(super) struct FlowTrial {
     /// From its start to its end, or to the end of the run.
     pub(super) seconds: f64,
     pub(super) stall_s: f64,
+    /// What its player did.
+    playback: Option<Playback>,
     /// Bytes that each link carried of it.
     paths: Vec<(String, u64)>,
     /// When its application began to wait for data, in seconds, and for how long, in ms.
@@ -58,6 +60,7 @@ impl Trial {
             datagrams: flow.datagrams,
             seconds: flow.bytes as f64 * 8e-6 / flow.goodput_mbps.max(1e-9),
             stall_s: flow.longest_stall_ms / 1e3,
+            playback: flow.playback,
             paths: flow
                 .paths
                 .iter()
@@ -85,6 +88,7 @@ impl Trial {
             datagrams: Some(Datagrams::default()),
             seconds: 0.0,
             stall_s: 0.0,
+            playback: Some(Playback::default()),
             paths: Vec::new(),
             waits: Vec::new(),
         };
@@ -139,6 +143,11 @@ impl FlowTrial {
     pub(super) fn datagrams(&self) -> anyhow::Result<Datagrams> {
         self.datagrams
             .with_context(|| format!("`{}` has no datagrams that are counted", self.name))
+    }
+
+    pub(super) fn playback(&self) -> anyhow::Result<Playback> {
+        self.playback
+            .with_context(|| format!("`{}` has no `video`", self.name))
     }
 
     /// Goodput in each whole window of a part of the run.
@@ -223,6 +232,7 @@ mod tests {
             datagrams: None,
             seconds: 4.0,
             stall_s: 0.0,
+            playback: None,
             paths: paths.iter().map(path).collect(),
             waits: vec![(0.5, 900.0), (1.5, 30.0), (2.5, 20.0), (3.5, 40.0)],
         }

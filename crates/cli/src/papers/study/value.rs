@@ -19,6 +19,7 @@ pub(super) struct Value {
 enum Statistic {
     Mean,
     Median,
+    P95,
     P99,
     Least,
     Most,
@@ -39,6 +40,10 @@ pub(super) enum Quantity {
     Seconds(String),
     /// Longest stall of this flow, in seconds.
     Stall(String),
+    /// Time in which the player of this flow waited in gaps, in seconds.
+    Gaps(String),
+    /// How many gaps those were.
+    Pauses(String),
     /// This percentile of the times in which this flow's application waited for data, in ms. Those under
     /// 10 ms are left out.
     Wait(u8, String),
@@ -66,6 +71,7 @@ impl TryFrom<String> for Value {
         let words: Vec<&str> = text.split_whitespace().collect();
         let (statistic, rest) = match words.split_first() {
             Some((&"median", rest)) => (Statistic::Median, rest),
+            Some((&"p95", rest)) => (Statistic::P95, rest),
             Some((&"p99", rest)) => (Statistic::P99, rest),
             Some((&"least", rest)) => (Statistic::Least, rest),
             Some((&"most", rest)) => (Statistic::Most, rest),
@@ -77,6 +83,8 @@ impl TryFrom<String> for Value {
             ["lost", flow] => Quantity::Lost(flow.to_owned()),
             ["seconds", flow] => Quantity::Seconds(flow.to_owned()),
             ["stall", flow] => Quantity::Stall(flow.to_owned()),
+            ["gaps", flow] => Quantity::Gaps(flow.to_owned()),
+            ["pauses", flow] => Quantity::Pauses(flow.to_owned()),
             ["wait", percent, flow] => {
                 Quantity::Wait(percent.parse().with_context(|| text.clone())?, flow.to_owned())
             }
@@ -89,7 +97,7 @@ impl TryFrom<String> for Value {
             ["correlation", one, other] => Quantity::Correlation(one.to_owned(), other.to_owned()),
             ["gap", percent] => Quantity::Gap(percent.parse().with_context(|| text.clone())?),
             _ => bail!(
-                "`{text}` is no value; write `sum`, `fairness`, `FLOW`, `lost FLOW`, `seconds FLOW`, `stall FLOW`, `wait PERCENT FLOW`, `share LINK`, `share LINK FLOW`, `dominant`, `marked`, `losses FLOW per FLOW`, `correlation FLOW FLOW` or `gap PERCENT`"
+                "`{text}` is no value; write `sum`, `fairness`, `FLOW`, `lost FLOW`, `seconds FLOW`, `stall FLOW`, `gaps FLOW`, `pauses FLOW`, `wait PERCENT FLOW`, `share LINK`, `share LINK FLOW`, `dominant`, `marked`, `losses FLOW per FLOW`, `correlation FLOW FLOW` or `gap PERCENT`"
             ),
         };
         Ok(Self {
@@ -132,7 +140,8 @@ impl Statistic {
         Some(match self {
             Self::Mean => sorted.iter().sum::<f64>() / count as f64,
             Self::Median => (sorted[(count - 1) / 2] + sorted[count / 2]) / 2.0,
-            // The smallest value that at least 99 % of the runs do not exceed.
+            // The smallest value that at least 95 % or 99 % of the runs do not exceed.
+            Self::P95 => sorted[(count * 95).div_ceil(100) - 1],
             Self::P99 => sorted[(count * 99).div_ceil(100) - 1],
             Self::Least => least,
             Self::Most => most,
@@ -160,6 +169,8 @@ impl Quantity {
             | Self::Lost(flow)
             | Self::Seconds(flow)
             | Self::Stall(flow)
+            | Self::Gaps(flow)
+            | Self::Pauses(flow)
             | Self::Wait(_, flow)
             | Self::Share(_, Some(flow))
             | Self::Losses(flow, _)
@@ -173,6 +184,8 @@ impl Quantity {
             Self::Fairness => fairness(&trial.goodputs(span).collect::<Vec<_>>()),
             Self::Goodput(flow) => trial.flow(flow)?.goodput_mbps(span),
             Self::Stall(flow) => trial.flow(flow)?.stall_s,
+            Self::Gaps(flow) => trial.flow(flow)?.playback()?.gap_total_ms / 1e3,
+            Self::Pauses(flow) => trial.flow(flow)?.playback()?.gaps as f64,
             Self::Wait(percent, flow) => trial.flow(flow)?.wait_ms(*percent, span),
             Self::Lost(flow) => {
                 let datagrams = trial.flow(flow)?.datagrams()?;
@@ -248,6 +261,7 @@ mod tests {
     fn statistics_of_sorted_values() {
         let hundred: Vec<f64> = (1..=100).map(f64::from).collect();
         assert_eq!(Statistic::P99.of(&hundred), Some(99.0));
+        assert_eq!(Statistic::P95.of(&hundred), Some(95.0));
         assert_eq!(Statistic::Median.of(&hundred), Some(50.5));
         assert_eq!(Statistic::Mean.of(&hundred), Some(50.5));
         assert_eq!(Statistic::P99.of(&[1.0, 2.0]), Some(2.0));

@@ -89,7 +89,11 @@ impl World<'_> {
             Action::CapPacing { .. } | Action::Outlook(..) | Action::Note(_) => {}
             Action::Ask { .. } => return Err(ActError::Unable("probe hosts that programs reach")),
             Action::Check(_) => return Err(ActError::Unable("check for captive portals")),
-            // Networks of single flows. No policy of a scenario asks for them.
+            Action::Assign(flow, link) => self.assign(flow, link)?,
+            Action::EndFlow(flow) => self.end_flow(flow)?,
+            // Its application waits until the link is assigned.
+            Action::Hold(_) => {}
+            // Flows that move while they are open. No flow of a scenario does.
             _ => return Err(ActError::Unable("give a flow its own network")),
         }
         Ok(())

@@ -3,31 +3,45 @@
 //! # Where we differ, and why
 //! 1. A plain TCP client connects again and asks for the rest if nothing has arrived for 1 s, as in the lab.
 //!    Its link must be usable. Without that, the back-off of time-outs would make the baseline look weak.
-//! 2. A client without a route waits for one. In the lab it tries again every 20 ms.
+//! 2. A client of a swarm waits longer: silence is usual where many connections share a slow link.
+//! 3. A client without a route waits for one. In the lab it tries again every 20 ms.
 //!
 //! # Checked by
 //! `tests/host_plays.rs`.
 
+use super::blocks::Blocks;
+use super::lane::Lane;
 use super::others::{Openers, Others};
+use super::player::Time;
 use super::stage::configs;
-use crate::hosts::{App, Limited, Replies, Schedule};
+use crate::hosts::{App, Fetch, Limited, Ranges, Replies, Schedule};
 use crate::mptcp::{Config, Connection};
 use crate::play::error::CastError;
 use links::LinkId;
+use policy::flow::{FlowId, PeerId};
 use scenario::{Plan, Transport, Work};
-use trace::{FlowMeter, PolicyName, Stall};
+use trace::{FlowMeter, Playback, PolicyName, Stall};
 use units::{Bitrate, Bytes, Duration, Instant};
 
-/// Time-out of an attempt to connect.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(3);
 /// A plain TCP client connects again after this silence.
 const TOO_LONG: Duration = Duration::from_secs(1);
+/// A client of a swarm does so after this silence: `request_timeout` of libtorrent 2.0.
+const SWARM_PATIENCE: Duration = Duration::from_secs(60);
 
 /// All flows, and the flow of each connection.
 #[derive(Debug)]
 pub(super) struct Flows {
     pub(super) all: Vec<Flow>,
-    owners: Vec<usize>,
+    owners: Vec<Owner>,
+    /// How many connections the engine was asked for.
+    called: u64,
+}
+
+/// A flow, and a lane of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Owner {
+    pub(super) flow: usize,
+    pub(super) lane: usize,
 }
 
 /// One flow.
@@ -37,18 +51,16 @@ pub(super) struct Flow {
     work: Work,
     /// The host that opens its connections: 0 is the client.
     pub(super) host: usize,
-    /// The link that its plain TCP is bound to. `None`: MPTCP over what the policy chooses.
-    pub(super) over: Option<LinkId>,
+    /// Whether it asks for MPTCP over what the policy chooses. Otherwise its lanes are bound to links.
+    pub(super) is_mptcp: bool,
     start: Instant,
     /// Configuration of the client's end, and of the server's.
     configs: [Config; 2],
     pub(super) meter: FlowMeter,
-    /// The present connection of the flow, and when it was opened.
-    attempt: Option<(u32, Instant)>,
-    /// All connections of the flow so far.
-    pub(super) conns: Vec<u32>,
-    /// Bytes read by earlier connections.
-    base: u64,
+    /// Its connections.
+    pub(super) lanes: Vec<Lane>,
+    /// The file that they fetch in blocks.
+    blocks: Option<Blocks>,
     /// Bytes last written to the trace.
     reported: u64,
     asked: u64,
@@ -77,25 +89,34 @@ impl Flows {
         others: &Others,
     ) -> Result<Self, CastError> {
         let only = policy.only_link().and_then(|link| plan.link_index(link));
-        let flow = |flow: &scenario::Flow| {
+        let flow = |(index, flow): (usize, &scenario::Flow)| {
             // Only walkers that send no more than datagrams over the air have none.
             let host = others.host_of(flow.by).unwrap_or(0);
-            let over = match flow.transport {
-                Transport::Tcp { over } | Transport::Udp { over } => Some(over),
-                Transport::Mptcp => only.filter(|_| host == 0),
+            let only = only.filter(|_| host == 0);
+            let over = |link| Lane::over(others.link_of(host, link));
+            let lanes: Vec<Lane> = match (flow.transport, only) {
+                (Transport::Tcp { over: link } | Transport::Udp { over: link }, _) => vec![over(link)],
+                (Transport::EachPeer { peers }, Some(link)) => (0..peers).map(|_| over(link)).collect(),
+                (Transport::EachPeer { peers }, None) => {
+                    let id = |peer| PeerId((index as u32) << 16 | u32::from(peer));
+                    (0..peers).map(|peer| Lane::to(id(peer))).collect()
+                }
+                (Transport::Mptcp | Transport::EachLink, Some(link)) => vec![over(link)],
+                (Transport::Mptcp, None) => vec![Lane::default()],
+                (Transport::EachLink, None) => (0..plan.links.len()).map(over).collect(),
             };
+            let is_mptcp = flow.transport == Transport::Mptcp && only.is_none();
             let start = Instant::ZERO + flow.start;
             Ok(Flow {
                 name: flow.name.clone(),
                 work: flow.work,
                 host,
-                over: over.and_then(|link| others.link_of(host, link)),
+                is_mptcp,
                 start,
-                configs: configs(plan, flow, over.is_none(), ecn && host == 0)?,
+                configs: configs(plan, flow, is_mptcp, ecn && host == 0)?,
                 meter: FlowMeter::new(&flow.name, start).counting_after(Instant::ZERO + plan.warmup),
-                attempt: None,
-                conns: Vec::new(),
-                base: 0,
+                blocks: Blocks::of(flow.work, &lanes),
+                lanes,
                 reported: 0,
                 asked: 0,
                 answered: 0,
@@ -105,14 +126,20 @@ impl Flows {
             })
         };
         Ok(Self {
-            all: plan.flows.iter().map(flow).collect::<Result<_, CastError>>()?,
+            all: plan
+                .flows
+                .iter()
+                .enumerate()
+                .map(flow)
+                .collect::<Result<_, CastError>>()?,
             owners: Vec::new(),
+            called: 0,
         })
     }
 
     /// The flow of a connection.
     pub(super) fn owner(&self, conn: u32) -> Option<usize> {
-        self.owners.get(conn as usize).copied()
+        self.owners.get(conn as usize).map(|owner| owner.flow)
     }
 
     /// How many connections there have been.
@@ -128,23 +155,53 @@ impl Flows {
             .map(|(index, _)| index)
     }
 
-    /// A flow that can connect now, and the link to use.
-    pub(super) fn wanting(&self, now: Instant, openers: Openers<'_>) -> Option<(usize, LinkId)> {
-        self.all.iter().enumerate().find_map(|(index, flow)| {
-            let link = flow.over.or_else(|| openers.route(flow.host))?;
-            let link = Some(link).filter(|&link| openers.is_usable(flow.host, link))?;
-            let connects = !matches!(flow.work, Work::Datagrams { .. });
-            (connects && flow.start <= now && flow.attempt.is_none() && !flow.done).then_some((index, link))
+    /// A lane that can connect now, and the link to use.
+    pub(super) fn wanting(&self, now: Instant, openers: Openers<'_>) -> Option<(Owner, LinkId)> {
+        let flows = self.all.iter().enumerate();
+        flows
+            .filter(|(_, flow)| flow.wants(now))
+            .find_map(|(index, flow)| {
+                flow.lanes.iter().enumerate().find_map(|(lane, of)| {
+                    let link = of.starts(openers.route(flow.host))?;
+                    let wants = of.conn().is_none() && openers.is_usable(flow.host, link);
+                    wants.then_some((Owner { flow: index, lane }, link))
+                })
+            })
+    }
+
+    /// A peer for which the engine has to assign a link, and what the engine calls the flow to it.
+    pub(super) fn unheard(&mut self, now: Instant) -> Option<(FlowId, PeerId)> {
+        let wanting = self.all.iter_mut().filter(|flow| flow.wants(now));
+        let peers = wanting
+            .flat_map(|flow| &mut flow.lanes)
+            .filter_map(|lane| lane.peer.as_mut());
+        let peer = peers.into_iter().find(|peer| peer.flow.is_none())?;
+        let flow = FlowId(self.called);
+        self.called += 1;
+        peer.flow = Some(flow);
+        Some((flow, peer.id))
+    }
+
+    /// The lane whose flow the engine calls this.
+    pub(super) fn called(&self, id: FlowId) -> Option<Owner> {
+        self.all.iter().enumerate().find_map(|(flow, of)| {
+            let is = |lane: &Lane| lane.peer.is_some_and(|peer| peer.flow == Some(id));
+            let lane = of.lanes.iter().position(is)?;
+            Some(Owner { flow, lane })
         })
     }
 
-    /// Numbers the next connection of a flow.
-    pub(super) fn begin(&mut self, now: Instant, index: usize) -> Opening {
+    /// Leaves the connection of a lane, and returns it.
+    pub(super) fn leave(&mut self, owner: Owner) -> Option<u32> {
+        self.all[owner.flow].leave(owner.lane)
+    }
+
+    /// Numbers the next connection of a lane.
+    pub(super) fn begin(&mut self, now: Instant, owner: Owner) -> Opening {
         let conn = self.owners.len() as u32;
-        self.owners.push(index);
-        let flow = &mut self.all[index];
-        flow.attempt = Some((conn, now));
-        flow.conns.push(conn);
+        self.owners.push(owner);
+        let flow = &mut self.all[owner.flow];
+        flow.lanes[owner.lane].begin(now, conn);
         Opening {
             conn,
             configs: flow.configs,
@@ -154,46 +211,26 @@ impl Flows {
 
     /// A connection that its flow leaves now, to connect again, and its host.
     pub(super) fn left(&mut self, now: Instant, openers: Openers<'_>) -> Option<(usize, u32)> {
-        let left = |flow: &Flow| {
-            let (conn, since) = flow.attempt.filter(|_| !flow.done)?;
-            let connection = openers.host(flow.host).connection(conn)?;
-            let silent = |link| {
-                let since = flow.silent_at(connection);
-                openers.is_usable(flow.host, link) && since.is_some_and(|at| at <= now)
-            };
-            let leaves = match connection.is_open() {
-                false => connection.is_closed() || now - since >= CONNECT_PATIENCE,
-                true => flow.over.is_some_and(silent),
-            };
-            leaves.then_some(conn)
-        };
-        let (index, conn) = self
-            .all
-            .iter()
-            .enumerate()
-            .find_map(|(index, flow)| Some((index, left(flow)?)))?;
-        let flow = &mut self.all[index];
-        flow.attempt = None;
-        flow.base = flow.meter.bytes().get();
-        Some((flow.host, conn))
+        self.all.iter_mut().find_map(|flow| flow.left(now, openers))
     }
 
     /// When a flow next has something to do by itself.
     pub(super) fn wake_at(&self, now: Instant, openers: Openers<'_>) -> Option<Instant> {
-        let due = |flow: &Flow| {
-            let Some((conn, since)) = flow.attempt else {
-                return (!flow.done).then_some(flow.start);
-            };
-            let connection = openers.host(flow.host).connection(conn);
-            let connection = connection.filter(|_| !flow.done)?;
-            match connection.is_open() {
-                false => Some(since + CONNECT_PATIENCE),
-                true if flow.over.is_some() => flow.silent_at(connection),
-                true => None,
-            }
-        };
+        let waiting = self.all.iter().filter(|flow| !flow.done);
+        let due = waiting.flat_map(|flow| {
+            let lanes = flow.lanes.iter().enumerate();
+            lanes.filter_map(move |(lane, of)| match of.conn() {
+                None => Some(flow.start),
+                Some(_) => of.wake_at(openers, flow.host, |connection| flow.silent_at(lane, connection)),
+            })
+        });
         // What is due and waits for its link is checked with every event.
-        self.all.iter().filter_map(due).filter(|at| *at > now).min()
+        due.filter(|at| *at > now).min()
+    }
+
+    /// A request for a block that a lane sends now: its host, its connection, and the bytes that it is about.
+    pub(super) fn request(&mut self, now: Instant, openers: Openers<'_>) -> Option<(usize, u32, Bytes)> {
+        self.all.iter_mut().find_map(|flow| flow.request(now, openers))
     }
 }
 
@@ -203,23 +240,39 @@ impl Flow {
         matches!(self.work, Work::Upload { .. })
     }
 
-    /// The present connection of the flow.
-    pub(super) fn conn(&self) -> Option<u32> {
-        self.attempt.map(|(conn, _)| conn)
+    /// Whether it has begun and needs connections.
+    const fn wants(&self, now: Instant) -> bool {
+        self.start.as_nanos() <= now.as_nanos() && !self.done && self.connects()
+    }
+
+    /// Whether it needs connections.
+    const fn connects(&self) -> bool {
+        !matches!(self.work, Work::Datagrams { .. })
     }
 
     /// Bytes that the flow moves, if it ends before the run.
     const fn size(&self) -> Option<Bytes> {
         match self.work {
             Work::Download { size, .. } | Work::Upload { size, .. } => size,
+            Work::Stripe { size, .. } | Work::Swarm { size, .. } => Some(size),
             Work::Requests { .. } | Work::Datagrams { .. } => None,
         }
     }
 
+    /// What its player did until now, if it has one. Gaps count from `counts` on.
+    pub(super) fn playback(&self, counts: Instant, now: Instant) -> Option<Playback> {
+        let time = Time {
+            from: self.start,
+            counts,
+            until: now,
+        };
+        self.blocks.as_ref()?.playback(time)
+    }
+
     /// Whether all of it has arrived, or it has no end. `None` for datagrams, which may be lost.
     pub(super) fn is_intact(&self) -> Option<bool> {
-        let is_reliable = !matches!(self.work, Work::Datagrams { .. });
-        is_reliable.then(|| self.size().is_none_or(|size| self.meter.bytes() <= size))
+        let fits = || self.size().is_none_or(|size| self.meter.bytes() <= size);
+        self.connects().then(fits)
     }
 
     fn apps(&self) -> [App; 2] {
@@ -235,6 +288,9 @@ impl Flow {
                 let asks = Schedule::new(every, request, reply);
                 [App::Schedule(asks), App::Replies(Replies::new(request, reply))]
             }
+            Work::Stripe { .. } | Work::Swarm { .. } => {
+                [App::Fetch(Fetch::default()), App::Ranges(Ranges::default())]
+            }
             // They need no connection.
             Work::Datagrams { .. } => [App::Sink, App::Sink],
         }
@@ -242,7 +298,7 @@ impl Flow {
 
     /// What is left to send.
     fn source(&self, limit: Option<Bitrate>) -> App {
-        let left = self.size().map(|size| size.get() - self.base);
+        let left = self.size().map(|size| size.get() - self.meter.bytes().get());
         match (limit, left) {
             (Some(rate), left) => App::Limited(Limited::new(rate, left)),
             (None, Some(left)) => App::Object(left),
@@ -250,20 +306,68 @@ impl Flow {
         }
     }
 
-    /// When a silent connection has been silent for too long. `None`: it awaits nothing.
-    fn silent_at(&self, connection: &Connection) -> Option<Instant> {
+    /// When the connection of a lane has been silent for too long. `None`: it awaits nothing.
+    fn silent_at(&self, lane: usize, connection: &Connection) -> Option<Instant> {
         if matches!(self.work, Work::Requests { .. }) {
             return None;
         }
         let (heard, awaits) = connection.first_heard()?;
+        if let Some(blocks) = &self.blocks {
+            let since = blocks.waits_since(lane);
+            let patience = match self.work {
+                Work::Swarm { .. } => SWARM_PATIENCE,
+                _ => TOO_LONG,
+            };
+            return since.map(|since| since.max(heard) + patience);
+        }
         (awaits || !self.goes_up()).then(|| heard + TOO_LONG)
     }
 
-    /// Records what the present connection has read in total, and the requests of its application. Returns
-    /// the stalls that have ended.
-    pub(super) fn progress(&mut self, now: Instant, read: u64, app: Option<&App>) -> Vec<Stall> {
+    /// Leaves a connection that has been silent for too long, or was never established.
+    fn left(&mut self, now: Instant, openers: Openers<'_>) -> Option<(usize, u32)> {
+        if self.done {
+            return None;
+        }
+        let left = |(lane, of): (usize, &Lane)| {
+            let silent_at = |connection: &Connection| self.silent_at(lane, connection);
+            Some((lane, of.left(now, openers, self.host, silent_at)?))
+        };
+        let (lane, conn) = self.lanes.iter().enumerate().find_map(left)?;
+        self.leave(lane);
+        Some((self.host, conn))
+    }
+
+    /// Leaves the connection of a lane, and returns it.
+    fn leave(&mut self, lane: usize) -> Option<u32> {
+        if let Some(blocks) = &mut self.blocks {
+            blocks.lost(lane);
+        }
+        let conn = self.lanes[lane].conn();
+        self.lanes[lane].leave();
+        conn
+    }
+
+    /// The next request for a block.
+    fn request(&mut self, now: Instant, openers: Openers<'_>) -> Option<(usize, u32, Bytes)> {
+        let blocks = self.blocks.as_mut().filter(|_| !self.done)?;
+        let host = openers.host(self.host);
+        let mut lanes = self.lanes.iter().enumerate();
+        lanes.find_map(|(lane, of)| {
+            let conn = of.conn()?;
+            let is_open = host.connection(conn).is_some_and(Connection::is_open);
+            let bytes = is_open.then(|| blocks.request(now, lane))??;
+            Some((self.host, conn, bytes))
+        })
+    }
+
+    /// Records what the present connection of a lane has read in total, and the requests of its application.
+    /// Returns the stalls that have ended.
+    pub(super) fn progress(&mut self, now: Instant, lane: usize, read: u64, app: Option<&App>) -> Vec<Stall> {
         let mut stalls = Vec::new();
-        let fresh = (self.base + read).saturating_sub(self.meter.bytes().get());
+        let fresh = self.lanes[lane].read(read);
+        if let Some(blocks) = &mut self.blocks {
+            blocks.read(now, lane, fresh);
+        }
         stalls.extend(self.meter.read(now, fresh));
         if let Some(App::Schedule(schedule)) = app.map(App::own) {
             if std::mem::replace(&mut self.answered, schedule.answered()) < schedule.answered() {

@@ -63,7 +63,7 @@ impl World<'_> {
 
     fn opened(&mut self, conn: u32, mptcp: bool) {
         if let Some(flow) = self.flows.owner(conn).filter(|_| !mptcp) {
-            self.flows.all[flow].fell_back |= self.flows.all[flow].over.is_none();
+            self.flows.all[flow].fell_back |= self.flows.all[flow].is_mptcp;
         }
     }
 

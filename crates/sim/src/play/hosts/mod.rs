@@ -10,7 +10,10 @@
 //! | what a plan asks for, and what is refused | `stage` |
 //! | segments on links | `carrier` |
 //! | links as the client's kernel shows them, their addresses | `plugs`, `addresses` |
-//! | applications and their connections | `flows` |
+//! | applications and their connections | `flows`, `lane` |
+//! | a file in blocks, fetched over several connections; its player | `blocks`, `player` |
+//! | when applications connect, read and request | `applications` |
+//! | connections whose link the engine assigns | `assign` |
 //! | hosts of other walkers | `others` |
 //! | a relay, and the server behind it | `relay` |
 //! | datagrams beside TCP, and what becomes of them | `datagrams`, `accounts` |
@@ -39,6 +42,9 @@
 mod accounts;
 mod act;
 mod addresses;
+mod applications;
+mod assign;
+mod blocks;
 mod book;
 mod carrier;
 mod datagrams;
@@ -47,8 +53,10 @@ mod families;
 mod flows;
 mod forecast;
 mod hear;
+mod lane;
 mod others;
 mod paths;
+mod player;
 mod plugs;
 mod radio;
 mod relay;

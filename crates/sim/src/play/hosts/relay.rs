@@ -295,7 +295,7 @@ impl World<'_> {
         behind.server.configure(server);
         behind.server.expect(conn, serves);
         let flow = &mut self.flows.all[flow];
-        if flow.host > 0 || flow.over.is_some() {
+        if flow.host > 0 || !flow.is_mptcp {
             return asks;
         }
         flow.way = Some(match behind.is_known {
@@ -314,6 +314,15 @@ impl World<'_> {
         self.server.configure(near);
         self.server.expect(conn, App::Carried);
         App::Convert(Box::new(Convert::new(asks)))
+    }
+
+    /// Changes the server's application of a connection.
+    pub(super) fn serves(&mut self, conn: u32, change: impl FnOnce(&mut App)) {
+        let server = match &mut self.behind {
+            Some(behind) => &mut behind.server,
+            None => &mut self.server,
+        };
+        server.tell(self.now, conn, change);
     }
 
     /// Takes a segment that has come over a link to the host at its end.

@@ -6,7 +6,7 @@ use crate::play::frames::Capture;
 use crate::play::run::Played;
 use crate::play::stations;
 use scenario::models;
-use trace::{LinkMarks, LinkUse, Run, RunRecord, What, summed_series};
+use trace::{LinkMarks, LinkUse, Playback, Run, RunRecord, What, summed_series};
 use units::{Bitrate, Duration, Instant};
 
 /// What `optimal_mbps` means for a single radio.
@@ -21,6 +21,19 @@ const fn told(counts: MarkCounts) -> LinkMarks {
         asked: counts.made,
         made: counts.made,
     }
+}
+
+/// What a player did, for people.
+fn in_words(playback: &Playback) -> String {
+    let Some(startup_ms) = playback.startup_ms else {
+        return "playback never began".to_owned();
+    };
+    let gaps = match playback.gaps {
+        0 => "no gap".to_owned(),
+        1 => format!("1 gap of {:.1} s", playback.gap_total_ms / 1e3),
+        gaps => format!("{gaps} gaps, {:.1} s in all", playback.gap_total_ms / 1e3),
+    };
+    format!("playback began after {:.1} s, {gaps}", startup_ms / 1e3)
 }
 
 impl World<'_> {
@@ -64,7 +77,10 @@ impl World<'_> {
         let flows = self.flows.all.iter().enumerate();
         let flows = flows.map(|(index, flow)| {
             let paths = self.paths.of_flow(index);
-            let entry = flow.meter.result(self.now, flow.is_intact(), paths);
+            let entry = trace::Flow {
+                playback: flow.playback(Instant::ZERO + plan.warmup, self.now),
+                ..flow.meter.result(self.now, flow.is_intact(), paths)
+            };
             self.accounts.complete(index, entry, &self.carrier)
         });
         Run {
@@ -130,11 +146,16 @@ impl World<'_> {
         let fell_back = flows.map(|flow| format!("{} fell back to plain TCP", flow.name));
         let flows = self.flows.all.iter();
         let ways = flows.filter_map(|flow| Some(format!("{} took the way `{}`", flow.name, flow.way?)));
+        let played = self.flows.all.iter().filter_map(|flow| {
+            let playback = flow.playback(Instant::ZERO + self.what.plan.warmup, self.now)?;
+            Some(format!("{}: {}", flow.name, in_words(&playback)))
+        });
         let single = self.single.is_some().then(|| SINGLE.to_owned());
         bounded
             .into_iter()
             .chain(fell_back)
             .chain(ways)
+            .chain(played)
             .chain(single)
             .collect()
     }

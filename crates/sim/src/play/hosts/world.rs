@@ -14,7 +14,7 @@ use super::carrier::{Carrier, Happened};
 use super::datagrams::Datagrams;
 use super::endpoints::Endpoints;
 use super::families::Versions;
-use super::flows::{Flows, Opening};
+use super::flows::Flows;
 use super::others::{Openers, Others};
 use super::paths::Paths;
 use super::plugs::Plugs;
@@ -60,7 +60,7 @@ pub(super) struct World<'p> {
     pub(super) plugs: Plugs,
     pub(super) addresses: Addresses,
     pub(super) flows: Flows,
-    datagrams: Datagrams,
+    pub(super) datagrams: Datagrams,
     pub(super) accounts: Accounts,
     pub(super) book: Book,
     pub(super) endpoints: Endpoints,
@@ -84,7 +84,7 @@ pub(super) struct World<'p> {
     /// What does not count. `None` during the warm-up.
     pub(super) warm: Option<Warm>,
     /// Flows whose applications may have read something.
-    touched: Vec<usize>,
+    pub(super) touched: Vec<usize>,
     next_sample: Instant,
 }
 
@@ -344,7 +344,7 @@ impl<'p> World<'p> {
     }
 
     /// Puts everything on the links that the hosts send, and hears what their connections report.
-    fn dispatch(&mut self) {
+    pub(super) fn dispatch(&mut self) {
         loop {
             while let Some((link, packet)) = self.client.poll_transmit() {
                 self.carrier.send(self.now, link, Direction::Up, packet);
@@ -388,80 +388,6 @@ impl<'p> World<'p> {
                 self.carrier.send(self.now, link, Direction::Up, packet);
             }
         }
-    }
-
-    /// Opens and leaves connections, and takes what applications have read.
-    fn run_applications(&mut self) {
-        self.progress();
-        while let Some((link, direction, packet)) = self.datagrams.due(self.now) {
-            self.accounts.sent(packet.conn);
-            match direction {
-                Direction::Up => self.carrier.send(self.now, link, direction, packet),
-                Direction::Down => self.send_from_server(link, packet),
-            }
-        }
-        while let Some((host, conn)) = self.leave() {
-            let now = self.now;
-            self.opener(host)
-                .act(now, conn, |connection, out| connection.abort(now, out));
-        }
-        while let Some((flow, link)) = self.flows.wanting(self.now, self.openers()) {
-            let (host, bound) = (self.flows.all[flow].host, self.flows.all[flow].over.is_some());
-            let Opening { conn, configs, apps } = self.flows.begin(self.now, flow);
-            let [client, server] = configs;
-            let asks = self.expect(conn, flow, server, apps);
-            let (now, path) = (self.now, self.opening(link, bound));
-            let opener = self.opener(host);
-            opener.configure(client);
-            opener.open(now, conn, path, asks);
-        }
-        self.dispatch();
-    }
-
-    fn leave(&mut self) -> Option<(usize, u32)> {
-        let openers = Openers::new(&self.client, &self.plugs, self.first_route(), &self.others);
-        self.flows.left(self.now, openers)
-    }
-
-    fn openers(&self) -> Openers<'_> {
-        Openers::new(&self.client, &self.plugs, self.first_route(), &self.others)
-    }
-
-    /// The host with this number: 0 is the client.
-    fn opener(&mut self, number: usize) -> &mut Host {
-        match number.checked_sub(1) {
-            None => &mut self.client,
-            Some(other) => &mut self.others.all[other].host,
-        }
-    }
-
-    fn progress(&mut self) {
-        let mut touched = std::mem::take(&mut self.touched);
-        touched.extend(self.flows.asking());
-        // In the order of the plan, each once.
-        touched.sort_unstable();
-        touched.dedup();
-        for flow in touched.drain(..) {
-            let stalls = self.progress_of(flow);
-            stalls.into_iter().for_each(|stall| self.stalled(flow, stall));
-        }
-        self.touched = touched;
-    }
-
-    /// Takes what the applications of one flow have read. Returns the stalls that this ended.
-    fn progress_of(&mut self, index: usize) -> Vec<trace::Stall> {
-        let openers = Openers::new(&self.client, &self.plugs, self.first_route(), &self.others);
-        let flow = &mut self.flows.all[index];
-        let Some(conn) = flow.conn() else {
-            return Vec::new();
-        };
-        let opener = openers.host(flow.host);
-        let reader = match flow.goes_up() {
-            true => relay::serving(&self.behind, &self.server),
-            false => opener,
-        };
-        let read = reader.connection(conn).map_or(0, |connection| connection.read());
-        flow.progress(self.now, read, opener.app(conn))
     }
 
     /// Tells the engine all facts and carries out all its actions, until nothing is left.
@@ -517,10 +443,14 @@ impl<'p> World<'p> {
     pub(super) fn look_at_flow(&mut self, index: usize) {
         let openers = Openers::new(&self.client, &self.plugs, self.first_route(), &self.others);
         let flow = &mut self.flows.all[index];
-        let (name, bytes, conn) = (flow.name.clone(), flow.news(), flow.conn());
-        let (up, bound) = (flow.goes_up(), flow.over.is_some() || flow.host > 0);
+        let (name, bytes) = (flow.name.clone(), flow.news());
+        let (up, bound) = (flow.goes_up(), !flow.is_mptcp || flow.host > 0);
+        let (conn, latest) = (
+            flow.lanes[0].conn(),
+            flow.lanes.iter().filter_map(|lane| lane.latest),
+        );
         let opener = openers.host(flow.host);
-        if let Some(&conn) = flow.conns.last() {
+        for conn in latest {
             let far = relay::far_end(&self.behind, &self.server, conn);
             let ends = if up { [opener, far] } else { [far, opener] };
             self.paths.look(self.now, index, conn, ends);

@@ -25,7 +25,7 @@ use units::{Bitrate, Bytes, Duration, Instant};
 
 /// A plain TCP client connects again after this silence.
 const TOO_LONG: Duration = Duration::from_secs(1);
-/// A client of a swarm does so after this silence: `request_timeout` of libtorrent 2.0.
+/// A client of a swarm does so after this silence: the default `request_timeout` of libtorrent 1.1.
 const SWARM_PATIENCE: Duration = Duration::from_secs(60);
 
 /// All flows, and the flow of each connection.

@@ -93,8 +93,6 @@ enum Phase {
     Fading,
     /// Slow start is still finding the links' rates.
     SlowStart,
-    /// The backlog of a link that has just become a backup is on its way.
-    Draining,
     /// Cables that may still have lost much in slow start.
     Settling,
     /// Links lose at random.
@@ -192,7 +190,6 @@ impl Window {
         match () {
             () if need.sinking => Phase::Fading,
             () if growing => Phase::SlowStart,
-            () if need.drains => Phase::Draining,
             () if need.wired && age < SETTLES_FOR => Phase::Settling,
             () if self.missed.loses() => Phase::Lossy,
             () => Phase::Steady,
@@ -206,10 +203,10 @@ impl Window {
             Phase::SlowStart => need.growing_target(),
             _ => need.target(USUAL),
         };
-        let room = match phase {
-            Phase::Draining => need.held.min(target * 2),
-            Phase::SlowStart | Phase::Settling if need.held * 2 >= target => need.held.min(target * 2),
-            _ => Bytes::ZERO,
+        let settles = matches!(phase, Phase::SlowStart | Phase::Settling);
+        let room = match need.drains || (settles && need.held * 2 >= target) {
+            true => need.held.min(target * 2),
+            false => Bytes::ZERO,
         };
         let [usual, target] = [room, room.max(self.missed.room())].map(|room| (target + room).min(MOST));
         (target, target - usual)
@@ -218,7 +215,7 @@ impl Window {
     /// Whether the window falls at once: slow start would fill the room that stays, and out-of-order bytes
     /// leave theirs.
     fn falls_at_once(&self, phase: Phase) -> bool {
-        matches!(phase, Phase::SlowStart | Phase::Settling | Phase::Lossy) || self.room > Bytes::ZERO
+        !matches!(phase, Phase::Fading | Phase::Steady) || self.room > Bytes::ZERO
     }
 
     /// Narrows the window so that little is soon in flight. `None` if nothing is gained.

@@ -12,7 +12,7 @@ use crate::usage::{Usage, Verb};
 
 /// Programs of others that documents may tell a reader to run. `scripts/setup.sh` or the reader installs
 /// them.
-const OTHERS: [&str; 17] = [
+const OTHERS: [&str; 18] = [
     "git",
     "resolvectl",
     "cd",
@@ -20,6 +20,7 @@ const OTHERS: [&str; 17] = [
     "curl",
     "mptcpize",
     "ip",
+    "iw",
     "sysctl",
     "ss",
     "clang",

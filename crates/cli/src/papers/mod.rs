@@ -318,7 +318,7 @@ mod tests {
     fn an_unknown_paper_is_refused_with_the_known_ones() {
         let error = chosen(&["nsdi15-fig55".to_owned()]).err().unwrap().to_string();
         assert!(
-            error.contains("use one of juggler-fig3, juggler-fig4, nsdi15-11n"),
+            error.contains("use one of juggler-fig3, juggler-fig4, juggler-fig5, juggler-fig6, nsdi15-11n"),
             "{error}"
         );
     }

@@ -48,7 +48,7 @@ const RETRIES: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 18] = [
+pub const TRIALS: [Trial; 19] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -206,6 +206,18 @@ pub const TRIALS: [Trial; 18] = [
             name: "declined addresses",
             pointer: "/declined",
             at_most: None,
+        },
+    },
+    Trial {
+        name: "joins-policies",
+        about: "`slowhand up` under each policy that it accepts, with one network",
+        script: include_str!("../guest/trials/joins-policies.sh"),
+        programs: &["wifi-meter", "slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            name: "policies under which it was not used",
+            pointer: "/unused",
+            at_most: Some(0.0),
         },
     },
     Trial {

@@ -33,6 +33,8 @@ const SWARM_PATIENCE: Duration = Duration::from_secs(60);
 pub(super) struct Flows {
     pub(super) all: Vec<Flow>,
     owners: Vec<Owner>,
+    /// Those that fetch a file in blocks.
+    in_blocks: Vec<usize>,
     /// How many connections the engine was asked for.
     called: u64,
 }
@@ -125,13 +127,12 @@ impl Flows {
                 way: None,
             })
         };
+        let flows = plan.flows.iter().enumerate();
+        let all: Vec<Flow> = flows.map(flow).collect::<Result<_, CastError>>()?;
+        let in_blocks = (0..all.len()).filter(|&flow| all[flow].blocks.is_some());
         Ok(Self {
-            all: plan
-                .flows
-                .iter()
-                .enumerate()
-                .map(flow)
-                .collect::<Result<_, CastError>>()?,
+            in_blocks: in_blocks.collect(),
+            all,
             owners: Vec::new(),
             called: 0,
         })
@@ -171,15 +172,16 @@ impl Flows {
 
     /// A peer for which the engine has to assign a link, and what the engine calls the flow to it.
     pub(super) fn unheard(&mut self, now: Instant) -> Option<(FlowId, PeerId)> {
-        let wanting = self.all.iter_mut().filter(|flow| flow.wants(now));
-        let peers = wanting
-            .flat_map(|flow| &mut flow.lanes)
-            .filter_map(|lane| lane.peer.as_mut());
-        let peer = peers.into_iter().find(|peer| peer.flow.is_none())?;
-        let flow = FlowId(self.called);
+        let id = FlowId(self.called);
+        let peer = self.in_blocks.iter().find_map(|&flow| {
+            let flow = Some(&mut self.all[flow]).filter(|flow| flow.wants(now))?;
+            let mut peers = flow.lanes.iter_mut().filter_map(|lane| lane.peer.as_mut());
+            let peer = peers.find(|peer| peer.flow.is_none())?;
+            peer.flow = Some(id);
+            Some(peer.id)
+        })?;
         self.called += 1;
-        peer.flow = Some(flow);
-        Some((flow, peer.id))
+        Some((id, peer))
     }
 
     /// The lane whose flow the engine calls this.
@@ -230,7 +232,8 @@ impl Flows {
 
     /// A request for a block that a lane sends now: its host, its connection, and the bytes that it is about.
     pub(super) fn request(&mut self, now: Instant, openers: Openers<'_>) -> Option<(usize, u32, Bytes)> {
-        self.all.iter_mut().find_map(|flow| flow.request(now, openers))
+        let mut flows = self.in_blocks.iter();
+        flows.find_map(|&flow| self.all[flow].request(now, openers))
     }
 }
 

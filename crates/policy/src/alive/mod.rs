@@ -11,4 +11,4 @@ pub(crate) mod portal;
 pub(crate) mod reserves;
 pub(crate) mod silence;
 mod suspicion;
-pub(crate) mod tuning;
+mod tuning;

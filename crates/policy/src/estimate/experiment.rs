@@ -11,9 +11,6 @@
 //! | 3 s | at least the goal | keep it |
 //! | | less | take it back |
 //!
-//! # Sources
-//! - The project's first study of steering: a change shows in goodput after one to three seconds.
-//!
 //! # Checked by
 //! `tests` below; `slow::tests` and `wifi::steer::tests` by what the experiments find.
 

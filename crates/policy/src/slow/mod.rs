@@ -43,7 +43,7 @@
 
 #[cfg(test)]
 mod tests;
-pub(crate) mod tuning;
+mod tuning;
 
 use crate::estimate::experiment::{Experiment, Pause};
 use crate::estimate::meter::RateMeter;

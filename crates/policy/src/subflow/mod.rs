@@ -7,4 +7,4 @@
 pub(crate) mod farewell;
 pub(crate) mod membership;
 pub(crate) mod renewal;
-pub(crate) mod tuning;
+mod tuning;

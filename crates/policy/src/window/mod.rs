@@ -187,12 +187,16 @@ impl Window {
         let waits = self.set.is_some_and(|set| need.held * 2 >= set);
         let age = now - *self.began.get_or_insert(now);
         let growing = self.growth.may_grow(now, *need, age, waits);
-        match () {
-            () if need.sinking => Phase::Fading,
-            () if growing => Phase::SlowStart,
-            () if need.wired && age < SETTLES_FOR => Phase::Settling,
-            () if self.missed.loses() => Phase::Lossy,
-            () => Phase::Steady,
+        if need.sinking {
+            Phase::Fading
+        } else if growing {
+            Phase::SlowStart
+        } else if need.wired && age < SETTLES_FOR {
+            Phase::Settling
+        } else if self.missed.loses() {
+            Phase::Lossy
+        } else {
+            Phase::Steady
         }
     }
 

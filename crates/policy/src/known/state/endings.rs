@@ -7,11 +7,11 @@
 //! # Checked by
 //! `tests::loss`, `tests::peer`, `tests::renewal`.
 
-use super::super::tuning::LATELY;
 use super::State;
 use crate::io::{Action, ConnId, LinkId, SubflowId};
 use crate::known::conn::{Subflow, Withdrawn};
 use crate::known::path::Path;
+use crate::known::tuning::LATELY;
 use alloc::vec::Vec;
 use units::{Bytes, Duration, Instant};
 

@@ -1,10 +1,10 @@
 //! Updates the air and the rates of all links before each decision.
 
-use super::super::tuning::{FULL_PERCENT, GROWN_AFTER};
 use super::State;
 use crate::estimate::delivery::Frame;
 use crate::io::LinkId;
 use crate::known::path::{Path, Tally};
+use crate::known::tuning::{FULL_PERCENT, GROWN_AFTER};
 use units::{Bitrate, Instant};
 
 impl State {

@@ -114,7 +114,7 @@ impl Ears {
         }
     }
 
-    /// `None`: there is no monitor interface, and none is to be created.
+    /// `None`: no monitor interface exists, and the configuration wants none.
     fn listen(
         &self,
         index: u32,

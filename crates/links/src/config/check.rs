@@ -61,6 +61,7 @@ fn coarse_is_enough(config: &NetworkConfig) -> Result<(), ConfigError> {
                 || wifi.control != RateControl::Fixed
                 || wifi.fq_codel
                 || !wifi.management
+                || wifi.ad_hoc
                 || wifi.thresholds != Thresholds::default()
         }
         LinkConfig::Cable(_) | LinkConfig::Cell(_) => false,

@@ -44,6 +44,10 @@ pub struct WifiConfig {
     /// Whether it sends beacons, and radios associate with it by frames. If not, they are associated from the
     /// start. Only on the exact medium.
     pub management: bool,
+    /// Whether it is a peer of an ad hoc network: [`AccessPointConfig::ad_hoc`]. Only on the exact medium.
+    ///
+    /// [`AccessPointConfig::ad_hoc`]: crate::air::wlan::AccessPointConfig::ad_hoc
+    pub ad_hoc: bool,
 }
 
 impl WifiConfig {
@@ -67,6 +71,7 @@ impl WifiConfig {
             backhaul: Backhaul::new(Bitrate::from_mbps(100), Duration::from_millis(5)),
             join: Join::default(),
             management: true,
+            ad_hoc: false,
         }
     }
 }

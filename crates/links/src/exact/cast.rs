@@ -162,7 +162,8 @@ impl<'c> Cast<'c> {
         self.wlan.access_points.push(AccessPointConfig {
             wire: None,
             join: Some(wifi.join),
-            patience: usual.patience.filter(|_| wifi.management),
+            patience: usual.patience.filter(|_| wifi.management && !wifi.ad_hoc),
+            ad_hoc: wifi.ad_hoc,
             beacon: usual.beacon.filter(|_| wifi.management),
             ..usual
         });

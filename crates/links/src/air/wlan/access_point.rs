@@ -1,5 +1,16 @@
 //! An access point: its beacons, its answers to joining clients, and the packets that it buffers for sleeping
-//! clients.
+//! clients. A peer of an ad hoc network is one that neither answers nor buffers.
+//!
+//! # Sources
+//! - IEEE 802.11-2020 §4.3.2 and §11.1.4: stations of an ad hoc network (IBSS) join without association.
+//!
+//! # Where we differ, and why
+//! 1. A peer of an ad hoc network sends all beacons. In the standard all stations of the network take turns.
+//! 2. Clients do not tell such a peer that they leave its channel. The standard's announcements (ATIM, §11.2.4)
+//!    need a common beacon time, and Juggler has none either.
+//!
+//! # Checked by
+//! `tests`, `held_tests`, `ad_hoc_tests`.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
@@ -40,6 +51,8 @@ pub(super) struct AccessPoint {
     /// Associated clients, by interface.
     members: BTreeMap<usize, Member>,
     patience: Option<Patience>,
+    /// Whether it is a peer of an ad hoc network.
+    pub(super) ad_hoc: bool,
     /// Numbers and maps of the beacons that are not over yet, and of the one before them.
     maps: VecDeque<(u64, Arc<Tim>)>,
 }
@@ -72,6 +85,7 @@ impl AccessPoint {
             room: config.held,
             members: BTreeMap::new(),
             patience: config.patience,
+            ad_hoc: config.ad_hoc,
             maps: VecDeque::new(),
         }
     }
@@ -162,7 +176,9 @@ impl Wlan {
             // It joins anew: packets held or queued for the old association are dropped.
             self.forget(now, place);
         }
-        self.note_power(now, place, packet.asleep);
+        if !self.access_points[ap].ad_hoc {
+            self.note_power(now, place, packet.asleep);
+        }
         if self.member(place).is_none() && tag.message.needs_association() {
             self.say_down(now, place, Message::Deauthentication);
         }

@@ -40,6 +40,9 @@ pub struct AccessPointConfig {
     pub join: Option<Join>,
     /// When it throws out a client that does not answer. `None`: never.
     pub patience: Option<Patience>,
+    /// Whether it is a peer of an ad hoc network (IBSS). Clients join it without asking, and it buffers for
+    /// nobody: what it sends to a client that is on another channel is lost.
+    pub ad_hoc: bool,
 }
 
 /// How long an access point continues to send to a client that acknowledges nothing.
@@ -77,6 +80,7 @@ impl AccessPointConfig {
             )),
             join: None,
             patience: None,
+            ad_hoc: false,
         }
     }
 }

@@ -247,7 +247,7 @@ impl Wlan {
         }
         let phase = match of.phase {
             Phase::Out => return,
-            Phase::Scanning { .. } if heard => Phase::Authenticating { tries: 1 },
+            Phase::Scanning { .. } if heard => self.begin_to_join(now, place),
             Phase::Scanning { tries } if tries < most => Phase::Scanning { tries: tries + 1 },
             Phase::Authenticating { tries } if tries < most => Phase::Authenticating { tries: tries + 1 },
             Phase::Associating { tries } if tries < most => Phase::Associating { tries: tries + 1 },
@@ -261,13 +261,27 @@ impl Wlan {
         self.enter_phase(now, place, phase);
     }
 
+    /// The first step after the scan has found the access point. In an ad hoc network it is also the last:
+    /// nobody is asked, and addresses are fixed.
+    fn begin_to_join(&mut self, now: Instant, place: usize) -> Phase {
+        let ap = self.interfaces[place].ap;
+        let peer = ap.filter(|&ap| self.access_points[ap].ad_hoc);
+        match peer.and_then(|ap| self.access_points[ap].admit(now, place)) {
+            Some(aid) => {
+                self.interfaces[place].aid = Some(aid);
+                Phase::In { probes: 0 }
+            }
+            None => Phase::Authenticating { tries: 1 },
+        }
+    }
+
     /// Handles the end of a scan. If the access point was found, joins it on its channel. Otherwise scans
     /// again, or stops after the last attempt.
     pub(super) fn scan_is_over(&mut self, now: Instant, place: usize) {
         let of = &self.interfaces[place];
         let (most, heard) = (of.join.attempts, of.heard);
         let phase = match of.phase {
-            Phase::Scanning { .. } if heard => Phase::Authenticating { tries: 1 },
+            Phase::Scanning { .. } if heard => self.begin_to_join(now, place),
             Phase::Scanning { tries } if tries < most => Phase::Scanning { tries: tries + 1 },
             Phase::Scanning { .. } => Phase::Out,
             _ => return,

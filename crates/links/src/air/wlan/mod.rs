@@ -519,6 +519,8 @@ const fn reason(fate: Fate) -> DropReason {
 }
 
 #[cfg(test)]
+mod ad_hoc_tests;
+#[cfg(test)]
 mod held_tests;
 #[cfg(test)]
 mod scan_tests;

@@ -231,10 +231,20 @@ impl Wlan {
         of.interfaces.clone().filter(here).collect()
     }
 
+    /// The same without peers of ad hoc networks, which do not buffer.
+    fn buffering_here(&self, client: usize) -> Vec<usize> {
+        let mut members = self.members_here(client);
+        members.retain(|&place| {
+            let ap = self.interfaces[place].ap;
+            ap.is_some_and(|ap| !self.access_points[ap].ad_hoc)
+        });
+        members
+    }
+
     /// Tells all access points on the channel that the radio will sleep. The next step waits for their
     /// acknowledgements, at most for `FAREWELL`.
     pub(super) fn say_farewell(&mut self, now: Instant, client: usize, state: State) {
-        let members = self.members_here(client);
+        let members = self.buffering_here(client);
         self.clients[client].farewells = members.len() as u32;
         self.enter_state(client, state, Some(now + FAREWELL));
         for place in &members {
@@ -287,7 +297,7 @@ impl Wlan {
 
     /// Tells all access points on the channel that the radio is awake.
     pub(super) fn greet(&mut self, now: Instant, client: usize) {
-        for place in self.members_here(client) {
+        for place in self.buffering_here(client) {
             self.say_up(now, place, Message::Null, false);
         }
     }

@@ -34,6 +34,7 @@ pub(super) fn access_point(name: &str, ap: &AccessPoint) -> WifiConfig {
         },
         join: join(ap.join),
         management: ap.management,
+        ad_hoc: ap.ad_hoc,
         ..WifiConfig::new(name, position(ap.at))
     }
 }

@@ -43,6 +43,8 @@ pub struct AccessPoint {
     /// Whether it sends beacons, and radios associate with it by frames. If not, they are associated
     /// throughout.
     pub management: bool,
+    /// Whether it is a peer of an ad hoc network: radios join it without asking, and it buffers for nobody.
+    pub ad_hoc: bool,
     /// The wire behind it.
     pub backhaul: Backhaul,
 }

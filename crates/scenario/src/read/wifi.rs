@@ -46,6 +46,7 @@ pub(super) fn read(section: &Section<'_>, around: &Around<'_>) -> AccessPoint {
         propagation: Spread::read(section).or(around.propagation).complete(standard),
         join: join(section),
         management: management(section, around.medium),
+        ad_hoc: ad_hoc(section, around.medium),
         backhaul: backhaul(section),
     }
 }
@@ -120,6 +121,20 @@ fn management(section: &Section<'_>, medium: Medium) -> bool {
         );
     }
     sends.unwrap_or(true)
+}
+
+/// Whether it is a peer of an ad hoc network.
+fn ad_hoc(section: &Section<'_>, medium: Medium) -> bool {
+    let known = [("infrastructure", false), ("ad-hoc", true)];
+    let ad_hoc = section.choice("mode", &known).unwrap_or(false);
+    if ad_hoc && medium == Medium::Wfq {
+        section.note(
+            "mode",
+            "`mode` has no effect with `medium = \"wfq\"`, which has no frames",
+            "remove it, or `medium = \"wfq\"`",
+        );
+    }
+    ad_hoc
 }
 
 /// What it is to the coarse medium.

@@ -381,7 +381,8 @@ fn access_points(plan: &Plan, cast: &Cast) -> Vec<AccessPointConfig> {
         Some(AccessPointConfig {
             wire: Some(backhaul::cable(&link.name, ap)),
             join: Some(models::join(ap.join)),
-            patience: ap.management.then(Patience::default),
+            patience: (ap.management && !ap.ad_hoc).then(Patience::default),
+            ad_hoc: ap.ad_hoc,
             beacon: ap.management.then_some(BEACON_INTERVAL),
             ..AccessPointConfig::new(StationId(station), &link.name)
         })

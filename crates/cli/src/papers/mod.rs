@@ -28,6 +28,9 @@ Papers:
   juggler-fig4    downloads over two access points by one radio
   juggler-fig5    a video over two access points by one radio
   juggler-fig6    BitTorrent over two access points by one radio
+  juggler-fig7    a side channel to a peer for a tenth of the radio's time
+  juggler-tab1    what it costs a radio to change between networks
+  juggler-tab2    how soon a new access point is joined, and a fail-over
   nsdi15-11n      two access points within carrier sense in 802.11n
   nsdi15-dsl      several clients share three DSL lines on one channel
   nsdi15-fig2     two access points that are hidden from each other
@@ -102,7 +105,7 @@ macro_rules! paper {
     };
 }
 
-const PAPERS: [Paper; 21] = [
+const PAPERS: [Paper; 24] = [
     paper!("juggler-fig3", study::run, "study.toml", "scenario.toml"),
     paper!(
         "juggler-fig4",
@@ -126,6 +129,27 @@ const PAPERS: [Paper; 21] = [
         "study.toml",
         "scenario.toml",
         "one.toml"
+    ),
+    paper!(
+        "juggler-fig7",
+        study::run,
+        "study.toml",
+        "scenario.toml",
+        "one.toml"
+    ),
+    paper!(
+        "juggler-tab1",
+        study::run,
+        "study.toml",
+        "scenario.toml",
+        "one.toml"
+    ),
+    paper!(
+        "juggler-tab2",
+        study::run,
+        "study.toml",
+        "scenario.toml",
+        "failover.toml"
     ),
     paper!("nsdi15-11n", study::run, "study.toml", "scenario.toml"),
     paper!("nsdi15-dsl", study::run, "study.toml", "scenario.toml"),
@@ -318,7 +342,7 @@ mod tests {
     fn an_unknown_paper_is_refused_with_the_known_ones() {
         let error = chosen(&["nsdi15-fig55".to_owned()]).err().unwrap().to_string();
         assert!(
-            error.contains("use one of juggler-fig3, juggler-fig4, juggler-fig5, juggler-fig6, nsdi15-11n"),
+            error.contains("use one of juggler-fig3, juggler-fig4, juggler-fig5, juggler-fig6, juggler-fig7, juggler-tab1, juggler-tab2, nsdi15-11n"),
             "{error}"
         );
     }

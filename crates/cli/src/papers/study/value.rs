@@ -38,6 +38,8 @@ pub(super) enum Quantity {
     Lost(String),
     /// Time until this flow has moved all of its bytes, in seconds.
     Seconds(String),
+    /// Time from this flow's start until its first byte, in seconds.
+    First(String),
     /// Longest stall of this flow, in seconds.
     Stall(String),
     /// Time in which the player of this flow waited in gaps, in seconds.
@@ -82,6 +84,7 @@ impl TryFrom<String> for Value {
             ["fairness"] => Quantity::Fairness,
             ["lost", flow] => Quantity::Lost(flow.to_owned()),
             ["seconds", flow] => Quantity::Seconds(flow.to_owned()),
+            ["first", flow] => Quantity::First(flow.to_owned()),
             ["stall", flow] => Quantity::Stall(flow.to_owned()),
             ["gaps", flow] => Quantity::Gaps(flow.to_owned()),
             ["pauses", flow] => Quantity::Pauses(flow.to_owned()),
@@ -97,7 +100,7 @@ impl TryFrom<String> for Value {
             ["correlation", one, other] => Quantity::Correlation(one.to_owned(), other.to_owned()),
             ["gap", percent] => Quantity::Gap(percent.parse().with_context(|| text.clone())?),
             _ => bail!(
-                "`{text}` is no value; write `sum`, `fairness`, `FLOW`, `lost FLOW`, `seconds FLOW`, `stall FLOW`, `gaps FLOW`, `pauses FLOW`, `wait PERCENT FLOW`, `share LINK`, `share LINK FLOW`, `dominant`, `marked`, `losses FLOW per FLOW`, `correlation FLOW FLOW` or `gap PERCENT`"
+                "`{text}` is no value; write `sum`, `fairness`, `FLOW`, `lost FLOW`, `seconds FLOW`, `first FLOW`, `stall FLOW`, `gaps FLOW`, `pauses FLOW`, `wait PERCENT FLOW`, `share LINK`, `share LINK FLOW`, `dominant`, `marked`, `losses FLOW per FLOW`, `correlation FLOW FLOW` or `gap PERCENT`"
             ),
         };
         Ok(Self {
@@ -168,6 +171,7 @@ impl Quantity {
             Self::Goodput(flow)
             | Self::Lost(flow)
             | Self::Seconds(flow)
+            | Self::First(flow)
             | Self::Stall(flow)
             | Self::Gaps(flow)
             | Self::Pauses(flow)
@@ -183,6 +187,7 @@ impl Quantity {
             Self::Sum => trial.goodputs(span).sum(),
             Self::Fairness => fairness(&trial.goodputs(span).collect::<Vec<_>>()),
             Self::Goodput(flow) => trial.flow(flow)?.goodput_mbps(span),
+            Self::First(flow) => trial.flow(flow)?.first_s()?,
             Self::Stall(flow) => trial.flow(flow)?.stall_s,
             Self::Gaps(flow) => trial.flow(flow)?.playback()?.gap_total_ms / 1e3,
             Self::Pauses(flow) => trial.flow(flow)?.playback()?.gaps as f64,

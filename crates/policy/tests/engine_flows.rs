@@ -64,6 +64,27 @@ fn a_flow_waits_for_the_first_network() {
 }
 
 #[test]
+fn a_flow_that_may_use_one_link_only_waits_for_it() {
+    let mut world = World::after(Policy::Slowhand, TWO);
+    world.follow(&[
+        Step::Up(1, false),
+        Step::Run(S),
+        began(1, Wish::Only(LinkId(1))),
+        Step::Run(S),
+    ]);
+    let held = world
+        .done
+        .iter()
+        .filter(|(_, action)| *action == Action::Hold(FlowId(1)));
+    assert_eq!(held.count(), 1, "it is held once");
+    assert_eq!(assigned(&world), BTreeMap::new());
+    world.follow(&[Step::Up(1, true), Step::Run(S)]);
+    assert_eq!(assigned(&world), BTreeMap::from([(1, 1)]));
+    world.follow(&[Step::Up(1, false), Step::Run(S)]);
+    assert!(was_asked(&world, &Action::EndFlow(FlowId(1))));
+}
+
+#[test]
 fn flows_of_a_lost_network_are_ended_and_not_moved() {
     let mut world = World::after(Policy::Slowhand, TWO);
     world.follow(&[

@@ -81,7 +81,7 @@ enums! {
     }
     FlowEvent { 0 Began(wish), 1 Ended, 2 Answered(host), 3 Silent { host, silence, usual }, 4 Wanted(link) }
     HostEvent { 0 Resolves { near }, 1 Heard, 2 Unanswered }
-    Wish { 0 Active, 1 Network(link), 2 Peer(peer) }
+    Wish { 0 Active, 1 Network(link), 2 Peer(peer), 3 Only(link) }
     Division { 0 Adaptive(rules), 1 Weighted { radio, slice } }
     JoinFailure { 0 Refused, 1 Timeout, 2 Local, 3 Elsewhere, 4 NoAddress, 5 Untimely }
     Checked { 0 Passed, 1 Portal, 2 Failed }

@@ -11,7 +11,8 @@
 //!    by that address. The same holds for a network that is held out, such as behind a captive portal. If
 //!    every network with an address is dead or held out, all flows continue: there is no other.
 //! 3. A flow that has become silent moves if its server replies over another link
-//!    ([`crate::alive::flows`]). It also moves if the user says so.
+//!    ([`crate::alive::flows`]), unless it may use only one. It also moves if the user says so.
+//! 4. A flow that may use only one link waits while that has no address ([`Wish::Only`]).
 //!
 //! # Checked by
 //! `tests/engine_flows.rs`; `tests::portal`; [`crate::flow`]'s own tests.
@@ -23,7 +24,7 @@ use crate::io::reason::Assigned;
 use crate::io::{Action, FlowEvent, LinkId, Reason, Verb, Wish};
 use crate::known::path::Path;
 use crate::known::state::State;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use units::Instant;
 
@@ -42,6 +43,8 @@ pub(crate) struct Assignments {
     configured: Vec<LinkId>,
     lost: Vec<FlowId>,
     doubts: Doubts,
+    /// Flows that may use only one link.
+    bound: BTreeSet<FlowId>,
 }
 
 impl Assignments {
@@ -50,12 +53,16 @@ impl Assignments {
         let on = self.pins.of(flow);
         match event {
             FlowEvent::Began(wish) => {
+                if matches!(wish, Wish::Only(_)) && self.bound.len() < MOST {
+                    self.bound.insert(flow);
+                }
                 self.refresh(state);
                 self.assign(state, flow, wish);
             }
             FlowEvent::Ended => {
                 self.pins.closed(flow);
                 self.doubts.ended(flow);
+                self.bound.remove(&flow);
                 self.held.retain(|(held, _)| *held != flow);
                 self.leave_peer(flow);
             }
@@ -79,13 +86,18 @@ impl Assignments {
         }
     }
 
-    /// Moves the flows that leave a link which drops everything.
+    /// Moves the flows that leave a link which drops everything. One that may use only this link stays.
     fn look(&mut self, now: Instant, state: &mut State) {
         for leaves in self.doubts.look(now, state) {
             let Leaves {
                 flow, to, silence, ..
             } = leaves;
-            if leaves.proven {
+            if self.bound.contains(&flow) {
+                self.doubts.left(flow);
+                if leaves.proven {
+                    idle::suspect(now, state, leaves.from, leaves.host);
+                }
+            } else if leaves.proven {
                 self.move_to(state, flow, to, Assigned::RepliesHere { silence });
                 idle::suspect(now, state, leaves.from, leaves.host);
             } else {
@@ -134,7 +146,13 @@ impl Assignments {
         if self.configured.is_empty() {
             return;
         }
-        for (flow, wish) in core::mem::take(&mut self.held) {
+        let waits = |(_, wish): &(FlowId, Wish)| match wish {
+            Wish::Only(link) => !self.configured.contains(link),
+            Wish::Active | Wish::Network(_) | Wish::Peer(_) => false,
+        };
+        let (waiting, ready): (Vec<_>, Vec<_>) = core::mem::take(&mut self.held).into_iter().partition(waits);
+        self.held = waiting;
+        for (flow, wish) in ready {
             self.assign(state, flow, wish);
         }
     }
@@ -181,10 +199,11 @@ impl Assignments {
 
     fn assign(&mut self, state: &mut State, flow: FlowId, wish: Wish) {
         let active = state.route().or_else(|| self.configured.first().copied());
-        let wish_for = match wish {
-            Wish::Active => None,
-            Wish::Network(link) => Some(link),
-            Wish::Peer(peer) => self.place(flow, peer),
+        let (wish_for, active) = match wish {
+            Wish::Active => (None, active),
+            Wish::Network(link) => (Some(link), active),
+            Wish::Only(link) => (Some(link), None),
+            Wish::Peer(peer) => (self.place(flow, peer), active),
         };
         match self.pins.network(flow, wish_for, active, &self.configured) {
             Ok(link) => {
@@ -211,6 +230,7 @@ const fn granted(wish: Wish, link: LinkId) -> Assigned {
     match wish {
         Wish::Active => Assigned::Active,
         Wish::Network(wanted) if wanted.0 == link.0 => Assigned::Requested,
+        Wish::Only(_) => Assigned::Requested,
         Wish::Network(_) => Assigned::RequestedHasNoAddress,
         Wish::Peer(_) => Assigned::Spread,
     }

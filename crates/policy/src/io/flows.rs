@@ -34,6 +34,8 @@ pub enum Wish {
     Active,
     /// This link, if it has an address now.
     Network(LinkId),
+    /// This link and no other. The flow waits while it has no address.
+    Only(LinkId),
     /// A link for one of many peers, which are to be spread evenly over all links.
     Peer(PeerId),
 }

@@ -80,6 +80,8 @@ pub(crate) const LOST_PERCENT: u64 = 75;
 // beacons.rs
 /// The window over which beacons are counted.
 pub(crate) const BEACON_WINDOW: Duration = Duration::from_secs(2);
+/// So many of the 20 in this window show that an access point is there.
+pub(crate) const BEACONS_HEARD: usize = 3;
 
 // bandwidth.rs
 /// Minimum observation time for a verdict on what limits a link.

@@ -8,6 +8,7 @@ mod links;
 mod rates;
 
 use super::tuning::{MOST_CONNS, MOST_LINKS};
+use crate::estimate::tuning::BEACONS_HEARD;
 use crate::io::{Action, ConnId, Input, LinkEvent, LinkId, SubflowId};
 use crate::known::change::Change;
 use crate::known::conn::Conn;
@@ -31,6 +32,8 @@ pub(crate) struct State {
     peer_subflows: usize,
     pub(crate) liveness: Liveness,
     pub(crate) portals: Portals,
+    /// Whether a radio that serves several networks hears other access points in a scanning slot alone.
+    pub(crate) scans: bool,
 }
 
 impl State {
@@ -46,7 +49,19 @@ impl State {
             peer_subflows,
             liveness: Liveness::default(),
             portals: Portals::default(),
+            scans: false,
         }
+    }
+
+    /// Whether an access point is heard now. In a scanning slot, one beacon is as much as can be expected: juggler
+    /// §3.3 scans three channels for a tenth of the time.
+    pub(crate) fn hears(&self, now: Instant, path: &Path) -> bool {
+        let least = if self.scans && !path.carrier {
+            1
+        } else {
+            BEACONS_HEARD
+        };
+        path.beacons.count(now) >= least
     }
 
     pub(crate) fn poll(&mut self) -> Option<Action> {

@@ -238,7 +238,7 @@ fn is_usable(state: &State, link: LinkId) -> bool {
 
 /// Access points whose beacons are heard now.
 pub(crate) fn audible(now: Instant, state: &State) -> Vec<LinkId> {
-    let heard = |path: &Path| path.is_wifi() && path.is_allowed() && path.beacons.count(now) >= 3;
+    let heard = |path: &Path| path.is_wifi() && path.is_allowed() && state.hears(now, path);
     state
         .paths
         .iter()

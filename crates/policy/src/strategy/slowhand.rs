@@ -131,7 +131,7 @@ impl Slowhand {
 /// Associates with every access point whose signal is strong enough for traffic.
 fn associate_all(now: Instant, state: &mut State) {
     let audible = |path: &Path| {
-        path.beacons.count(now) >= 3
+        state.hears(now, path)
             && path
                 .signal
                 .mean()

@@ -11,6 +11,8 @@
 //! 1. nsdi15 and juggler divide a radio among all its networks. If not all fit into a cycle, the least
 //!    promising ones are left out, and reported with the reason. The choice stays for [`RANKED_FOR`].
 //! 2. A plan that cannot fit is refused with the reason, and the previous one stays in force.
+//! 3. The slices of a link that is proven dead go to the live one with most of them. It keeps one, in order to be
+//!    heard again. juggler leaves that to a program (§6.1).
 //!
 //! # Checked by
 //! `tests/engine_slots.rs`, also which channels are left out; [`crate::slot`]'s own tests.
@@ -18,6 +20,7 @@
 use crate::choose::rank;
 use crate::io::reason::{Cycle, Listens};
 use crate::io::{Action, Division, LinkId, RadioEvent, RadioId, Verb};
+use crate::known::path::Path;
 use crate::known::state::State;
 use crate::wifi::slot::{Occupant, Refused, Rotation, Rules, ScanChannels, Slot, by_weight};
 use alloc::collections::BTreeMap;
@@ -59,8 +62,14 @@ impl Radios {
             RadioEvent::Appeared(division) if self.radios.len() < MOST_RADIOS => {
                 self.radios.entry(id).or_insert_with(|| Radio::new(division));
             }
-            RadioEvent::Gone => drop(self.radios.remove(&id)),
+            RadioEvent::Gone => {
+                self.radios.remove(&id);
+                state.scans &= !self.radios.is_empty();
+            }
             _ => {
+                if let RadioEvent::Scan(stays) = event {
+                    state.scans = !stays.is_zero();
+                }
                 if let RadioEvent::Leaves(link) = event
                     && let Some(path) = state.paths.get_mut(&link)
                 {
@@ -186,7 +195,7 @@ impl Radio {
             }
             return;
         }
-        let (plan, verdict) = self.next();
+        let (plan, verdict) = self.next(state);
         let reason = match verdict {
             Ok(()) => {
                 if plan != self.plan {
@@ -249,7 +258,7 @@ impl Radio {
         }
     }
 
-    fn next(&mut self) -> (Vec<Slot>, Result<(), Refused>) {
+    fn next(&mut self, state: &State) -> (Vec<Slot>, Result<(), Refused>) {
         let mut plan = Vec::new();
         let verdict = match self.division {
             Division::Adaptive(_) => self
@@ -258,10 +267,32 @@ impl Radio {
                 .map(|slots| plan.extend_from_slice(slots)),
             Division::Weighted { radio, slice } => {
                 self.next_scan_channel();
-                by_weight(&radio, slice, &self.weighted, &mut plan)
+                by_weight(&radio, slice, &self.seats(state), &mut plan)
             }
         };
         (plan, verdict)
+    }
+
+    /// The occupants of the next cycle with their slices, where cycles are divided by weight.
+    fn seats(&self, state: &State) -> Vec<(Occupant, u16, u32)> {
+        let is = |occupant: Occupant, what: fn(&Path) -> bool| match occupant {
+            Occupant::Network(link) => state.paths.get(&link).is_some_and(what),
+            Occupant::AdHoc(_) | Occupant::Scan => false,
+        };
+        let mut seats = self.weighted.clone();
+        let live = seats.iter().filter(|seat| is(seat.0, Path::is_candidate));
+        let Some(heir) = live.max_by_key(|seat| seat.2).map(|seat| seat.0) else {
+            return seats;
+        };
+        let mut freed = 0;
+        for (_, _, slices) in seats.iter_mut().filter(|seat| is(seat.0, Path::is_dead)) {
+            freed += slices.saturating_sub(1);
+            *slices = (*slices).min(1);
+        }
+        for (_, _, slices) in seats.iter_mut().filter(|seat| seat.0 == heir) {
+            *slices = slices.saturating_add(freed);
+        }
+        seats
     }
 
     /// Moves the scanning slot on, where cycles are divided by weight.

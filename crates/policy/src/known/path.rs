@@ -178,7 +178,12 @@ impl Path {
 
     /// Whether it is usable, allowed, and not dead.
     pub(crate) fn is_sound(&self) -> bool {
-        self.is_usable() && self.is_allowed() && !matches!(self.health, Health::Dead { .. })
+        self.is_usable() && self.is_allowed() && !self.is_dead()
+    }
+
+    /// Whether it has an address, and is proven dead.
+    pub(crate) fn is_dead(&self) -> bool {
+        self.is_usable() && matches!(self.health, Health::Dead { .. })
     }
 
     /// Whether something new may use it: it is sound and not held out.

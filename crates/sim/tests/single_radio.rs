@@ -160,6 +160,44 @@ fn an_access_point_that_goes_loses_its_slot() {
 }
 
 #[test]
+fn a_peer_has_a_slot_of_its_own_and_loses_what_it_sends_in_the_others() {
+    let flows = "[flows.first]\ntransport = \"tcp\"\nover = \"one\"\ndirection = \"down\"\n\
+        [flows.second]\ntransport = \"tcp\"\nover = \"two\"\ndirection = \"down\"\n";
+    let slots = "walkers.client.slots={ slice_ms = 50, weights = { one = 3, two = 1 } }";
+    let slow = [
+        slots,
+        "aps.one.backhaul.rate_mbps=2",
+        "aps.two.backhaul.rate_mbps=2",
+    ];
+    let buffered = played(flows, PolicyName::Mptcp, &slow);
+    let peer = [&slow[..], &["aps.two.mode=ad-hoc"]].concat();
+    let peer = played(flows, PolicyName::Mptcp, &peer);
+    let (_, why) = cycles(&peer).pop().expect("a division");
+    assert!(why.contains("peers of two"), "{why}");
+    // The access point carries its line either way.
+    assert!(mbps(&peer, 0) > 0.95 * mbps(&buffered, 0), "{}", mbps(&peer, 0));
+    let (over_peer, over_ap) = (mbps(&peer, 1), mbps(&buffered, 1));
+    assert!(over_ap > 1.7, "{over_ap}");
+    assert!(over_peer > 0.02 && over_peer < 0.6 * over_ap, "{over_peer}");
+}
+
+#[test]
+fn the_time_of_an_access_point_that_is_dead_goes_to_the_other_one() {
+    let dead = "[[faults]]\nlink = \"one\"\nkind = \"blackhole\"\nat_s = 6\n";
+    let flows = format!("{MPTCP}{dead}");
+    let slots = "walkers.client.slots={ slice_ms = 25, weights = { one = 9, two = 1 } }";
+    let played = played(&flows, PolicyName::Slowhand, &[slots]);
+    let (_, why) = cycles(&played).pop().expect("a division");
+    // Of 250 ms, 5 ms are for each change of channel.
+    assert!(
+        why.contains("20 ms on channel 36 for one") && why.contains("220 ms on channel 44 for two"),
+        "{why}"
+    );
+    // Without it, two has 20 of 250 ms: 2 Mb/s of the 25 that the air carries.
+    assert!(mbps(&played, 0) > 10.0, "{} Mb/s", mbps(&played, 0));
+}
+
+#[test]
 fn no_link_is_suspected_dead_for_its_absence() {
     let played = played(MPTCP, PolicyName::Slowhand, &[]);
     let of = |wanted: &str| {

@@ -19,7 +19,7 @@ use policy::estimate::energy::Radios;
 use policy::slot::{self, Occupant, Rules, Slot};
 use policy::{Division, Input, LinkEvent, LinkId, LinkKind, RadioEvent, RadioId};
 use scenario::Plan;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use units::{Bytes, Duration, Instant};
 
 /// The client has one.
@@ -47,6 +47,8 @@ pub(super) struct SingleRadio {
     config: scenario::SingleRadio,
     /// The channels of the scenario's access points.
     channels: Vec<u8>,
+    /// The links that are peers of ad hoc networks.
+    peers: BTreeSet<LinkId>,
     served: BTreeMap<LinkId, Served>,
     /// Whether it listens to all channels, and serves none.
     searches: bool,
@@ -61,9 +63,12 @@ impl SingleRadio {
         let mut channels: Vec<u8> = plan.access_points().map(|(_, ap)| ap.channel).collect();
         channels.sort_unstable();
         channels.dedup();
+        let peers = plan.access_points().filter(|(_, ap)| ap.ad_hoc);
+        let peers = peers.map(|(link, _)| LinkId(link as u16)).collect();
         Some(Self {
             config,
             channels,
+            peers,
             served: BTreeMap::new(),
             searches: false,
             wanted: Vec::new(),
@@ -90,9 +95,19 @@ impl SingleRadio {
         }
     }
 
+    /// That it serves this link. Peers get as much time as their slices have, or else the shortest slot.
     fn serves(&self, link: LinkId) -> Input {
         let weight = self.config.weight(usize::from(link.0));
-        Input::Radio(RADIO, RadioEvent::Serves { link, weight })
+        let event = if self.peers.contains(&link) {
+            let stays = match self.config.division {
+                scenario::Division::Adaptive { least, .. } => least,
+                scenario::Division::Weighted { slice, .. } => slice * weight,
+            };
+            RadioEvent::AdHoc { link, stays }
+        } else {
+            RadioEvent::Serves { link, weight }
+        };
+        Input::Radio(RADIO, event)
     }
 
     /// A turn on each channel of the scenario.
@@ -112,8 +127,8 @@ fn turn(slot: &Slot) -> RadioSlot {
     RadioSlot {
         channel: slot.channel as u8,
         serves: match slot.occupant {
-            Occupant::Network(link) => Some(links::LinkId(link.0)),
-            Occupant::AdHoc(_) | Occupant::Scan => None,
+            Occupant::Network(link) | Occupant::AdHoc(link) => Some(links::LinkId(link.0)),
+            Occupant::Scan => None,
         },
         switch: slot.switch,
         stays: slot.stays,

@@ -68,6 +68,9 @@ pub enum NetworksChange {
         cgroup: Option<String>,
         /// The link that carries them while it can.
         network: String,
+        /// Whether they wait while it cannot.
+        #[serde(default)]
+        holds: bool,
     },
     /// Let sockets with the mark of a wish use a link.
     Wish {

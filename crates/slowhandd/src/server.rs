@@ -304,6 +304,7 @@ fn asked_change(change: NetworksChange) -> Result<daemon::NetworksChange, String
             mark,
             cgroup,
             network,
+            holds,
         } => {
             if mark.is_some_and(daemon::is_ours) {
                 return Err("marks with 4e or 4f in front are slowhand's own; choose another one".to_owned());
@@ -317,6 +318,7 @@ fn asked_change(change: NetworksChange) -> Result<daemon::NetworksChange, String
                 mark,
                 cgroup: cgroup.map_err(|error| error.to_string())?.map(|path| path.0),
                 network,
+                holds,
             })
         }
         NetworksChange::Wish { network } => daemon::NetworksChange::Wish(network),

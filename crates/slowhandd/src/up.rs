@@ -228,6 +228,7 @@ fn networks(config: NetworksConfig) -> NetworksSetup {
         mark: flow.mark,
         cgroup: flow.cgroup,
         network: flow.network,
+        holds: flow.holds,
     });
     NetworksSetup {
         interface: config.interface,

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   slowhand networks list
-  sudo slowhand networks add phone --port 51820
+  sudo slowhand networks add phone --port 51820 --hold
   sudo slowhand networks add wlan0 --cgroup system.slice/openvpn.service
   sudo slowhand networks weight wlan0=9 phone=1
   sudo slowhand networks move phone --flow 7
@@ -85,6 +85,10 @@ struct Add {
     /// Flows of the programs in a cgroup, such as system.slice/openvpn.service.
     #[arg(long, value_name = "PATH")]
     cgroup: Option<String>,
+
+    /// The flows wait while the link cannot carry them. Without this they begin where new connections do.
+    #[arg(long)]
+    hold: bool,
 
     #[command(flatten)]
     common: Common,
@@ -163,6 +167,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 mark: args.mark,
                 cgroup: args.cgroup.clone(),
                 network: args.network.clone(),
+                holds: args.hold,
             };
             (Some(change), &args.common)
         }

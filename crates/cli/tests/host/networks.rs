@@ -212,6 +212,41 @@ fn a_rule_gives_flows_a_network_while_it_is_there() {
 }
 
 #[test]
+fn flows_of_a_rule_that_holds_wait_for_their_link() {
+    let Some(host) = Host::new("networks-hold") else {
+        return;
+    };
+    with_networks(
+        &host,
+        "[[flow]]\nport = 7001\nnetwork = \"w1\"\nelse = \"hold\"\n",
+    );
+    let _up = host.up();
+    let _echo = Echo::at(&host);
+    let (common, by_rule) = (Flow::to(&host, 7000), Flow::to(&host, 7001));
+    common.comes_from("10.0.0.1");
+    by_rule.comes_from("10.0.1.1");
+    on_client(&host, "ip link set w1 down");
+    until("it waits", || {
+        let _ = by_rule.seen();
+        let rules = host.json("status")["networks"]["rules"].clone();
+        rules[0]["holds"] == true && rules[0]["begins"].is_null()
+    });
+    let anew = Flow::to(&host, 7001);
+    for _ in 0..20 {
+        assert_eq!(
+            (by_rule.seen(), anew.seen()),
+            (None, None),
+            "no other link carries them"
+        );
+    }
+    common.comes_from("10.0.0.1");
+    on_client(&host, "ip link set w1 up");
+    on_client(&host, "ip route add default via 10.0.1.2 dev w1 metric 200");
+    by_rule.comes_from("10.0.1.1");
+    anew.comes_from("10.0.1.1");
+}
+
+#[test]
 fn after_kill_9_flows_use_the_users_routes_at_once() {
     let Some(host) = Host::new("networks-killed") else {
         return;

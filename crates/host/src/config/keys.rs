@@ -142,6 +142,8 @@ pub const CGROUP: Key = key(
 );
 /// The link that carries those flows.
 pub const FLOW_NETWORK: Key = key("network", "the name of a link in quotes, such as \"phone\"");
+/// What those flows do while it cannot carry them.
+pub const FLOW_ELSE: Key = key("else", "\"active\" or \"hold\"");
 /// A link's interface.
 pub const INTERFACE: Key = key(
     "interface",
@@ -193,7 +195,7 @@ pub const OF_NETWORK: [Key; 8] = [SSID, HIDDEN, PSK_FILE, SECURITY, LOGIN_FILE, 
 pub const OF_NETWORKS: [Key; 3] = [STEADY_INTERFACE, STEADY_ADDRESS, STEADY_DNS];
 
 /// The keys of a rule for flows.
-pub const OF_FLOW: [Key; 6] = [USER, TO, PORT, MARK, CGROUP, FLOW_NETWORK];
+pub const OF_FLOW: [Key; 7] = [USER, TO, PORT, MARK, CGROUP, FLOW_NETWORK, FLOW_ELSE];
 
 /// The keys of a link.
 pub const OF_LINK: [Key; 7] = [INTERFACE, NAME, KIND, ROLE, METERED, GATEWAY, CHANNEL];

@@ -44,6 +44,33 @@ pub struct FlowConfig {
     pub cgroup: Option<String>,
     /// The link that carries them.
     pub network: String,
+    /// Whether they wait while it cannot.
+    pub holds: bool,
+}
+
+/// What flows do while the link of their rule cannot carry them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Else {
+    /// Begin where new connections do.
+    Active,
+    /// Wait.
+    Hold,
+}
+
+impl Else {
+    const WORDS: [&str; 2] = ["active", "hold"];
+}
+
+impl FromStr for Else {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "active" => Ok(Self::Active),
+            "hold" => Ok(Self::Hold),
+            _ => Err(()),
+        }
+    }
 }
 
 /// Reads both tables of a file. A later file adds rules after those of earlier ones.
@@ -137,6 +164,7 @@ fn rule(table: &Section<'_>) -> Result<FlowConfig, ConfigError> {
         return Err(table.wrong_itself(what, "add one of them"));
     }
     let network = table.text::<String>(&keys::FLOW_NETWORK)?;
+    let otherwise = table.word::<Else>(&keys::FLOW_ELSE, Else::WORDS)?;
     Ok(FlowConfig {
         user: user.map(Spanned::into_inner),
         to: to.map(Spanned::into_inner),
@@ -144,5 +172,6 @@ fn rule(table: &Section<'_>) -> Result<FlowConfig, ConfigError> {
         mark: mark.map(Spanned::into_inner),
         cgroup: cgroup.map(|cgroup| cgroup.into_inner().0),
         network: table.need(&keys::FLOW_NETWORK, network)?.into_inner(),
+        holds: otherwise.is_some_and(|otherwise| otherwise.into_inner() == Else::Hold),
     })
 }

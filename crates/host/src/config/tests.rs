@@ -154,6 +154,7 @@ fn the_example_is_a_whole_configuration() {
     let flow = &networks.flows[0];
     assert_eq!((flow.network.as_str(), flow.mark), ("phone", Some(7)));
     assert_eq!(flow.cgroup.as_deref(), Some("system.slice/vpn.service"));
+    assert!(flow.holds);
     let [phone, wifi] = &config.links[..] else {
         panic!("{config:?}")
     };
@@ -256,7 +257,7 @@ const WRONG: [(&str, &str, &str); 30] = [
 /// Text after [`LINK`] or by itself, with a value of a wrong type for each key of the example. The last part
 /// is how the message calls that value.
 #[rustfmt::skip]
-const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 49] = [
+const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 50] = [
     ("", "policy = 7\n", &keys::POLICY, "7"),
     ("", "mode = true\n", &keys::MODE, "true"),
     ("", "peer_subflows = \"two\"\n", &keys::PEER_SUBFLOWS, "\"two\""),
@@ -296,6 +297,7 @@ const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 49] = [
     ("[networks]\n", "[[flow]]\nmark = 0\n", &keys::MARK, "0"),
     ("[networks]\n", "[[flow]]\ncgroup = \"../a\"\n", &keys::CGROUP, "\"../a\""),
     ("[networks]\n", "[[flow]]\nport = 1\nnetwork = 5\n", &keys::FLOW_NETWORK, "5"),
+    ("[networks]\n", "[[flow]]\nport = 1\nnetwork = \"a\"\nelse = 5\n", &keys::FLOW_ELSE, "5"),
     ("", "link = \"eth0\"\n", &keys::LINK, "\"eth0\""),
     ("", "[link]\ninterface = \"eth0\"\n", &keys::LINK, "a table"),
     ("", "link = [1]\n", &keys::LINK, "1"),

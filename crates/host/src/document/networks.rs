@@ -45,6 +45,9 @@ pub struct Rule {
     pub of: String,
     /// The link that the user wants for them.
     pub network: String,
+    /// Whether they wait while it cannot carry them.
+    #[serde(default)]
+    pub holds: bool,
     /// The link on which new ones begin; absent: they wait for one.
     pub begins: Option<String>,
 }
@@ -140,6 +143,7 @@ impl Networks {
             number: *number,
             of: selectors(rule),
             network: rule.network.clone(),
+            holds: rule.holds,
             begins: begins.map(&name),
         };
         let flow = |flow: &FlowReport| Flow {

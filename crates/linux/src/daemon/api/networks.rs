@@ -56,6 +56,8 @@ pub struct FlowRule {
     pub cgroup: Option<String>,
     /// The link that carries them while it can: its name, or its interface's.
     pub network: String,
+    /// Whether they wait while it cannot. If not, they begin as all others then.
+    pub holds: bool,
 }
 
 impl FlowRule {

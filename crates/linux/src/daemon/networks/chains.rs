@@ -195,6 +195,7 @@ mod tests {
             mark: Some(9),
             cgroup: Some("a.slice".to_owned()),
             network: "phone".to_owned(),
+            holds: false,
         };
         // Its cgroup does not exist.
         let waits = FlowRule {

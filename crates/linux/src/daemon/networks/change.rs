@@ -81,6 +81,7 @@ impl Networks {
             mark: Some(marks::wish(&network)),
             cgroup: None,
             network,
+            holds: false,
         };
         if self.rules.iter().any(|(_, other)| *other == rule) {
             return Ok(());

@@ -39,8 +39,9 @@ impl Health {
         for (number, rule) in nameless.clone() {
             if !self.nameless.contains(number) {
                 let network = &rule.network;
+                let flows = if rule.holds { "wait" } else { "begin as all others" };
                 let why = format!(
-                    "rule {number} names `{network}`, and there is no such link now; its flows begin as all others"
+                    "rule {number} names `{network}`, and there is no such link now; its flows {flows}"
                 );
                 outlet.observe(Observation::Trouble {
                     what: WHAT,

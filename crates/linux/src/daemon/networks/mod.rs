@@ -227,10 +227,17 @@ impl Networks {
         let rule = self.rules.iter().find(|(other, _)| *other == number);
         let by_rule = rule.and_then(|(_, rule)| links.named(&rule.network));
         let by_share = marks::link_of(flow.mark).filter(|_| number == 0 && !self.weights.is_empty());
-        let wish = by_rule.or(by_share).map_or(Wish::Active, Wish::Network);
+        let wish = match (rule.is_some_and(|(_, rule)| rule.holds), by_rule) {
+            (true, Some(link)) => Some(Wish::Only(link)),
+            // It waits for a link that is not there, of which the engine knows nothing.
+            (true, None) => None,
+            (false, _) => Some(by_rule.or(by_share).map_or(Wish::Active, Wish::Network)),
+        };
         let settled = match self.flows.began(now, flow.clone()) {
             Begun::New(id) => {
-                outlet.tell(Input::Flow(id, FlowEvent::Began(wish)));
+                if let Some(wish) = wish {
+                    outlet.tell(Input::Flow(id, FlowEvent::Began(wish)));
+                }
                 Ok(())
             }
             Begun::Known => Ok(()),
@@ -256,8 +263,8 @@ impl Networks {
         let usable = |link: &LinkId| carrying.contains(link);
         let common = begins.filter(usable).or_else(|| carrying.first().copied());
         let of_rule = |(number, rule): &(u8, FlowRule)| {
-            let link = links.named(&rule.network).filter(usable).or(common);
-            (*number, link)
+            let link = links.named(&rule.network).filter(usable);
+            (*number, if rule.holds { link } else { link.or(common) })
         };
         let shares = self.weights.iter().filter(|(link, _)| usable(link)).copied();
         let chosen = Choice {
@@ -269,9 +276,23 @@ impl Networks {
         if let Err(error) = self.choose(chosen) {
             return outlet.trouble("choosing the network of new flows", &error);
         }
+        self.release(outlet);
         self.fit(links.least_mtu(carrying), outlet);
         self.health.names(&self.rules, links, outlet);
         self.basis = Some(basis);
+    }
+
+    /// Flows that waited for the link of their rule begin anew, now that it is there.
+    fn release(&mut self, outlet: &mut Outlet) {
+        let waits = |known: &Known| {
+            let number = marks::rule_of(known.flow.mark);
+            number > 0 && known.link().is_none() && self.chosen.of(number).is_some()
+        };
+        for (_, known) in self.flows.iter().filter(|(_, known)| waits(known)) {
+            if let Err(error) = self.kernel.forget(&known.flow) {
+                outlet.trouble("releasing a flow", &error);
+            }
+        }
     }
 
     /// Installs the table again if somebody has ended its process. Without it, flows would lead nowhere.

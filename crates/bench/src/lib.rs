@@ -24,6 +24,7 @@ mod calibration;
 pub mod catalogue;
 pub mod command;
 mod coupled;
+mod cpu;
 pub mod declaration;
 mod emulator;
 mod heap;

@@ -12,7 +12,7 @@ use super::dead_idle::home::{Home, SERVER};
 use super::dead_idle::watched::{Options, Watched};
 use crate::declaration::Setup;
 use anyhow::Context as _;
-use linux::daemon::NetworksSetup;
+use linux::daemon::{FlowRule, NetworksSetup};
 use policy::LinkKind;
 use runs::progress::Progress;
 use show::exit::Refused;
@@ -25,7 +25,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use trace::BenchRow;
 
-const PORT: u16 = 7_000;
+pub(super) const PORT: u16 = 7_000;
 /// Interval between two packets of a flow.
 const EVERY: Duration = Duration::from_millis(10);
 /// Least time of a flow before the fault, and the most that is added to it.
@@ -80,7 +80,8 @@ fn gap(seed: u64, fault: Fault, with_networks: bool) -> anyhow::Result<Option<Du
     let mut rng = units::Rng::named(seed, "networks");
     let home = Home::new()?;
     let echo = Echo::start(&home)?;
-    let watched = Watched::start_with(&home, options(with_networks, seed, LinkKind::Cable))?;
+    let networks = with_networks.then(|| networks(Vec::new()));
+    let watched = Watched::start_with(&home, options(networks, seed, LinkKind::Cable))?;
     let mut flow = Flow::begin(&home)?;
     flow.run(SETTLE + rng.duration_up_to(SETTLE), |_| false)?;
     let (line, before) = flow.heard.context("the flow had no reply before the fault")?;
@@ -108,13 +109,17 @@ fn gap(seed: u64, fault: Fault, with_networks: bool) -> anyhow::Result<Option<Du
     Ok(resumed.map(|at| at - last))
 }
 
-fn options(with_networks: bool, seed: u64, kind: LinkKind) -> Options {
-    let networks = with_networks.then(|| NetworksSetup {
+/// The interface that never changes, with these rules.
+pub(super) fn networks(rules: Vec<FlowRule>) -> NetworksSetup {
+    NetworksSetup {
         interface: "slow0".parse().expect("a short name"),
         address: Ipv4Addr::new(100, 64, 0, 1),
-        rules: Vec::new(),
+        rules,
         names: None,
-    });
+    }
+}
+
+pub(super) fn options(networks: Option<NetworksSetup>, seed: u64, kind: LinkKind) -> Options {
     Options {
         resolver: false,
         seed,
@@ -196,7 +201,7 @@ fn moves(situation: &Situation, seed: u64) -> anyhow::Result<u64> {
     for line in 0..super::dead_idle::home::LINES {
         home.lose(line, situation.loss)?;
     }
-    let watched = Watched::start_with(&home, options(true, seed, situation.kind))?;
+    let watched = Watched::start_with(&home, options(Some(networks(Vec::new())), seed, situation.kind))?;
     let mut flow = Flow::begin(&home)?;
     flow.run(SETTLE, |_| false)?;
     let before = watched.moved();

@@ -13,6 +13,7 @@ use trace::BenchRow;
 use super::haproxy::{self, Haproxy};
 use super::rig::{self, Rig, Server, Through};
 use super::{Goal, beside, judged};
+use crate::cpu;
 use crate::declaration::Setup;
 
 /// Connections at once.
@@ -160,7 +161,7 @@ fn carry(
 ) -> anyhow::Result<Carried> {
     let over = Arc::new(AtomicBool::new(false));
     received.store(0, Ordering::Relaxed);
-    let cpu = rig::cpu_s(*process)?;
+    let cpu = cpu::seconds(*process)?;
     let began = Instant::now();
     let mut threads = Vec::new();
     for _ in 0..CONNECTIONS {
@@ -173,7 +174,7 @@ fn carry(
     }
     std::thread::sleep(lasts);
     let bytes = received.load(Ordering::Relaxed) as f64;
-    let (took, used) = (began.elapsed().as_secs_f64(), rig::cpu_s(*process)? - cpu);
+    let (took, used) = (began.elapsed().as_secs_f64(), cpu::seconds(*process)? - cpu);
     over.store(true, Ordering::Relaxed);
     for thread in threads {
         let moved = thread

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, ensure};
 use scenario::Plan;
 use sim::{Play, play};
-use trace::{Datagrams, Event, LinkUse, Playback, PolicyName, What};
+use trace::{Datagrams, Event, LinkState, LinkUse, Playback, PolicyName, What};
 
 use super::gaps;
 
@@ -25,6 +25,8 @@ pub(super) struct Trial {
     /// Times between packets that the client's radio received, in ms, from short to long. Empty if nobody
     /// wants them.
     gaps_ms: Vec<f64>,
+    /// How long links took to be up again after a fault, in seconds.
+    backs_s: BTreeMap<String, f64>,
 }
 
 /// What one flow did.
@@ -75,6 +77,7 @@ impl Trial {
             duration_s: played.run.duration_s,
             flows: played.run.flows.iter().enumerate().map(flow).collect(),
             marked_percent: marked_percent(&played.run.links),
+            backs_s: backs(&played.record.events),
             gaps_ms: match listens {
                 true => gaps::between(plan, seed)?,
                 false => Vec::new(),
@@ -101,7 +104,14 @@ impl Trial {
             flows: plan.flows.iter().map(flow).collect(),
             marked_percent: 0.0,
             gaps_ms: vec![0.0],
+            backs_s: plan.links.iter().map(|link| (link.name.clone(), 0.0)).collect(),
         }
+    }
+
+    /// How long a link took to be up again.
+    pub(super) fn back_s(&self, link: &str) -> anyhow::Result<f64> {
+        let found = self.backs_s.get(link).copied();
+        found.with_context(|| format!("`{link}` did not come up after a fault"))
     }
 
     /// A percentile of the times between packets.
@@ -220,6 +230,28 @@ fn carried(flows: &[FlowTrial]) -> BTreeMap<&str, u64> {
     carried
 }
 
+/// How long links took to be up with an address after the end of a fault, in seconds: each the last time.
+fn backs(events: &[Event]) -> BTreeMap<String, f64> {
+    let (mut ended, mut backs) = (BTreeMap::new(), BTreeMap::new());
+    for event in events {
+        let now_s = event.t_ns as f64 / 1e9;
+        match &event.what {
+            What::Fault { link, fault, .. } if fault.starts_with("is up again") => {
+                ended.insert(link, now_s);
+            }
+            What::LinkState {
+                link,
+                state: LinkState::Up,
+            } => {
+                let took = ended.remove(link).map(|ended_s| now_s - ended_s);
+                backs.extend(took.map(|took| (link.clone(), took)));
+            }
+            _ => {}
+        }
+    }
+    backs
+}
+
 /// What an application read, from the samples of the record.
 fn read(events: &[Event], name: &str) -> Vec<(f64, u64)> {
     let of = |event: &Event| match &event.what {
@@ -264,6 +296,29 @@ mod tests {
     }
 
     #[test]
+    fn a_link_is_back_from_the_end_of_its_fault_until_it_is_up() {
+        let event = |t_ns, what| Event { t_ns, what };
+        let state = |state| What::LinkState {
+            link: "a".to_owned(),
+            state,
+        };
+        let fault = |fault: &str| What::Fault {
+            link: "a".to_owned(),
+            fault: fault.to_owned(),
+            applied: true,
+        };
+        let events = [
+            event(0, state(LinkState::Up)),
+            event(1_000_000_000, fault("is down")),
+            event(2_000_000_000, fault("is up again")),
+            event(2_500_000_000, state(LinkState::Carrier)),
+            event(3_250_000_000, state(LinkState::Up)),
+            event(9_000_000_000, state(LinkState::Up)),
+        ];
+        assert_eq!(backs(&events), BTreeMap::from([("a".to_owned(), 1.25)]));
+    }
+
+    #[test]
     fn waits_count_in_the_span_in_which_they_begin() {
         let (flow, span) = (flow("a", &[]), |from_s, to_s| Span { from_s, to_s });
         assert_eq!(flow.wait_ms(50, span(1.0, 4.0)), 30.0);
@@ -282,6 +337,7 @@ mod tests {
             ],
             marked_percent: 0.0,
             gaps_ms: vec![1.0, 2.0, 3.0, 10.0],
+            backs_s: BTreeMap::new(),
         };
         assert_eq!(trial.share_percent("ap2", Some("a")).unwrap(), 75.0);
         assert_eq!(trial.share_percent("ap1", None).unwrap(), 62.5);

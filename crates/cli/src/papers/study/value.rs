@@ -40,6 +40,8 @@ pub(super) enum Quantity {
     Seconds(String),
     /// Time from this flow's start until its first byte, in seconds.
     First(String),
+    /// Time from the end of a fault that took this link down until it is up with an address, in seconds.
+    Back(String),
     /// Longest stall of this flow, in seconds.
     Stall(String),
     /// Time in which the player of this flow waited in gaps, in seconds.
@@ -85,6 +87,7 @@ impl TryFrom<String> for Value {
             ["lost", flow] => Quantity::Lost(flow.to_owned()),
             ["seconds", flow] => Quantity::Seconds(flow.to_owned()),
             ["first", flow] => Quantity::First(flow.to_owned()),
+            ["back", link] => Quantity::Back(link.to_owned()),
             ["stall", flow] => Quantity::Stall(flow.to_owned()),
             ["gaps", flow] => Quantity::Gaps(flow.to_owned()),
             ["pauses", flow] => Quantity::Pauses(flow.to_owned()),
@@ -100,7 +103,7 @@ impl TryFrom<String> for Value {
             ["correlation", one, other] => Quantity::Correlation(one.to_owned(), other.to_owned()),
             ["gap", percent] => Quantity::Gap(percent.parse().with_context(|| text.clone())?),
             _ => bail!(
-                "`{text}` is no value; write `sum`, `fairness`, `FLOW`, `lost FLOW`, `seconds FLOW`, `first FLOW`, `stall FLOW`, `gaps FLOW`, `pauses FLOW`, `wait PERCENT FLOW`, `share LINK`, `share LINK FLOW`, `dominant`, `marked`, `losses FLOW per FLOW`, `correlation FLOW FLOW` or `gap PERCENT`"
+                "`{text}` is no value; write `sum`, `fairness`, `FLOW`, `lost FLOW`, `seconds FLOW`, `first FLOW`, `back LINK`, `stall FLOW`, `gaps FLOW`, `pauses FLOW`, `wait PERCENT FLOW`, `share LINK`, `share LINK FLOW`, `dominant`, `marked`, `losses FLOW per FLOW`, `correlation FLOW FLOW` or `gap PERCENT`"
             ),
         };
         Ok(Self {
@@ -165,6 +168,7 @@ impl Quantity {
             Self::Sum
             | Self::Fairness
             | Self::Share(_, None)
+            | Self::Back(_)
             | Self::Dominant
             | Self::Marked
             | Self::Gap(_) => None,
@@ -188,6 +192,7 @@ impl Quantity {
             Self::Fairness => fairness(&trial.goodputs(span).collect::<Vec<_>>()),
             Self::Goodput(flow) => trial.flow(flow)?.goodput_mbps(span),
             Self::First(flow) => trial.flow(flow)?.first_s()?,
+            Self::Back(link) => trial.back_s(link)?,
             Self::Stall(flow) => trial.flow(flow)?.stall_s,
             Self::Gaps(flow) => trial.flow(flow)?.playback()?.gap_total_ms / 1e3,
             Self::Pauses(flow) => trial.flow(flow)?.playback()?.gaps as f64,

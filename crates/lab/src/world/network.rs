@@ -75,7 +75,9 @@ pub enum PlanError {
     )]
     Unmanaged(String),
     /// Captures of the lab would show its beacons as an access point's.
-    #[error("`{0}` has `mode = \"ad-hoc\"`, which only virtual time supports; remove it, or use `--world sim`")]
+    #[error(
+        "`{0}` has `mode = \"ad-hoc\"`, which only virtual time supports; remove it, or use `--world sim`"
+    )]
     AdHoc(String),
     /// Counters of kernels and links begin with the run.
     #[error(

@@ -97,6 +97,9 @@ pub struct Pinned {
     /// Marks of packets that begin on it. A program that marks its packets otherwise has rules of its own for
     /// them, so they are left alone. Empty: none begin on it.
     pub begin: Vec<Mark>,
+    /// The mark of flows that wait there, as no link may carry them. nftables routes a packet again without
+    /// saying its protocol (`ip_route_me_harder`), so the rule for it names none.
+    pub held: Option<Mark>,
 }
 
 /// The complete set of routes and rules.
@@ -156,13 +159,15 @@ impl Pinned {
         })
     }
 
-    /// Rules by which flows begin on the interface, whose table is the last one.
+    /// Rules by which flows begin or wait on the interface, whose table is the last one.
     fn begins(&self, tables: &[Table], all: Rule) -> impl Iterator<Item = Rule> {
         let last = tables.last().copied();
-        self.begin.iter().filter_map(move |&mark| {
+        let begin = self.begin.iter().map(|mark| (mark, Some(UDP)));
+        let held = self.held.iter().map(|mark| (mark, None));
+        begin.chain(held).filter_map(move |(&mark, ip_protocol)| {
             let (mark, table) = (Some(mark), last?);
             Some(of_host(Rule {
-                ip_protocol: Some(UDP),
+                ip_protocol,
                 mark,
                 table,
                 ..all

@@ -540,6 +540,7 @@ impl Links {
                 .collect(),
             doubles: self.doubles(of_v4),
             begin: begin.collect(),
+            held: (is_ours && !only_v6).then_some(marks::HELD),
         }
     }
 

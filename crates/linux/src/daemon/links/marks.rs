@@ -33,6 +33,12 @@ pub(crate) const WISHES: Mark = Mark {
     mask: OURS,
 };
 
+/// The flows that no link carries, whatever rule they follow.
+pub(crate) const HELD: Mark = Mark {
+    value: BASE,
+    mask: OURS | LINK,
+};
+
 /// The mark of sockets whose flows use this network while it is there. It follows from the name alone, so
 /// that it still holds after the daemon has started again.
 #[must_use]

@@ -38,8 +38,6 @@ const LOOK: Duration = Duration::from_secs(2);
 const PORT: u16 = 53;
 /// `nft` knows the name `dstnat` for arriving packets only.
 const OF_DNAT: i32 = -100;
-/// The bits of a mark that say which link carries a flow, and that the mark is ours.
-const HELD_BITS: u32 = 0xff00_ffff;
 
 /// A link's resolver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,11 +101,11 @@ fn resolver(root: &Path, but: Ipv4Addr, links: &Links, ifindex: u32) -> Option<I
 
 /// The chains that replace this address. Without rules yet, every query is refused.
 pub(super) fn chains(address: Ipv4Addr) -> String {
-    let held = marks::of_flow(0, None);
+    let (held, mask) = (marks::HELD.value, marks::HELD.mask);
     format!(
         "chain names {{ type nat hook output priority {OF_DNAT}; policy accept; }};\n\
          chain unknown {{ type filter hook output priority filter; policy accept; \
-         ip daddr {address} ct mark & {HELD_BITS:#x} != {held:#x} reject; }};\n"
+         ip daddr {address} ct mark & {mask:#x} != {held:#x} reject; }};\n"
     )
 }
 
@@ -125,10 +123,11 @@ fn choice(address: Ipv4Addr, of_links: &BTreeMap<LinkId, Resolver>) -> String {
     let by_interface = all.map(|(_, resolver)| format!("{} : {}", resolver.ifindex, resolver.address));
     let asked = format!("ip daddr {address} meta l4proto {{ tcp, udp }} th dport {PORT}");
     let (by_mark, by_interface) = (Vec::from_iter(by_mark), Vec::from_iter(by_interface));
+    let mask = marks::HELD.mask;
     let _ = write!(
         text,
         "; add rule {CHAIN} {asked} \
-         dnat ip to ct mark & {HELD_BITS:#x} map {{ {} }}",
+         dnat ip to ct mark & {mask:#x} map {{ {} }}",
         by_mark.join(", ")
     );
     let _ = write!(

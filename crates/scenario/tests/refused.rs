@@ -233,11 +233,6 @@ fn noise_and_the_coarse_medium() {
             "duration_s = 30\nmedium = \"wfq\"\n[aps.ap1]\nwfq = { packet_ms = 1 }\nmanagement = false",
             "bad.toml:6:14: `management` has no effect with `medium = \"wfq\"`, which has no frames; remove it, or `medium = \"wfq\"`",
         ),
-        (
-            "duration_s = 30\n\n[aps.ap1]",
-            "duration_s = 30\nmedium = \"wfq\"\n[aps.ap1]\nwfq = { packet_ms = 1 }\nmode = \"ad-hoc\"",
-            "bad.toml:6:8: `mode` has no effect with `medium = \"wfq\"`, which has no frames; remove it, or `medium = \"wfq\"`",
-        ),
     ]);
 }
 

@@ -162,3 +162,27 @@ fn what_has_no_single_radio_is_refused() {
         "{unlike:?}"
     );
 }
+
+#[test]
+fn an_access_point_may_be_a_peer_of_an_ad_hoc_network() {
+    let with = |more: &str| edited("channel = 6", &format!("channel = 6\n{more}"));
+    for (mode, is_peer) in [
+        ("", false),
+        ("mode = \"infrastructure\"", false),
+        ("mode = \"ad-hoc\"", true),
+    ] {
+        let plan = with(mode).unwrap_or_else(|problems| panic!("{problems}"));
+        let (_, ap) = plan.access_points().next().unwrap();
+        assert_eq!(ap.ad_hoc, is_peer, "{mode}");
+    }
+    let said = messages(edited(
+        "duration_s = 30\n\n[aps.ap1]",
+        "duration_s = 30\nmedium = \"wfq\"\n[aps.ap1]\nwfq = { packet_ms = 1 }\nmode = \"ad-hoc\"",
+    ));
+    assert_eq!(
+        said,
+        [
+            "bad.toml:6:8: `mode` has no effect with `medium = \"wfq\"`, which has no frames; remove it, or `medium = \"wfq\"`"
+        ]
+    );
+}

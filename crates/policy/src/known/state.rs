@@ -53,8 +53,8 @@ impl State {
         }
     }
 
-    /// Whether an access point is heard now. In a scanning slot, one beacon is as much as can be expected: juggler
-    /// §3.3 scans three channels for a tenth of the time.
+    /// Whether an access point is heard now. In a scanning slot, one beacon is as much as can be expected:
+    /// juggler §3.3 scans three channels for a tenth of the time.
     pub(crate) fn hears(&self, now: Instant, path: &Path) -> bool {
         let least = if self.scans && !path.carrier {
             1

@@ -11,8 +11,8 @@
 //! 1. nsdi15 and juggler divide a radio among all its networks. If not all fit into a cycle, the least
 //!    promising ones are left out, and reported with the reason. The choice stays for [`RANKED_FOR`].
 //! 2. A plan that cannot fit is refused with the reason, and the previous one stays in force.
-//! 3. The slices of a link that is proven dead go to the live one with most of them. It keeps one, in order to be
-//!    heard again. juggler leaves that to a program (§6.1).
+//! 3. The slices of a link that is proven dead go to the live one with most of them. It keeps one, in order
+//!    to be heard again. juggler leaves that to a program (§6.1).
 //!
 //! # Checked by
 //! `tests/engine_slots.rs`, also which channels are left out; [`crate::slot`]'s own tests.

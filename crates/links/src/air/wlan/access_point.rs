@@ -6,8 +6,8 @@
 //!
 //! # Where we differ, and why
 //! 1. A peer of an ad hoc network sends all beacons. In the standard all stations of the network take turns.
-//! 2. Clients do not tell such a peer that they leave its channel. The standard's announcements (ATIM, §11.2.4)
-//!    need a common beacon time, and Juggler has none either.
+//! 2. Clients do not tell such a peer that they leave its channel. The standard's announcements (ATIM,
+//!    §11.2.4) need a common beacon time, and Juggler has none either.
 //!
 //! # Checked by
 //! `tests`, `held_tests`, `ad_hoc_tests`.

@@ -262,7 +262,7 @@ impl Wlan {
     }
 
     /// The first step after the scan has found the access point. In an ad hoc network it is also the last:
-    /// nobody is asked, and addresses are fixed.
+    /// no frame is needed, and addresses are fixed.
     fn begin_to_join(&mut self, now: Instant, place: usize) -> Phase {
         let ap = self.interfaces[place].ap;
         let peer = ap.filter(|&ap| self.access_points[ap].ad_hoc);

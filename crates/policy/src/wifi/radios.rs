@@ -284,9 +284,9 @@ impl Radio {
         let Some(heir) = live.max_by_key(|seat| seat.2).map(|seat| seat.0) else {
             return seats;
         };
-        let mut freed = 0;
+        let mut freed = 0_u32;
         for (_, _, slices) in seats.iter_mut().filter(|seat| is(seat.0, Path::is_dead)) {
-            freed += slices.saturating_sub(1);
+            freed = slices.saturating_sub(1).saturating_add(freed);
             *slices = (*slices).min(1);
         }
         for (_, _, slices) in seats.iter_mut().filter(|seat| seat.0 == heir) {

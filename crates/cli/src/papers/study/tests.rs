@@ -33,7 +33,7 @@ const STUDY: &str = "
     x = \"row\"
     y = \"goodput, Mb/s\"
     show = [\"load\", \"share slow load\"]
-    also = [\"stall load\", \"first load\"]
+    also = [\"stall load\"]
     cases = [{ name = \"row\", set = [\"cables.slow.rate_mbps=4\"] }]
     [[figures]]
     title = \"Over time\"
@@ -72,9 +72,6 @@ fn values_have_the_names_of_case_value_and_place() {
     near("time_sum_4", 1.9);
     near("time_sum_6", 1.9);
     assert!(measured["row_stall_load"] < 1.0);
-    // A round trip for the handshake and one for the request.
-    let first = measured["row_first_load"];
-    assert!((0.02..0.2).contains(&first), "{first}");
     let [sweep, table, time] = &figures[..] else {
         panic!("three figures")
     };

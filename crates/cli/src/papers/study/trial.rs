@@ -38,8 +38,6 @@ pub(super) struct FlowTrial {
     datagrams: Option<Datagrams>,
     /// From its start to its end, or to the end of the run.
     pub(super) seconds: f64,
-    /// Time from its start until its first byte, in seconds.
-    first_s: Option<f64>,
     pub(super) stall_s: f64,
     /// What its player did.
     playback: Option<Playback>,
@@ -63,7 +61,6 @@ impl Trial {
             read: read(&played.record.events, &flow.name),
             datagrams: flow.datagrams,
             seconds: flow.bytes as f64 * 8e-6 / flow.goodput_mbps.max(1e-9),
-            first_s: flow.first_byte_ms.map(|ms| ms / 1e3),
             stall_s: flow.longest_stall_ms / 1e3,
             playback: flow.playback,
             paths: flow
@@ -93,7 +90,6 @@ impl Trial {
             read: Vec::new(),
             datagrams: Some(Datagrams::default()),
             seconds: 0.0,
-            first_s: Some(0.0),
             stall_s: 0.0,
             playback: Some(Playback::default()),
             paths: Vec::new(),
@@ -157,11 +153,6 @@ impl FlowTrial {
     pub(super) fn datagrams(&self) -> anyhow::Result<Datagrams> {
         self.datagrams
             .with_context(|| format!("`{}` has no datagrams that are counted", self.name))
-    }
-
-    pub(super) fn first_s(&self) -> anyhow::Result<f64> {
-        self.first_s
-            .with_context(|| format!("no byte of `{}` arrived", self.name))
     }
 
     pub(super) fn playback(&self) -> anyhow::Result<Playback> {
@@ -272,7 +263,6 @@ mod tests {
             read: vec![(1.0, 500_000), (2.0, 1_000_000), (4.0, 3_000_000)],
             datagrams: None,
             seconds: 4.0,
-            first_s: Some(0.5),
             stall_s: 0.0,
             playback: None,
             paths: paths.iter().map(path).collect(),

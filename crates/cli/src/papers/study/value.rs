@@ -38,8 +38,6 @@ pub(super) enum Quantity {
     Lost(String),
     /// Time until this flow has moved all of its bytes, in seconds.
     Seconds(String),
-    /// Time from this flow's start until its first byte, in seconds.
-    First(String),
     /// Time from the end of a fault that took this link down until it is up with an address, in seconds.
     Back(String),
     /// Longest stall of this flow, in seconds.
@@ -86,7 +84,6 @@ impl TryFrom<String> for Value {
             ["fairness"] => Quantity::Fairness,
             ["lost", flow] => Quantity::Lost(flow.to_owned()),
             ["seconds", flow] => Quantity::Seconds(flow.to_owned()),
-            ["first", flow] => Quantity::First(flow.to_owned()),
             ["back", link] => Quantity::Back(link.to_owned()),
             ["stall", flow] => Quantity::Stall(flow.to_owned()),
             ["gaps", flow] => Quantity::Gaps(flow.to_owned()),
@@ -103,7 +100,7 @@ impl TryFrom<String> for Value {
             ["correlation", one, other] => Quantity::Correlation(one.to_owned(), other.to_owned()),
             ["gap", percent] => Quantity::Gap(percent.parse().with_context(|| text.clone())?),
             _ => bail!(
-                "`{text}` is no value; write `sum`, `fairness`, `FLOW`, `lost FLOW`, `seconds FLOW`, `first FLOW`, `back LINK`, `stall FLOW`, `gaps FLOW`, `pauses FLOW`, `wait PERCENT FLOW`, `share LINK`, `share LINK FLOW`, `dominant`, `marked`, `losses FLOW per FLOW`, `correlation FLOW FLOW` or `gap PERCENT`"
+                "`{text}` is no value; write `sum`, `fairness`, `FLOW`, `lost FLOW`, `seconds FLOW`, `back LINK`, `stall FLOW`, `gaps FLOW`, `pauses FLOW`, `wait PERCENT FLOW`, `share LINK`, `share LINK FLOW`, `dominant`, `marked`, `losses FLOW per FLOW`, `correlation FLOW FLOW` or `gap PERCENT`"
             ),
         };
         Ok(Self {
@@ -175,7 +172,6 @@ impl Quantity {
             Self::Goodput(flow)
             | Self::Lost(flow)
             | Self::Seconds(flow)
-            | Self::First(flow)
             | Self::Stall(flow)
             | Self::Gaps(flow)
             | Self::Pauses(flow)
@@ -191,7 +187,6 @@ impl Quantity {
             Self::Sum => trial.goodputs(span).sum(),
             Self::Fairness => fairness(&trial.goodputs(span).collect::<Vec<_>>()),
             Self::Goodput(flow) => trial.flow(flow)?.goodput_mbps(span),
-            Self::First(flow) => trial.flow(flow)?.first_s()?,
             Self::Back(link) => trial.back_s(link)?,
             Self::Stall(flow) => trial.flow(flow)?.stall_s,
             Self::Gaps(flow) => trial.flow(flow)?.playback()?.gap_total_ms / 1e3,

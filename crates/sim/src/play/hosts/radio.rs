@@ -24,7 +24,8 @@ use units::{Bytes, Duration, Instant};
 
 /// The client has one.
 const RADIO: RadioId = RadioId(0);
-/// Time on a channel while it serves nobody: the engine joins after three beacons, which are 102.4 ms apart.
+/// Time on a channel while it serves nobody: without a scanning slot the engine joins after three beacons,
+/// which are 102.4 ms apart.
 const DWELL: Duration = Duration::from_millis(320);
 /// How long an access point keeps its slot after a failed join: the engine tries again after 2 s if it still
 /// hears it.

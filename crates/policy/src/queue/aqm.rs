@@ -28,9 +28,9 @@
 //! 5. A quick link beside a slow one gets no longer queue, though its bytes wait for the slow one anyway:
 //!    when it dies, its whole queue must be sent over the slow one.
 //! 6. The exception is a starved link beside it. Linux limits a subflow's send buffer to twice its largest
-//!    congestion window, and assigns nothing to any subflow while the buffer of the chosen one is full. A
-//!    short queue keeps the buffer of a quick link so small that a long link never gets a full round trip of
-//!    data. Then a third of the long round trip may queue. The buffer stays large afterwards.
+//!    congestion window. While the buffer of the chosen subflow is full, the scheduler assigns nothing to
+//!    the others. A short queue keeps that buffer so small that a long link never gets a full round trip of
+//!    data. So a third of the long round trip may queue. The buffer stays large afterwards.
 //!
 //! # Checked by
 //! `tests`, against a model of a sender and a link; `window-long` in the benchmarks.

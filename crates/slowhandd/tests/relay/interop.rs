@@ -297,7 +297,6 @@ fn apt_fetches_from_a_repository_behind_the_relay() {
     assert!(fetched == fs::read(folder.join("repository/carried_1_all.deb")).unwrap());
 }
 
-/// A browser without a window that opens this page.
 /// Runs the browser once without a page. Its first start reads some 300 MB, which has taken 17 s on a slow
 /// disk while nothing of it was in memory.
 fn load(site: &Site, program: &Path) {
@@ -309,6 +308,7 @@ fn load(site: &Site, program: &Path) {
     assert!(done.status.success(), "{done:?}");
 }
 
+/// A browser without a window that opens this page.
 fn browser(site: &Site, program: &Path, url: &str) -> Running {
     let mut browser: Command = site.command(program);
     browser.args(HEADLESS);

@@ -189,17 +189,24 @@ fn iperf3_uploads_under(policy: PolicyName, name: &str) -> u64 {
         .filter(|look| look.contains("bytes_sent:"))
         .collect();
     assert!(looks.len() > 20, "{} looks", looks.len());
-    let waiting = |look: &&str| {
-        let values = look.split("notsent:").skip(1);
-        let number = |value: &str| {
-            value
-                .split_whitespace()
-                .next()
-                .and_then(|number| number.parse().ok())
-        };
-        values.filter_map(number).max().unwrap_or(0)
+    let rest = &looks[looks.len() / 2..];
+    let told = |look: &str| numbers(look, "bytes_sent:").into_iter().min();
+    // iperf3 announces the end over its control connection, and then closes the upload. From then on, more
+    // waits unsent.
+    let uploading = rest.iter().take_while(|look| told(look) == told(rest[0]));
+    let waiting = |look: &&str| numbers(look, "notsent:").into_iter().max().unwrap_or(0);
+    uploading.map(waiting).max().unwrap()
+}
+
+/// The numbers of all sockets after this name in what ss printed.
+fn numbers(look: &str, name: &str) -> Vec<u64> {
+    let digits = |value: &str| {
+        value
+            .split_whitespace()
+            .next()
+            .and_then(|number| number.parse().ok())
     };
-    looks[looks.len() / 2..].iter().map(waiting).max().unwrap()
+    look.split(name).skip(1).filter_map(digits).collect()
 }
 
 #[test]

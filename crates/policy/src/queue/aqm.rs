@@ -8,6 +8,8 @@
 //! # Sources
 //! - RFC 8289 (CoDel) §3: a queue is bad when even its least delay stays over a target for an interval of a
 //!   round trip. Bursts are not bad.
+//! - Linux 6.18, `net/ipv4/tcp_input.c`, `tcp_sndbuf_expand`, and `net/mptcp/protocol.c`,
+//!   `mptcp_subflow_get_send`: the send buffer of a subflow, and what a full one does (point 6).
 //! - RFC 3168 §6.1.2: a sender responds to a mark as to a loss, once per round trip. The packet has arrived.
 //!
 //! # Where we differ, and why
@@ -25,6 +27,10 @@
 //! 4. The measure is a round trip, which includes the way back. Both queues are of the user's own making.
 //! 5. A quick link beside a slow one gets no longer queue, though its bytes wait for the slow one anyway:
 //!    when it dies, its whole queue must be sent over the slow one.
+//! 6. The exception is a starved link beside it. Linux limits a subflow's send buffer to twice its largest
+//!    congestion window. While the buffer of the chosen subflow is full, the scheduler assigns nothing to
+//!    the others. A short queue keeps that buffer so small that a long link never gets a full round trip of
+//!    data. So a third of the long round trip may queue. The buffer stays large afterwards.
 //!
 //! # Checked by
 //! `tests`, against a model of a sender and a link; `window-long` in the benchmarks.
@@ -32,7 +38,10 @@
 #[cfg(test)]
 mod tests;
 
-use super::tuning::{EVERY, LEAST_TARGET, MOST_TARGET, RAREST, ROUNDS_TO_SEE, START_PERCENT, TARGET_PERCENT};
+use super::tuning::{
+    EVERY, LEAST_TARGET, MOST_TARGET, RAREST, ROUNDS_TO_SEE, START_PERCENT, STARVED_BESIDE_PERCENT,
+    TARGET_PERCENT,
+};
 use crate::io::SubflowId;
 use crate::window::tuning::EVERY_READING;
 use units::{Duration, Instant, Ratio};
@@ -52,6 +61,8 @@ pub(crate) struct Load {
     pub(crate) young: Option<SubflowId>,
     /// Whether this host sends the data: then it leaves in bursts, with the acknowledgements that arrive.
     pub(crate) own: bool,
+    /// The longest base round trip of the starved links beside it.
+    pub(crate) beside: Duration,
 }
 
 impl Load {
@@ -62,7 +73,8 @@ impl Load {
 
     /// The permitted queueing delay.
     pub(crate) fn target(self) -> Duration {
-        part(self.base, TARGET_PERCENT)
+        let beside = self.beside * STARVED_BESIDE_PERCENT / 100;
+        part(self.base, TARGET_PERCENT).max(beside).min(MOST_TARGET)
     }
 
     /// The number of segments in this time.

@@ -30,7 +30,7 @@ use super::tuning::{EVERY, SAME, STARVED_PERCENT};
 use crate::choose::rank::is_sinking;
 use crate::estimate::tuning::{BUSY_SEGMENTS, LATELY};
 use crate::io::{LinkId, LinkKind, SubflowId, Verb, reason};
-use crate::known::conn::{Subflow, is_queued};
+use crate::known::conn::{Conn, Subflow, is_queued};
 use crate::known::path::Path;
 use crate::known::state::State;
 use crate::queue::aqm::{Load, Queue};
@@ -104,10 +104,8 @@ impl Queues {
             watched.inbound.starves = false;
         }
         for conn in state.conns.values() {
-            let starves = conn
-                .subflows
-                .iter()
-                .any(|subflow| is_starved(now, subflow, &state.paths));
+            let starved = longest_starved(now, conn, &state.paths);
+            let starves = starved.is_some();
             for subflow in &conn.subflows {
                 let Some(path) = state.paths.get(&subflow.link) else {
                     continue;
@@ -122,6 +120,7 @@ impl Queues {
                 watched.inbound.meet(base, young, arriving(now, subflow, starts));
                 watched.outbound.meet(base, young, leaving(subflow));
                 watched.inbound.starves |= starves;
+                watched.inbound.beside(starved.unwrap_or_default());
             }
         }
         any_young
@@ -131,6 +130,15 @@ impl Queues {
 /// Whether a subflow may be in slow start.
 pub(crate) fn is_young(age: Duration, base: Duration) -> bool {
     age < (base * ROUNDS_TO_GROW).max(EXCUSED_FOR)
+}
+
+/// The longest base round trip of the subflows that carry less than they could. `None` without any.
+fn longest_starved(now: Instant, conn: &Conn, paths: &BTreeMap<LinkId, Path>) -> Option<Duration> {
+    let subflows = conn.subflows.iter();
+    let starved = subflows.filter(|subflow| is_starved(now, subflow, paths));
+    starved
+        .filter_map(|subflow| paths.get(&subflow.link)?.base_rtt)
+        .max()
 }
 
 /// Whether it is in use and carries less than it could, though it has no queue.
@@ -205,6 +213,7 @@ impl Direction {
                 subflows: 0,
                 young,
                 own,
+                beside: Duration::ZERO,
             }
         });
         load.young = load
@@ -215,6 +224,13 @@ impl Direction {
         load.segments = load.segments.saturating_add(segments);
         if segments > self.most {
             (self.most, load.rtt) = (segments, rtt);
+        }
+    }
+
+    /// Records the base round trip of a starved link beside it.
+    fn beside(&mut self, starved: Duration) {
+        if let Some(load) = &mut self.load {
+            load.beside = load.beside.max(starved);
         }
     }
 

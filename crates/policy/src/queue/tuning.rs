@@ -16,6 +16,10 @@ pub(crate) const EVERY: Duration = Duration::from_millis(50);
 pub(crate) const TARGET_PERCENT: u32 = 75;
 /// The least permitted queue.
 pub(crate) const LEAST_TARGET: Duration = Duration::from_millis(5);
+/// The permitted queue beside a starved link: this percentage of that link's base round trip (`aqm`,
+/// point 6). Two windows of memory last about 2.6 round trips at the pacing rate of congestion avoidance,
+/// which is 1.2 times the delivery rate.
+pub(crate) const STARVED_BESIDE_PERCENT: u32 = 33;
 /// The longest permitted queue.
 pub(crate) const MOST_TARGET: Duration = Duration::from_millis(200);
 /// Round trips until a mark shows its effect: one until the response, one while the window shrinks, one until

@@ -61,6 +61,7 @@ impl Line {
             subflows: 1,
             young: None,
             own: false,
+            beside: Duration::ZERO,
         };
         // A rate holds until the next tick, in this round or a later one.
         let part = EVERY.as_secs_f64().min(rtt.as_secs_f64()) / rtt.as_secs_f64();
@@ -128,6 +129,7 @@ fn a_burst_is_not_a_queue() {
         subflows: 1,
         young: None,
         own: false,
+        beside: Duration::ZERO,
     };
     let mut queue = Queue::default();
     for look in 0..20 {
@@ -157,6 +159,7 @@ fn a_slow_start_is_ended_once_by_the_first_sign_of_a_queue() {
         subflows: 1,
         young: young.map(SubflowId),
         own: false,
+        beside: Duration::ZERO,
     };
     let mut queue = Queue::default();
     assert_eq!(queue.look(ms(0), load(9, Some(1))), Ratio::ZERO);
@@ -185,6 +188,7 @@ fn bursts_sent_by_this_host_are_marked_for_a_round_trip() {
             subflows: 1,
             young: Some(SubflowId(1)),
             own,
+            beside: Duration::ZERO,
         };
         let mut queue = Queue::default();
         let marked = |at: &u32| queue.look(Instant::ZERO + MS * *at, load) > Ratio::ZERO;
@@ -202,6 +206,7 @@ fn a_subflow_on_a_shared_link_is_marked_as_often_as_one_alone() {
         subflows,
         young: None,
         own: false,
+        beside: Duration::ZERO,
     };
     let look = |subflows| {
         let mut queue = Queue::default();
@@ -210,6 +215,27 @@ fn a_subflow_on_a_shared_link_is_marked_as_often_as_one_alone() {
     };
     assert_eq!(look(1), Ratio::from_fraction(1, 500));
     assert_eq!(look(8), Ratio::from_fraction(8, 500));
+}
+
+#[test]
+fn a_third_of_a_starved_links_round_trip_may_queue() {
+    let load = |beside_ms| Load {
+        base: Duration::from_millis(10),
+        rtt: Duration::from_millis(60),
+        segments: 2_000,
+        subflows: 1,
+        young: None,
+        own: false,
+        beside: Duration::from_millis(beside_ms),
+    };
+    let marks = |load: Load| {
+        let mut queue = Queue::default();
+        let looks = (0..10).map(|look| queue.look(Instant::ZERO + EVERY * look, load));
+        looks.filter(|rate| *rate > Ratio::ZERO).count()
+    };
+    assert!(marks(load(0)) > 0, "50 ms are over three quarters of 10 ms");
+    assert_eq!(marks(load(200)), 0, "50 ms are under a third of 200 ms");
+    assert!(marks(load(100)) > 0, "50 ms are over a third of 100 ms");
 }
 
 proptest! {
@@ -222,6 +248,7 @@ proptest! {
             subflows,
             young: None,
             own: false,
+            beside: Duration::ZERO,
         };
         let mut queue = Queue::default();
         for look in 0..4u32 {

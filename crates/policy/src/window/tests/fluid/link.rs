@@ -234,6 +234,7 @@ impl Link {
             subflows: 1,
             young: is_young(now - self.born, base).then_some(SubflowId(0)),
             own: false,
+            beside: Duration::ZERO,
         };
         if self.is_busy(now) && self.queue.look(now, load) > Ratio::ZERO {
             self.mark = Some((now + base / 2, now - (rtt - base / 2)));

@@ -85,7 +85,7 @@ fn a_slow_link_is_left() -> World {
             Step::Run(3 * S),
         ],
     );
-    world.held = Bytes::from_kib(50);
+    world.held = Bytes::from_kib(20);
     world.link(0).up = false;
     world.follow(&[Step::Run(S)]);
     world

@@ -9,11 +9,12 @@
 //! 15 s, or after a minute where a queue had shown which link it is. Several slow links are demoted one after
 //! the other, each once the backlog of the previous one has arrived. One at a time is tried.
 //!
-//! | the link carries, of all | and many bytes are out of order | then |
-//! |---|---|---|
-//! | up to a seventh | for 300 ms | it becomes a backup; later it is tried in use |
-//! | up to a seventh, with a queue before it | half of all, for 100 ms | the same |
-//! | more | | it stays in use |
+//! | the link carries, of all | many bytes are out of order | another is starved | then |
+//! |---|---|---|---|
+//! | up to a seventh | for 300 ms | yes | it becomes a backup; later it is tried in use |
+//! | up to a seventh, with a queue before it | half of all, for 100 ms | yes | the same |
+//! | up to a seventh | | no | it stays in use |
+//! | more | | | it stays in use |
 //!
 //! # Sources
 //! - Measurements in the project's window notes: with 5 % of the sum a link was better as a backup (one
@@ -36,7 +37,10 @@
 //!    30 + 30 cost half of the first second. If little arrives although bytes are out of order, losses slow
 //!    the others. A backup is then compared with their present goodput, not with what they showed in slow
 //!    start, before the first loss.
-//! 5. Downloads only: the receiver sees out-of-order bytes, and for an upload the peer is the receiver.
+//! 5. Bytes may be out of order and harm nobody: a link is blamed only while another one, without a queue,
+//!    carries much less than it has shown. Without that, links of 6 Mb/s beside one of 60 Mb/s were demoted
+//!    though all three carried what they could.
+//! 6. Downloads only: the receiver sees out-of-order bytes, and for an upload the peer is the receiver.
 //!
 //! # Checked by
 //! `tests`, against a fluid model; `window-thin` and `window-mixes` in the benchmarks.
@@ -50,6 +54,7 @@ use crate::estimate::meter::RateMeter;
 use crate::estimate::tuning::LOST_PERCENT;
 use crate::io::reason::{Choice, SlowLink};
 use crate::io::{LinkId, Verb};
+use crate::queue::tuning::STARVED_PERCENT;
 use crate::window::tuning::ROUNDS_TO_GROW;
 use alloc::vec::Vec;
 use tuning::{
@@ -77,6 +82,11 @@ impl View {
         self.best = self.best.max(other.best);
         self.rate = self.rate + other.rate;
         self.queued |= other.queued;
+    }
+
+    /// Whether it carries less than it could, though it has no queue.
+    fn is_starved(&self) -> bool {
+        !self.queued && self.rate < self.best.percent(STARVED_PERCENT)
     }
 }
 
@@ -277,7 +287,9 @@ impl Slow {
         let is_busy = slowest.rate >= slowest.best.percent(BUSY_PERCENT);
         let is_proven = self.proven.iter().any(|proven| proven.link == slowest.link);
         let is_poor = slowest.best <= sum.percent(POOR_PERCENT) && !is_proven;
-        (is_busy && is_poor).then(|| self.demote(now, slowest, sum, is_plain))
+        let mut others = links.iter().filter(|view| view.link != slowest.link);
+        let is_harmful = others.any(|view| view.is_starved());
+        (is_busy && is_poor && is_harmful).then(|| self.demote(now, slowest, sum, is_plain))
     }
 
     fn demote(&mut self, now: Instant, slowest: &View, sum: Bitrate, is_plain: bool) -> Changed {

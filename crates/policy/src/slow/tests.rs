@@ -58,16 +58,16 @@ impl Fluid {
         self.now += STEP;
         self.received += self.goodput() * STEP;
         let view = |link: u16| {
-            let rate = self.rates[usize::from(link)].percent(self.demand);
-            let shown = if LinkId(link) == SLOW && !self.in_use() {
-                Bitrate::ZERO
-            } else {
-                rate
+            let best = self.rates[usize::from(link)].percent(self.demand);
+            let (best, left) = match (LinkId(link) == SLOW, self.in_use()) {
+                (true, false) => (Bitrate::ZERO, 100),
+                (true, true) | (false, false) => (best, 100),
+                (false, true) => (best, self.beside_slow),
             };
             View {
                 link: LinkId(link),
-                best: shown,
-                rate: shown,
+                best,
+                rate: best.percent(left),
                 queued: self.queued && LinkId(link) == SLOW,
             }
         };
@@ -105,7 +105,7 @@ fn a_blocking_link_with_a_twentieth_of_the_rate_is_a_backup_within_a_second() {
 #[test]
 fn a_replaced_link_gets_time_to_find_its_rate() {
     let changes = |anew: bool| {
-        let mut fluid = Fluid::new([30, 30, 12], 90);
+        let mut fluid = Fluid::new([30, 30, 12], 60);
         fluid.run(2);
         fluid.rates[2] = Bitrate::ZERO;
         if anew {
@@ -173,8 +173,9 @@ fn a_trial_with_a_cost_ends_within_a_second_and_the_next_comes_later() {
 
 #[test]
 fn a_pause_in_a_trial_gives_no_verdict() {
-    let mut fluid = Fluid::new([30, 30, 3], 100);
+    let mut fluid = Fluid::new([30, 30, 3], 55);
     fluid.run(1);
+    fluid.beside_slow = 100;
     for trial in 1..=3 {
         assert!(!fluid.in_use());
         let demoted = fluid.changes.last().expect("it was demoted").0;
@@ -196,7 +197,9 @@ fn a_pause_in_a_trial_gives_no_verdict() {
 
 #[test]
 fn a_link_that_became_worse_after_its_proof_is_demoted() {
-    let mut fluid = Fluid::new([30, 30, 3], 100);
+    let mut fluid = Fluid::new([30, 30, 3], 55);
+    fluid.run(1);
+    fluid.beside_slow = 100;
     fluid.run(60);
     assert!(fluid.in_use());
     fluid.beside_slow = 55;
@@ -214,9 +217,19 @@ fn a_link_that_became_worse_after_its_proof_is_demoted() {
 
 #[test]
 fn a_link_that_adds_its_whole_rate_is_used_again() {
-    let mut fluid = Fluid::new([30, 30, 3], 100);
+    let mut fluid = Fluid::new([30, 30, 3], 55);
+    fluid.run(1);
+    assert!(!fluid.in_use());
+    fluid.beside_slow = 100;
     fluid.run(20);
     assert!(fluid.in_use(), "{:?}", fluid.changes);
+}
+
+#[test]
+fn a_link_beside_which_none_is_starved_stays_in_use() {
+    let mut fluid = Fluid::new([30, 30, 3], 80);
+    fluid.run(60);
+    assert_eq!(fluid.changes, [], "however many bytes are out of order");
 }
 
 #[test]
@@ -342,8 +355,12 @@ proptest! {
         prop_assert!(fluid.changes.len() <= 15, "{:?}", fluid.changes);
     }
 
+    /// Beside a slow link, the others carry so little that they are starved, or all they can.
     #[test]
-    fn roles_end_where_goodput_is_higher(slow in 1u64..10, beside in prop_oneof![30u64..80, Just(100)]) {
+    fn roles_end_where_goodput_is_higher(
+        slow in 1u64..10,
+        beside in prop_oneof![30..STARVED_PERCENT, Just(100)],
+    ) {
         let mut fluid = Fluid::new([30, 30, slow], beside);
         fluid.run(60);
         prop_assert_eq!(fluid.in_use(), beside == 100, "{:?}", fluid.changes);

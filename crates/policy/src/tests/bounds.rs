@@ -12,7 +12,6 @@ fn beside_a_slow_one() -> World {
     for (id, mbps, rtt) in [(0, 30, 20), (1, 30, 30), (2, 3, 50)] {
         world.up(id, LinkKind::Cable, Role::Primary, mbps, rtt);
     }
-    world.held = Bytes::from_kib(500);
     world.open(1, 0);
     world
 }
@@ -20,7 +19,7 @@ fn beside_a_slow_one() -> World {
 #[test]
 fn a_blocking_link_is_demoted_and_explained() {
     let mut world = beside_a_slow_one();
-    world.run(3 * S);
+    world.run_blocked(3 * S);
     assert_eq!(world.in_use(), [0, 1]);
     assert_eq!(world.joined(), [0, 1, 2]);
     let explained = world.engine.explain();
@@ -42,7 +41,7 @@ fn a_blocking_link_is_demoted_and_explained() {
 #[test]
 fn a_link_demoted_by_one_connection_is_explained_while_no_other_uses_it() {
     let mut world = beside_a_slow_one();
-    world.run(3 * S);
+    world.run_blocked(3 * S);
     assert_eq!(world.state_of(2), "demote");
     world.tell(Input::Conn(ConnId(1), ConnEvent::Closed));
     assert_eq!(world.state_of(2), "use", "{:?}", world.engine.explain());
@@ -85,7 +84,7 @@ fn a_refusal_is_dropped_once_the_join_succeeds() {
 #[test]
 fn a_demoted_link_is_used_as_soon_as_the_others_are_gone() {
     let mut world = beside_a_slow_one();
-    world.run(3 * S);
+    world.run_blocked(3 * S);
     for id in [0, 1] {
         world.set_alive(id, false);
         world.tell(Input::Link(LinkId(id), LinkEvent::Carrier(false)));
@@ -104,9 +103,8 @@ fn without_the_window_no_link_is_demoted_for_blocking() {
     for (id, mbps) in [(0, 30), (1, 30), (2, 3)] {
         world.up(id, LinkKind::Cable, Role::Primary, mbps, 30);
     }
-    world.held = Bytes::from_kib(500);
     world.open(1, 0);
-    world.run(3 * S);
+    world.run_blocked(3 * S);
     assert_eq!(world.in_use(), [0, 1, 2]);
     assert!(world.engine.explain_connections().is_empty());
 }

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::*;
-use units::{Bytes, Duration, Instant};
+use units::{Duration, Instant};
 
 const S: Duration = Duration::from_secs(1);
 const MS: Duration = Duration::from_millis(1);
@@ -154,9 +154,8 @@ fn rm_addr_is_sent_for_every_dead_link_before_a_backup_is_promoted() {
         for (id, &(mbps, rtt)) in (0..).zip(links) {
             world.up(id, LinkKind::Cable, Role::Primary, mbps, rtt);
         }
-        world.held = Bytes::from_kib(500);
         world.open(1, 0);
-        world.run(3 * S);
+        world.run_blocked(3 * S);
         let slow = links.len() as u16 - 1;
         assert_eq!(
             world.in_use(),

@@ -197,8 +197,7 @@ fn nothing_is_replaced_if_nothing_waits_or_the_others_are_quick() {
 fn a_promoted_backup_starts_behind_bytes_already_received() {
     let mut world = beside_a_slow_link(Policy::Slowhand);
     world.links.get_mut(&LinkId(QUICK)).unwrap().rate = Bitrate::from_mbps(60);
-    world.held = Bytes::from_kib(500);
-    world.run(6 * S);
+    world.run_blocked(6 * S);
     assert_eq!((world.in_use(), world.joined()), (vec![QUICK], vec![QUICK, SLOW]));
     (world.held, world.repeats) = (Bytes::ZERO, true);
     let cut = world.now;
@@ -218,9 +217,9 @@ fn the_rate_of_a_backup_is_known_when_it_is_promoted() {
     world.links.get_mut(&LinkId(SLOW)).unwrap().queue = 190 * MS;
     world.held = Bytes::ZERO;
     world.run(4 * S);
-    world.held = Bytes::from_kib(500);
+    (world.held, world.demand) = (Bytes::from_kib(500), 0.6);
     until(&mut world, |world| world.in_use() == [QUICK]);
-    (world.held, world.repeats) = (Bytes::ZERO, true);
+    (world.held, world.repeats, world.demand) = (Bytes::ZERO, true, 1.0);
     world.run(14 * S);
     assert_eq!(world.in_use(), [QUICK], "it has not been tried yet");
     let cut = world.now;

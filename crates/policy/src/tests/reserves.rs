@@ -3,7 +3,7 @@
 use super::World;
 use crate::estimate::energy::{Set, Technology};
 use crate::*;
-use units::{Bytes, Duration, Instant};
+use units::{Duration, Instant};
 
 const S: Duration = Duration::from_secs(1);
 const MS: Duration = Duration::from_millis(1);
@@ -109,9 +109,8 @@ fn a_demoted_slow_link_is_probed_too() {
     for (id, mbps, rtt) in [(0, 30, 20), (1, 30, 30), (2, 3, 50)] {
         world.up(id, LinkKind::Cable, Role::Primary, mbps, rtt);
     }
-    world.held = Bytes::from_kib(500);
     world.open(1, 0);
-    world.run(3 * S);
+    world.run_blocked(3 * S);
     assert_eq!((world.in_use(), world.joined()), (vec![0, 1], vec![0, 1, 2]));
     let took = known_after(&mut world, 2);
     assert!(took <= 8 * S, "{took:?}");

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::*;
-use units::{Bytes, Duration};
+use units::Duration;
 
 const S: Duration = Duration::from_secs(1);
 
@@ -12,9 +12,8 @@ fn two_slow_links_are_both_backups_and_both_take_over() {
     for (id, mbps, rtt) in [(0, 60, 20), (1, 3, 30), (2, 3, 50)] {
         world.up(id, LinkKind::Cable, Role::Primary, mbps, rtt);
     }
-    world.held = Bytes::from_kib(500);
     world.open(1, 0);
-    world.run(6 * S);
+    world.run_blocked(6 * S);
     assert_eq!((world.in_use(), world.joined()), (vec![0], vec![0, 1, 2]));
     assert_eq!(
         [0, 1, 2].map(|id| world.state_of(id)),

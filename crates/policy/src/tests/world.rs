@@ -214,6 +214,16 @@ impl World {
         }
     }
 
+    /// The same with bytes out of order. After a second, the links carry less than they have shown.
+    pub(super) fn run_blocked(&mut self, time: Duration) {
+        let second = Duration::from_secs(1);
+        self.held = Bytes::from_kib(500);
+        self.run(second);
+        self.demand = 0.6;
+        self.run(time - second);
+        self.demand = 1.0;
+    }
+
     fn step(&mut self) {
         self.now += STEP;
         self.flow();
@@ -550,19 +560,17 @@ impl World {
 
     /// The links in use for this connection now, in order.
     pub(super) fn in_use(&self) -> Vec<u16> {
-        let mut links: Vec<u16> = self
-            .subs
-            .values()
-            .filter(|sub| !sub.backup)
-            .map(|sub| sub.link.0)
-            .collect();
-        links.sort_unstable();
-        links
+        self.over(|sub| !sub.backup)
     }
 
     /// The links that are joined, in order.
     pub(super) fn joined(&self) -> Vec<u16> {
-        let mut links: Vec<u16> = self.subs.values().map(|sub| sub.link.0).collect();
+        self.over(|_| true)
+    }
+
+    fn over(&self, wanted: impl Fn(&Sub) -> bool) -> Vec<u16> {
+        let subs = self.subs.values().filter(|sub| wanted(sub));
+        let mut links: Vec<u16> = subs.map(|sub| sub.link.0).collect();
         links.sort_unstable();
         links
     }

@@ -58,6 +58,11 @@ impl Missed {
         self.loses
     }
 
+    /// Out-of-order bytes, without what has come since a link may be dead.
+    pub(super) const fn held(&self) -> Bytes {
+        self.room
+    }
+
     /// The room to add to the window.
     pub(super) const fn room(&self) -> Bytes {
         if self.loses { self.room } else { Bytes::ZERO }

@@ -39,28 +39,36 @@ impl Links {
         all.filter(|&at| !self.slow.spares(Self::link(at))).collect()
     }
 
+    fn slow_in_use(&self) -> impl Iterator<Item = usize> {
+        self.in_use().into_iter().filter(|at| *at >= self.fast)
+    }
+
+    /// What is left of the fast links' goodput beside the slow ones, in percent.
+    fn left(&self) -> u64 {
+        let left = self.slow_in_use().map(|at| self.beside[at - self.fast]);
+        left.min().unwrap_or(100)
+    }
+
     fn goodput(&self) -> Bitrate {
-        let in_use = self.in_use();
-        let slow = || in_use.iter().filter(|at| **at >= self.fast);
-        let left = slow().map(|at| self.beside[at - self.fast]).min().unwrap_or(100);
         let fast: Bitrate = self.rates[..self.fast].iter().copied().sum();
-        fast.percent(left) + slow().map(|&at| self.rates[at]).sum()
+        fast.percent(self.left()) + self.slow_in_use().map(|at| self.rates[at]).sum()
     }
 
     fn step(&mut self) {
         self.now += STEP;
         self.received += self.goodput() * STEP;
         let in_use = self.in_use();
+        let left = self.left();
         let view = |at: usize| {
-            let rate = if in_use.contains(&at) {
+            let best = if in_use.contains(&at) {
                 self.rates[at]
             } else {
                 Bitrate::ZERO
             };
             View {
                 link: Self::link(at),
-                best: rate,
-                rate,
+                best,
+                rate: best.percent(if at < self.fast { left } else { 100 }),
                 queued: false,
             }
         };

@@ -65,6 +65,11 @@ impl Addresses {
         self.speakers[station.0 as usize].channel
     }
 
+    /// The channel of a frame: that of its access point, as a single radio sends on several channels.
+    pub fn channel_of(&self, frame: &Overheard) -> u8 {
+        self.channel(self.access_point(frame).unwrap_or(frame.from))
+    }
+
     /// Appends a frame. Returns how many bytes of a packet (with LLC, without the check sum) follow the
     /// appended ones.
     ///
@@ -148,9 +153,13 @@ impl Addresses {
 
     /// Address of the access point at either end. For a broadcast probe request, the broadcast address.
     fn network(&self, frame: &Overheard) -> MacAddr {
+        self.access_point(frame).map_or(MacAddr::BROADCAST, Self::mac)
+    }
+
+    /// The access point at either end.
+    fn access_point(&self, frame: &Overheard) -> Option<StationId> {
         let mut ends = [Some(frame.from), frame.to].into_iter().flatten();
-        let ap = ends.find(|&station| self.is_access_point(station));
-        ap.map_or(MacAddr::BROADCAST, Self::mac)
+        ends.find(|&station| self.is_access_point(station))
     }
 
     fn way(&self, frame: &Overheard) -> (Way, MacAddr) {
@@ -180,7 +189,7 @@ impl Addresses {
                 },
                 None => Rate::Legacy((frame.mode.rate().as_bps() / 500_000) as u8),
             }),
-            frequency_mhz: Some(channel_mhz(self.channel(frame.from))),
+            frequency_mhz: Some(channel_mhz(self.channel_of(frame))),
             signal: Some(frame.signal),
             antennas: if own {
                 0

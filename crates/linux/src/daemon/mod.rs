@@ -57,7 +57,7 @@ pub use api::report::{
 };
 pub use api::sender::{Sender, SenderError, check_controller};
 pub use api::setup::{
-    AssociateFn, Associates, Association, DeclaredLink, ObserveFn, Probing, Setup, SignalReports,
+    AssociateFn, Associates, Association, DeclaredLink, ObserveFn, Probing, Setup, SignalReports, TurnsFn,
 };
 pub use drive::driver::Daemon;
 pub use host::settings::{RecoverError, recover};

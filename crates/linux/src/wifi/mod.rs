@@ -165,6 +165,8 @@ impl Prepared {
         let associates = Associates {
             interfaces: names.clone(),
             carry_out: Box::new(move |wanted| remote.carry_out(wanted)),
+            // Unpatched drivers cannot divide a radio's time.
+            take_turns: None,
         };
         let plan = worker::Plan {
             setup,

@@ -6,6 +6,7 @@ use crate::daemon::api::networks::NetworksSetup;
 use crate::daemon::api::observe::Observation;
 use crate::daemon::api::sender::Sender;
 use crate::rtnl::IfName;
+use policy::slot::Slot;
 use policy::{LinkId, LinkSpec, Tariff};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -71,12 +72,17 @@ pub struct Associates {
     /// Carries out a request. `false`: it does not know the link, and the request is refused. Runs on the
     /// loop's thread and must not block. It is dropped before the daemon undoes what is on record.
     pub carry_out: AssociateFn,
+    /// Divides a radio's time among the access points that it serves. `None`: nothing here can. Runs on the
+    /// loop's thread and must not block.
+    pub take_turns: Option<TurnsFn>,
     /// Interfaces that it may create, put on record at the start.
     pub interfaces: Vec<IfName>,
 }
 
 /// See [`Associates::carry_out`].
 pub type AssociateFn = Box<dyn FnMut(Association) -> bool + Send>;
+/// See [`Associates::take_turns`].
+pub type TurnsFn = Box<dyn FnMut(&[Slot]) + Send>;
 /// See [`Setup::observe`].
 pub type ObserveFn = Box<dyn FnMut(Instant, Observation<'_>) + Send>;
 

@@ -12,6 +12,7 @@ use crate::daemon::ask::probes::ProbeError;
 use crate::daemon::drive::world::World;
 use crate::daemon::flows::book::Flows;
 use policy::flow::FlowId;
+use policy::slot::Slot;
 use policy::{Action, ConnId, LinkId, Note, Reason};
 use units::{Instant, Ratio};
 
@@ -81,8 +82,7 @@ impl World {
             Action::Assign(flow, _) | Action::Move(flow, _) | Action::Hold(flow) | Action::EndFlow(flow) => {
                 self.carry(now, flow, action)
             }
-            // No policy of a daemon asks for slots of a radio.
-            Action::Slots(..) => Err(ActError::NotHere("divide a radio's time")),
+            Action::Slots(_, ref slots) => self.take_turns(slots),
         }
     }
 
@@ -126,6 +126,17 @@ impl World {
             return Ok(());
         }
         Err(ActError::NotOurs)
+    }
+
+    /// Divides a radio's time. The drivers of real radios cannot, and no real radio asks for it.
+    fn take_turns(&mut self, slots: &[Slot]) -> Result<(), ActError> {
+        let divides = self
+            .associate
+            .as_mut()
+            .and_then(|program| program.take_turns.as_mut());
+        let take_turns = divides.ok_or(ActError::NotHere("divide a radio's time"))?;
+        take_turns(slots);
+        Ok(())
     }
 
     /// Sets the share of a link's packets to mark, received or sent. A link without an interface carries

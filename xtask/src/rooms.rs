@@ -35,6 +35,7 @@ const STUDIES: &[&str] = &[
     "links",
     "sim",
     "scenario",
+    "radio",
     "dash",
     "runs",
     "bench",
@@ -116,8 +117,17 @@ pub const ROOMS: &[Room] = &[
         never: "sim, lab, linux: the same file runs in every world",
     },
     Room {
+        name: "radio",
+        rooms: &["units", "policy", "links", "scenario"],
+        crates: &[],
+        no_std: false,
+        never: "sim, lab, linux: both modelled worlds carry out what it orders",
+    },
+    Room {
         name: "sim",
-        rooms: &["units", "wire", "links", "policy", "record", "scenario", "trace"],
+        rooms: &[
+            "units", "wire", "links", "policy", "radio", "record", "scenario", "trace",
+        ],
         crates: &["hdrhistogram", "thiserror"],
         no_std: false,
         never: "the OS, a wall clock, threads inside one world: one seed must give one run, byte for byte",
@@ -141,7 +151,7 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "lab",
         rooms: &[
-            "units", "wire", "policy", "record", "links", "trace", "scenario", "linux",
+            "units", "wire", "policy", "radio", "record", "links", "trace", "scenario", "linux",
         ],
         crates: &["hdrhistogram", "libc", "nix", "sha2", "socket2", "thiserror"],
         no_std: false,

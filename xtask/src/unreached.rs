@@ -19,6 +19,7 @@ const WORLDS: &[&str] = &[
     "linux",
     "lab",
     "sim",
+    "radio",
     "trace",
     "host",
     "slowhandd",

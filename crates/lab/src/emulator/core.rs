@@ -11,7 +11,8 @@ use crate::frame::{Burst, Header, Slab, SlotId};
 use crate::monitor::Feed;
 use crate::tun::Tun;
 use links::{
-    Busiest, Direction, DropReason, FaultTarget, Input, LinkId, Network, Output, Packet, Scheduled, Step,
+    Busiest, Direction, DropReason, FaultTarget, Input, LinkId, Network, Output, Packet, RadioReport,
+    Scheduled, Step,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -181,6 +182,11 @@ impl Core {
                 let now = self.tell();
                 self.apply(now, input);
             }
+            Command::TakeTurns(turns) => {
+                let now = self.tell();
+                self.network.take_turns(now, &turns);
+                self.carry_out();
+            }
             Command::Translate(link, nat) => self.ports[usize::from(link.0)].nat = nat,
         }
     }
@@ -311,8 +317,7 @@ impl Core {
                     }
                 }
                 Output::Background { flow, bytes, .. } => self.background.arrived(due, flow, bytes),
-                // No radio of the lab takes turns.
-                Output::Radio(_) => {}
+                Output::Radio(report) => self.radio(due, report),
                 Output::State { link, state } => self.announce(Event::State { at: due, link, state }),
             }
         }
@@ -321,6 +326,17 @@ impl Core {
                 monitor.overheard(frame);
             }
         }
+    }
+
+    fn radio(&mut self, at: Instant, report: RadioReport) {
+        let received = |sample: &LinkSample| sample.down;
+        self.announce(match report {
+            RadioReport::Turned { channel } => Event::Turned { at, channel },
+            RadioReport::CycleEnded => Event::CycleEnded {
+                at,
+                received: self.samples[..self.own].iter().map(received).collect(),
+            },
+        });
     }
 
     fn beacon(&mut self, at: Instant, link: LinkId, signal: Dbm) {

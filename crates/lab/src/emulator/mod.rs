@@ -53,7 +53,7 @@ pub use report::{LinkSample, Losses, Marks, Report};
 use crate::clock::Clock;
 use crate::frame::Nat;
 use crate::monitor::Feed;
-use links::{Input, LinkId, LinkState, Network, Scheduled};
+use links::{Input, LinkId, LinkState, Network, RadioSlot, Scheduled};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,7 +61,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use thiserror::Error;
 use trace::LatenessUs;
-use units::{Dbm, Duration, Instant};
+use units::{Bytes, Dbm, Duration, Instant};
 use wait::{Waiter, Waker};
 
 /// What an emulator needs to start.
@@ -150,6 +150,20 @@ pub enum Event {
         /// What.
         fault: links::Fault,
     },
+    /// The client's single radio has arrived on another channel.
+    Turned {
+        /// When.
+        at: Instant,
+        /// The channel.
+        channel: u8,
+    },
+    /// The cycle of the client's single radio is over.
+    CycleEnded {
+        /// When.
+        at: Instant,
+        /// Bytes of IP packets that the client has received so far, per link.
+        received: Vec<Bytes>,
+    },
     /// The link will hand out a different address next.
     Renew {
         /// When.
@@ -193,10 +207,12 @@ pub enum StartError {
 }
 
 /// A command to a running emulator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     /// An input of its network: associate, leave.
     Input(Input),
+    /// Turns that the client's single radio takes from now on.
+    TakeTurns(Vec<RadioSlot>),
     /// Sets the address translation of this link, from now on.
     Translate(LinkId, Option<Nat>),
 }

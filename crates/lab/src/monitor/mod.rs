@@ -1,9 +1,10 @@
 //! Monitor interfaces of the lab's radios: what a radio hears appears on a device in the client's namespace,
 //! as bytes, for any listener there.
 //!
-//! There is one device for each channel (`mon6`). Its link type is radiotap, so `linux::capture`, tcpdump and
-//! tshark read it as a real one. They must not request monitor mode, which it already is in. A device
-//! disappears when its descriptor is closed, and with its namespace.
+//! There is one device for each channel (`mon6`), also where a single radio takes turns on them. Its link
+//! type is radiotap, so `linux::capture`, tcpdump and tshark read it as a real one. They must not request
+//! monitor mode, which it already is in. A device disappears when its descriptor is closed, and with its
+//! namespace.
 //!
 //! # Sources
 //! - Linux 6.18, `drivers/net/tun.c`: TUNSETLINK sets the link type of a device while it is down. With packet
@@ -146,11 +147,10 @@ impl Monitor {
 
     /// Shows a frame that one of the client's radios has heard or sent.
     fn overhear(&mut self, frame: &Overheard) {
-        let radio = self
-            .radios
-            .iter()
-            .find(|radio| radio.station == Some(frame.monitor));
-        if let (Some(radio), Some(known)) = (radio, &self.stations) {
+        let Some(known) = &self.stations else { return };
+        let channel = known.addresses.channel_of(frame);
+        let of = |radio: &&Radio| radio.station == Some(frame.monitor) && radio.channel == channel;
+        if let Some(radio) = self.radios.iter().find(of) {
             self.bytes.clear();
             let payload = write_down(known, frame, &mut self.bytes);
             radio.write(&self.bytes, payload.min(PAYLOAD.len()));

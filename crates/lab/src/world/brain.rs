@@ -54,7 +54,7 @@ impl Wiring {
         let Self {
             notes, mut observer, ..
         } = self;
-        let (asked, first) = (notes.clone(), self.first_link);
+        let (asked, divided, first) = (notes.clone(), notes.clone(), self.first_link);
         Setup {
             engine: self.engine,
             links: self.links,
@@ -64,6 +64,10 @@ impl Wiring {
             reports: self.reports,
             associate: Some(Associates {
                 interfaces: Vec::new(),
+                take_turns: Some(Box::new(move |slots| {
+                    // Nobody listens once the run is over.
+                    let _ = divided.send(Note::Divided(slots.to_vec()));
+                })),
                 carry_out: Box::new(move |association| {
                     let in_network = |link: policy::LinkId| policy::LinkId(first + link.0);
                     let association = match association {

@@ -10,15 +10,16 @@ use super::ready::may_begin;
 use super::recorder::{End, Recorder};
 use super::relay::Sockets;
 use super::stage::Stage;
+use super::turns::Turns;
 use super::{FlowDetail, Play, PlayError, Played};
-use crate::emulator::{self, Command, Commands, Emulator, Report, Setup};
+use crate::emulator::{self, Commands, Emulator, Report, Setup};
 use crate::hosts::SERVER_V6;
 use crate::shell::{ProgramsEnded, Running};
 use crate::stop::Stop;
 use crate::traffic::{ConnectionSample, Outcome, Watchlist};
-use links::{Input, LinkConfig, LinkId, Network, NetworkConfig};
+use links::{LinkConfig, Network, NetworkConfig};
 use linux::bpf::CountRunTime;
-use linux::daemon::{self, Association};
+use linux::daemon;
 use linux::netstat;
 use std::net::IpAddr;
 use std::sync::mpsc::RecvTimeoutError;
@@ -54,6 +55,7 @@ pub(super) struct Conductor<'r> {
     recorder: Recorder<'r>,
     programs: Vec<Running>,
     flows: Vec<JoinHandle<()>>,
+    turns: Turns,
     commands: Commands,
     emulator: Emulator,
     /// The wire between the relay and the server, if there is a relay.
@@ -98,6 +100,7 @@ impl<'r> Conductor<'r> {
             recorder: Recorder::new(what, names, flow_count, watch),
             programs: Vec::new(),
             flows: Vec::new(),
+            turns: Turns::new(what.plan, stage.glue.inlet(), emulator.commands().clone()),
             commands: emulator.commands().clone(),
             emulator,
             wire,
@@ -116,6 +119,7 @@ impl<'r> Conductor<'r> {
             conductor.counting = Some(CountRunTime::start().map_err(PlayError::Counting)?);
         }
         conductor.recorder.start(&states);
+        conductor.turns.begin();
         conductor.start_flows()?;
         conductor.start_servers()?;
         Ok(conductor)
@@ -301,7 +305,9 @@ impl<'r> Conductor<'r> {
             controllers: read_back,
             stopped: stop.is_stopped(),
         };
-        ways_taken(what, carried.as_ref()).for_each(|note| played.note(note));
+        let caveat = radio::caveat(what.plan).map(str::to_owned);
+        let notes = ways_taken(what, carried.as_ref()).chain(caveat);
+        notes.for_each(|note| played.note(note));
         Ok(played)
     }
 
@@ -321,8 +327,8 @@ impl<'r> Conductor<'r> {
     fn hear(&mut self, note: Note) -> Result<(), PlayError> {
         match note {
             Note::Links(event) => self.link_event(event)?,
-            Note::Asked(Association::Join(link)) => self.command(Input::Associate(LinkId(link.0))),
-            Note::Asked(Association::Leave(link)) => self.command(Input::Leave(LinkId(link.0))),
+            Note::Asked(association) => self.turns.asked(association),
+            Note::Divided(slots) => self.turns.divided(&slots),
             Note::Happened(event) => self.recorder.keep(event),
             Note::Flow(flow, now, told) => self.recorder.told(flow, now, told),
             Note::FlowEnded(flow, outcome) => self.flow_ended(flow, *outcome)?,
@@ -357,7 +363,12 @@ impl<'r> Conductor<'r> {
         }
         match event {
             E::Beacon { link, signal, .. } => self.stage.glue.beacon(usize::from(link.0), signal),
-            E::State { link, state, .. } => self.stage.glue.state(usize::from(link.0), state)?,
+            E::State { at, link, state } => {
+                self.stage.glue.state(usize::from(link.0), state)?;
+                self.turns.state(at, link, state);
+            }
+            E::Turned { at, channel } => self.turns.turned(at, channel),
+            E::CycleEnded { at, ref received } => self.turns.cycle_ended(at, received),
             E::Renew { link, .. } => self.stage.glue.renew(usize::from(link.0), &self.commands)?,
             E::Sample {
                 at,
@@ -397,10 +408,6 @@ impl<'r> Conductor<'r> {
             // The next poll shows it.
             None => Vec::new(),
         }
-    }
-
-    fn command(&self, input: Input) {
-        self.commands.send(Command::Input(input));
     }
 }
 

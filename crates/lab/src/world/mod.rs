@@ -34,6 +34,7 @@ mod recorder;
 mod relay;
 mod stage;
 mod summary;
+mod turns;
 mod walkers;
 
 pub use brain::BrainError;

@@ -46,11 +46,6 @@ pub enum PlanError {
         "`{0}` saves power, and in the lab only the client's radio can sleep; remove `power_save` from `{0}`"
     )]
     Sleeps(String),
-    /// Radios of the lab stay on their channels.
-    #[error(
-        "`{0}` has a single radio, which needs virtual time; remove `radio` and `slots`, or use `--world sim`"
-    )]
-    SingleRadio(String),
     /// Flows of the lab have one connection at a time.
     #[error(
         "flow `{0}` has several connections at a time, which needs virtual time; give it `direction`, or use `--world sim`"
@@ -101,7 +96,6 @@ impl PlanError {
             Self::Walks(walker)
             | Self::TooManyHosts(walker)
             | Self::Sleeps(walker)
-            | Self::SingleRadio(walker)
             | Self::OwnRate(walker) => Some(Thing::Walker(walker)),
             Self::SleepsTwice { walker, .. } => Some(Thing::Walker(walker)),
             Self::Coarse => Some(Thing::Medium),
@@ -128,9 +122,6 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
     }
     if let Some((link, _)) = plan.access_points().find(|(_, ap)| ap.ad_hoc) {
         return Err(PlanError::AdHoc(plan.links[link].name.clone()));
-    }
-    if let Some(walker) = plan.walkers.iter().find(|walker| walker.radio.is_some()) {
-        return Err(PlanError::SingleRadio(walker.name.clone()));
     }
     let mut flows = plan.flows.iter();
     if let Some(flow) =
@@ -203,7 +194,7 @@ fn medium(plan: &Plan) -> Medium {
         || plan
             .walkers
             .first()
-            .is_some_and(|client| client.thresholds != usual || client.power_save);
+            .is_some_and(|client| client.thresholds != usual || client.power_save || client.radio.is_some());
     if asked || plan.access_points().any(|(_, ap)| finer(ap)) {
         Medium::Frames
     } else {
@@ -215,7 +206,6 @@ fn medium(plan: &Plan) -> Medium {
 mod tests {
     use super::*;
     use links::LinkConfig;
-    use units::Duration;
 
     fn plan(top: &str, ap: &str, flow: &str) -> Plan {
         let text = format!(
@@ -289,21 +279,6 @@ mod tests {
                 "{message}"
             );
         }
-        let mut single = plan("", "", DOWN);
-        single.walkers[0].radio = Some(scenario::SingleRadio {
-            division: scenario::Division::Weighted {
-                slice: Duration::from_millis(100),
-                weights: Vec::new(),
-            },
-            switch: Duration::ZERO,
-            same_channel: Duration::ZERO,
-            scan: Duration::ZERO,
-        });
-        let message = refused(single);
-        assert!(
-            message.starts_with("x.toml:10:10: `client` has a single radio, which needs virtual time"),
-            "{message}"
-        );
         let mut sleeper = plan("", "", DOWN);
         sleeper.walkers[0].power_save = true;
         assert!(network_config(&sleeper, 1).unwrap().power_save);

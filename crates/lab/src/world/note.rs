@@ -3,6 +3,7 @@
 use crate::emulator;
 use crate::traffic::{Outcome, Told, TransferError};
 use linux::daemon::Association;
+use policy::slot::Slot;
 use units::Instant;
 
 /// One report.
@@ -12,6 +13,8 @@ pub(super) enum Note {
     Links(emulator::Event),
     /// A request of the daemon to associate or leave.
     Asked(Association),
+    /// A request of the daemon to divide the time of the client's single radio.
+    Divided(Vec<Slot>),
     /// An event of the daemon, for the trace.
     Happened(trace::Event),
     /// Progress of the flow with this index.

@@ -56,7 +56,7 @@ impl<'r> Recorder<'r> {
             watch,
             events: Vec::new(),
             paths: Paths::new(names, links),
-            radios: radios(what.plan),
+            radios: radio::powered(what.plan),
             outcomes: vec![None; flow_count],
         }
     }
@@ -140,7 +140,11 @@ impl<'r> Recorder<'r> {
             E::Effect { at, link, fault } if fault == Fault::Blackhole(true) => {
                 self.fault(at, link, fault, true);
             }
-            E::Effect { .. } | E::Renew { .. } | E::Sample { .. } => {}
+            E::Effect { .. }
+            | E::Renew { .. }
+            | E::Sample { .. }
+            | E::Turned { .. }
+            | E::CycleEnded { .. } => {}
         }
     }
 
@@ -256,15 +260,6 @@ fn keep_others(plan: &Plan, report: &Report, ended: Instant, outcomes: &mut [Opt
             });
         }
     }
-}
-
-fn radios(plan: &Plan) -> Radios {
-    let links = plan.links.iter();
-    let sleeps = plan.walkers.first().is_some_and(|client| client.power_save);
-    Radios::of(
-        links.map(|link| (link.kind.word().into(), link.kind.channel())),
-        sleeps,
-    )
 }
 
 fn carried(links: &[LinkSample]) -> Vec<Carried> {

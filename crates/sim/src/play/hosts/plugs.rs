@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 use units::Dbm;
 
 use super::families::Versions;
-use super::radio;
 use crate::play::brain::spec;
 
 /// All links of the client.

@@ -9,10 +9,6 @@ use scenario::models;
 use trace::{LinkMarks, LinkUse, Playback, Run, RunRecord, What, summed_series};
 use units::{Bitrate, Duration, Instant};
 
-/// What `optimal_mbps` means for a single radio.
-const SINGLE: &str =
-    "the upper limit (`optimal_mbps`) counts every access point as if it had a radio of its own";
-
 /// Counts of marks for the result. In virtual time every requested mark is set.
 const fn told(counts: MarkCounts) -> LinkMarks {
     LinkMarks {
@@ -150,7 +146,7 @@ impl World<'_> {
             let playback = flow.playback(Instant::ZERO + self.what.plan.warmup, self.now)?;
             Some(format!("{}: {}", flow.name, in_words(&playback)))
         });
-        let single = self.single.is_some().then(|| SINGLE.to_owned());
+        let single = radio::caveat(self.what.plan).map(str::to_owned);
         bounded
             .into_iter()
             .chain(fell_back)

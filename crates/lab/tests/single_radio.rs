@@ -1,0 +1,77 @@
+//! A client with one radio for several access points, under the real kernel's TCP.
+
+mod plans;
+
+use lab::stop::Stop;
+use lab::world::{Play, Played, play};
+use plans::plan;
+use scenario::Plan;
+use trace::{PolicyName, What};
+
+/// Two access points on two channels, with a line of 4 Mb/s behind each.
+fn two(more: &str) -> Plan {
+    plan(&format!(
+        "sentence = \"One radio.\"\nduration_s = 12\n\
+         [aps.one]\nat_m = [0, 0]\nstandard = \"a\"\nchannel = 36\nrate_mbps = 54\n\
+         backhaul = {{ rate_mbps = 4, rtt_ms = 20, queue_packets = 100 }}\n\
+         [aps.two]\nat_m = [8, 0]\nstandard = \"a\"\nchannel = 44\nrate_mbps = 54\n\
+         backhaul = {{ rate_mbps = 4, rtt_ms = 20, queue_packets = 100 }}\n\
+         [walkers.client]\nat_m = [4, 0]\nradio = \"single\"\n\
+         [flows.download]\ndirection = \"down\"\n{more}"
+    ))
+}
+
+fn played(plan: &Plan, policy: PolicyName) -> Played {
+    let what = Play::new(plan, policy);
+    let played = play(&what, &Stop::new(), &mut |_| {});
+    played.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Why the radio was divided as it was, each time with its time in seconds.
+fn cycles(played: &Played) -> Vec<(f64, String)> {
+    let events = played.record.events.iter();
+    let cycles = events.filter_map(|event| match &event.what {
+        What::Decision { verb, why, .. } if verb == "slots" => Some((event.t_ns as f64 / 1e9, why.clone())),
+        _ => None,
+    });
+    cycles.collect()
+}
+
+/// Bytes of the download that came over a link.
+fn down(played: &Played, name: &str) -> u64 {
+    let path = played.run.flows[0].paths.iter().find(|path| path.link == name);
+    path.map_or(0, |path| path.bytes)
+}
+
+#[test]
+fn one_radio_carries_two_slow_lines() {
+    let played = played(&two(""), PolicyName::Slowhand);
+    let flow = &played.run.flows[0];
+    assert_eq!(flow.intact, Some(true), "{flow:?}");
+    for link in ["one", "two"] {
+        let bytes = down(&played, link);
+        assert!(bytes > 1_500_000, "{bytes} bytes over {link} in 12 s");
+    }
+    let divided = cycles(&played);
+    let (_, why) = divided.last().expect("a division");
+    assert!(why.contains("one") && why.contains("two"), "{why}");
+    let note = played
+        .run
+        .notes
+        .iter()
+        .any(|note| note.contains("radio of its own"));
+    assert!(note, "{:?}", played.run.notes);
+}
+
+#[test]
+fn the_time_of_an_access_point_that_leaves_goes_to_the_other_one() {
+    let gone = "[[faults]]\nlink = \"one\"\nkind = \"down\"\nat_s = 6\n";
+    let played = played(&two(gone), PolicyName::Slowhand);
+    assert!(played.emulator.faults.iter().all(|fault| fault.holds()) && !played.emulator.faults.is_empty());
+    let (at, why) = cycles(&played).pop().expect("a division");
+    assert!(at > 6.0, "{at} s: {why}");
+    assert!(!why.contains("one") && why.contains("two"), "{at} s: {why}");
+    assert_eq!(played.run.flows[0].intact, Some(true));
+    let bytes = down(&played, "two");
+    assert!(bytes > 2_500_000, "{bytes} bytes over two in 12 s");
+}

@@ -1,0 +1,141 @@
+use super::*;
+
+/// Two access points on two channels, and a client with a single radio.
+fn plan(more: &str) -> Plan {
+    let text = format!(
+        "sentence = \"One radio.\"\nduration_s = 10\nmedium = \"exact\"\n\
+         [aps.one]\nat_m = [0, 0]\nchannel = 36\nstandard = \"a\"\nbackhaul = {{ rate_mbps = 9, rtt_ms = 9 }}\n\
+         [aps.two]\nat_m = [8, 0]\nchannel = 44\nstandard = \"a\"\nbackhaul = {{ rate_mbps = 9, rtt_ms = 9 }}\n\
+         [walkers.client]\nat_m = [4, 0]\n{more}\n[flows.download]\ndirection = \"down\"\n"
+    );
+    let no_files = |file: &str| Err(std::io::Error::other(format!("{file} is not needed here")));
+    scenario::parse("test.toml", text.as_bytes(), &[], &no_files)
+        .unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn single() -> SingleRadio {
+    SingleRadio::new(&plan("radio = \"single\"")).expect("a single radio")
+}
+
+fn orders(radio: &mut SingleRadio) -> Vec<Order> {
+    std::iter::from_fn(|| radio.next_order()).collect()
+}
+
+const ONE: LinkId = LinkId(0);
+const TWO: LinkId = LinkId(1);
+const NOTHING: fn(LinkId) -> Bytes = |_| Bytes::ZERO;
+
+fn told(event: RadioEvent) -> Order {
+    Order::Tell(Input::Radio(RADIO, event))
+}
+
+fn serves(link: LinkId) -> Order {
+    told(RadioEvent::Serves { link, weight: 1 })
+}
+
+/// The radio serves one access point, after its search.
+fn serving() -> SingleRadio {
+    let mut radio = single();
+    radio.begin();
+    radio.associate(ONE, Bytes::ZERO);
+    radio.reports(Instant::ZERO, RadioReport::CycleEnded, NOTHING);
+    radio.state(Instant::ZERO, ONE, LinkState::Up);
+    orders(&mut radio);
+    radio
+}
+
+#[test]
+fn a_radio_on_each_channel_takes_no_turns() {
+    assert!(SingleRadio::new(&plan("")).is_none());
+    assert_eq!(caveat(&plan("")), None);
+    assert!(caveat(&plan("radio = \"single\"")).is_some());
+}
+
+#[test]
+fn it_searches_all_channels_before_it_joins() {
+    let mut radio = single();
+    radio.begin();
+    let begun = orders(&mut radio);
+    let Some(Order::TakeTurns(turns)) = begun.last() else {
+        panic!("{begun:?}");
+    };
+    let channels: Vec<(u8, Option<links::LinkId>)> =
+        turns.iter().map(|turn| (turn.channel, turn.serves)).collect();
+    assert_eq!(channels, [(36, None), (44, None)]);
+    for link in [TWO, ONE, TWO] {
+        radio.associate(link, Bytes::ZERO);
+    }
+    assert_eq!(orders(&mut radio), [], "it listens first");
+    radio.reports(Instant::ZERO, RadioReport::CycleEnded, NOTHING);
+    let joined = [
+        serves(ONE),
+        Order::Associate(ONE),
+        serves(TWO),
+        Order::Associate(TWO),
+    ];
+    assert_eq!(orders(&mut radio), joined);
+}
+
+#[test]
+fn a_cycle_reports_what_each_access_point_brought() {
+    let mut radio = serving();
+    let reported = |radio: &mut SingleRadio, kib: u64| {
+        radio.reports(Instant::ZERO, RadioReport::CycleEnded, |_| Bytes::from_kib(kib));
+        orders(radio)
+    };
+    for (so_far, brought) in [(100, 100), (130, 30)] {
+        let expected = [
+            told(RadioEvent::Brought(ONE, Bytes::from_kib(brought))),
+            told(RadioEvent::CycleEnded),
+        ];
+        assert_eq!(reported(&mut radio, so_far), expected);
+    }
+}
+
+#[test]
+fn what_was_sent_elsewhere_counts_as_unheard() {
+    let mut radio = serving();
+    radio.reports(Instant::ZERO, RadioReport::Turned { channel: 44 }, NOTHING);
+    assert_eq!(orders(&mut radio), []);
+    radio.reports(Instant::ZERO, RadioReport::Turned { channel: 36 }, NOTHING);
+    assert_eq!(
+        orders(&mut radio),
+        [Order::Tell(Input::Link(ONE, LinkEvent::Away))]
+    );
+}
+
+#[test]
+fn a_failed_join_keeps_its_slot_for_a_while() {
+    let mut radio = serving();
+    radio.associate(TWO, Bytes::ZERO);
+    radio.state(Instant::ZERO, TWO, LinkState::Down);
+    orders(&mut radio);
+    let left = |radio: &mut SingleRadio, seconds: u64| {
+        let now = Instant::from_secs(seconds);
+        radio.reports(now, RadioReport::CycleEnded, NOTHING);
+        orders(radio).contains(&told(RadioEvent::Leaves(TWO)))
+    };
+    assert!(!left(&mut radio, 2));
+    assert!(left(&mut radio, 3));
+}
+
+#[test]
+fn an_association_that_ends_loses_its_slot_and_nothing_to_serve_means_a_search() {
+    let mut radio = serving();
+    radio.state(Instant::ZERO, ONE, LinkState::Down);
+    assert_eq!(orders(&mut radio), [told(RadioEvent::Leaves(ONE))]);
+    let scan = Slot {
+        occupant: Occupant::Scan,
+        channel: 36,
+        switch: Duration::from_millis(5),
+        stays: Duration::from_millis(60),
+    };
+    radio.take_turns(&[scan]);
+    let search = orders(&mut radio);
+    assert!(
+        matches!(&search[..], [Order::TakeTurns(turns)] if turns.len() == 2),
+        "{search:?}"
+    );
+    radio.take_turns(&[scan]);
+    assert_eq!(orders(&mut radio), [], "it searches already");
+}

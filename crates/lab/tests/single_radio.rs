@@ -64,6 +64,17 @@ fn one_radio_carries_two_slow_lines() {
 }
 
 #[test]
+fn the_hosts_of_other_walkers_have_radios_of_their_own() {
+    let rival = "[walkers.rival]\nat_m = [1, 1]\n\
+        [flows.other]\nby = \"rival\"\ntransport = \"tcp\"\nover = \"one\"\ndirection = \"down\"\n";
+    let played = played(&two(rival), PolicyName::Slowhand);
+    for flow in &played.run.flows {
+        assert_eq!(flow.intact, Some(true), "{flow:?}");
+        assert!(flow.bytes > 1_000_000, "{flow:?}");
+    }
+}
+
+#[test]
 fn the_time_of_an_access_point_that_leaves_goes_to_the_other_one() {
     let gone = "[[faults]]\nlink = \"one\"\nkind = \"down\"\nat_s = 6\n";
     let played = played(&two(gone), PolicyName::Slowhand);

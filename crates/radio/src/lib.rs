@@ -14,7 +14,7 @@
 //!    association. After a join that failed it keeps the slot for a while, to be tried again.
 //!
 //! # Checked by
-//! `tests`; `sim`'s `tests/single_radio.rs` and `lab`'s, in their worlds.
+//! `tests`; in the two worlds, `tests/single_radio.rs` of `sim` and of the lab.
 
 #[cfg(test)]
 mod tests;
@@ -108,14 +108,18 @@ impl SingleRadio {
         self.search();
     }
 
-    /// Repeats the engine's cycle. A cycle that serves nobody makes it search.
-    pub fn take_turns(&mut self, slots: &[Slot]) {
+    /// Repeats the engine's cycle. A cycle that serves nobody makes it search, and any other ends a search:
+    /// what waited for its end is joined.
+    ///
+    /// `arrived`: what the client has received so far, per link.
+    pub fn take_turns(&mut self, slots: &[Slot], arrived: impl Fn(LinkId) -> Bytes) {
         let turns: Vec<RadioSlot> = slots.iter().map(turn).collect();
         if turns.iter().all(|turn| turn.serves.is_none()) {
             return self.search();
         }
-        self.searches = false;
         self.orders.push_back(Order::TakeTurns(turns));
+        self.searches = false;
+        self.join_wanted(arrived);
     }
 
     /// Joins an access point. The radio must visit it first, and finishes its search before.
@@ -143,7 +147,8 @@ impl SingleRadio {
             return;
         };
         match state {
-            LinkState::Up => served.joined = true,
+            // A loss of the association before, which was reported late, is over.
+            LinkState::Up => (served.joined, served.failed) = (true, None),
             LinkState::Down if served.joined => self.stop_serving(link),
             LinkState::Down => served.failed = Some(now),
             LinkState::Joining | LinkState::Carrier => {}
@@ -180,9 +185,12 @@ impl SingleRadio {
     }
 
     fn search_is_over(&mut self, arrived: impl Fn(LinkId) -> Bytes) {
-        let wanted = std::mem::take(&mut self.wanted);
-        self.searches = wanted.is_empty();
-        for link in wanted {
+        self.searches = self.wanted.is_empty();
+        self.join_wanted(arrived);
+    }
+
+    fn join_wanted(&mut self, arrived: impl Fn(LinkId) -> Bytes) {
+        for link in std::mem::take(&mut self.wanted) {
             self.associate(link, arrived(link));
         }
     }

@@ -130,12 +130,45 @@ fn an_association_that_ends_loses_its_slot_and_nothing_to_serve_means_a_search()
         switch: Duration::from_millis(5),
         stays: Duration::from_millis(60),
     };
-    radio.take_turns(&[scan]);
+    radio.take_turns(&[scan], NOTHING);
     let search = orders(&mut radio);
     assert!(
         matches!(&search[..], [Order::TakeTurns(turns)] if turns.len() == 2),
         "{search:?}"
     );
-    radio.take_turns(&[scan]);
+    radio.take_turns(&[scan], NOTHING);
     assert_eq!(orders(&mut radio), [], "it searches already");
+}
+
+#[test]
+fn a_search_may_be_ended_by_a_plan_and_a_join_by_a_leave() {
+    let mut radio = single();
+    radio.begin();
+    radio.associate(ONE, Bytes::ZERO);
+    radio.associate(TWO, Bytes::ZERO);
+    radio.stop_serving(ONE);
+    orders(&mut radio);
+    let slot = Slot {
+        occupant: Occupant::Network(TWO),
+        channel: 44,
+        switch: Duration::from_millis(5),
+        stays: Duration::from_millis(60),
+    };
+    radio.take_turns(&[slot], NOTHING);
+    let ended = orders(&mut radio);
+    assert!(
+        matches!(&ended[..], [Order::TakeTurns(_), told, Order::Associate(TWO)] if *told == serves(TWO)),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn a_loss_that_is_reported_late_takes_no_slot_away() {
+    let mut radio = serving();
+    radio.associate(TWO, Bytes::ZERO);
+    radio.state(Instant::ZERO, TWO, LinkState::Down);
+    radio.state(Instant::ZERO, TWO, LinkState::Up);
+    orders(&mut radio);
+    radio.reports(Instant::from_secs(9), RadioReport::CycleEnded, NOTHING);
+    assert!(!orders(&mut radio).contains(&told(RadioEvent::Leaves(TWO))));
 }

@@ -15,7 +15,8 @@
 //! 2. Walkers with nothing but datagrams over access points have no kernel: the models send these (`others`).
 //!
 //! # Checked by
-//! `tests/world.rs`, `tests/walkers.rs`, `tests/killed.rs`, `tests/shell.rs`, `tests/relay.rs`.
+//! `tests/world.rs`, `tests/walkers.rs`, `tests/killed.rs`, `tests/shell.rs`, `tests/relay.rs`,
+//! `tests/single_radio.rs`.
 
 mod brain;
 mod choice;

@@ -18,12 +18,13 @@ impl World<'_> {
 
     /// Lets the radio repeat the engine's cycle.
     pub(super) fn take_turns(&mut self, slots: &[Slot]) {
-        self.with_radio(|radio| radio.take_turns(slots));
+        let received = self.received();
+        self.with_radio(|radio| radio.take_turns(slots, |link| received[usize::from(link.0)]));
     }
 
     /// Joins an access point.
     pub(super) fn associate(&mut self, link: LinkId) {
-        let arrived = self.received_over(link);
+        let arrived = self.carrier.carried()[usize::from(link.0)].down;
         match &mut self.single {
             Some(_) => self.with_radio(|radio| radio.associate(link, arrived)),
             None => self.join_air(link),
@@ -43,18 +44,14 @@ impl World<'_> {
 
     /// Handles a report of the radio.
     pub(super) fn radio_reports(&mut self, report: RadioReport) {
-        let carried: Vec<Bytes> = self
-            .carrier
-            .carried()
-            .iter()
-            .map(|carried| carried.down)
-            .collect();
-        let now = self.now;
-        self.with_radio(|radio| radio.reports(now, report, |link| carried[usize::from(link.0)]));
+        let (now, received) = (self.now, self.received());
+        self.with_radio(|radio| radio.reports(now, report, |link| received[usize::from(link.0)]));
     }
 
-    fn received_over(&self, link: LinkId) -> Bytes {
-        self.carrier.carried()[usize::from(link.0)].down
+    /// Bytes that the client has received so far, per link.
+    fn received(&self) -> Vec<Bytes> {
+        let links = self.carrier.carried().iter();
+        links.map(|carried| carried.down).collect()
     }
 
     fn join_air(&mut self, link: LinkId) {

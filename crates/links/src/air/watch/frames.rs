@@ -65,7 +65,8 @@ impl Addresses {
         self.speakers[station.0 as usize].channel
     }
 
-    /// The channel of a frame: that of its access point, as a single radio sends on several channels.
+    /// The channel of a frame: that of its access point, as a single radio sends on several channels. Without
+    /// an access point at either end, that of its sender, or a single radio's first one.
     pub fn channel_of(&self, frame: &Overheard) -> u8 {
         self.channel(self.access_point(frame).unwrap_or(frame.from))
     }

@@ -128,7 +128,7 @@ impl World {
         Err(ActError::NotOurs)
     }
 
-    /// Divides a radio's time. The drivers of real radios cannot, and no real radio asks for it.
+    /// Divides a radio's time. Drivers of real radios cannot, and no real host reports such a radio.
     fn take_turns(&mut self, slots: &[Slot]) -> Result<(), ActError> {
         let divides = self
             .associate

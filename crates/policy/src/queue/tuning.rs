@@ -2,7 +2,7 @@
 
 use units::{Bytes, Duration};
 
-// queues.rs
+// queues.rs, slow/mod.rs
 /// A link without a queue that carries less than this percentage of its recent goodput is starved.
 pub(crate) const STARVED_PERCENT: u64 = 75;
 /// A queue that returns within this time is not worth reporting again.

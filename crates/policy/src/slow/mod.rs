@@ -38,8 +38,8 @@
 //!    the others. A backup is then compared with their present goodput, not with what they showed in slow
 //!    start, before the first loss.
 //! 5. Bytes may be out of order and harm nobody: a link is blamed only while another one, without a queue,
-//!    carries much less than it has shown. Without that, links of 6 Mb/s beside one of 60 Mb/s were demoted
-//!    though all three carried what they could.
+//!    carries much less than it has shown or promises. A link whose signal falls counts, too. Without that,
+//!    links of 6 Mb/s beside one of 60 Mb/s were demoted though all three carried what they could.
 //! 6. Downloads only: the receiver sees out-of-order bytes, and for an upload the peer is the receiver.
 //!
 //! # Checked by

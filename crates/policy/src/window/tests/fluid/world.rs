@@ -45,6 +45,8 @@ pub(super) struct World {
     /// Whether queues are marked at all, and whether the links are cables.
     marks: bool,
     wired: bool,
+    /// Whether the controller is told of out-of-order bytes.
+    pub(super) tells_held: bool,
     pub(super) changes: Vec<Change>,
     /// The demand of the application, in percent of the links' capacity. Over 100: unlimited.
     pub(super) demand: u64,
@@ -85,6 +87,7 @@ impl World {
             fixed: STOCK,
             marks: false,
             wired: false,
+            tells_held: true,
             changes: Vec::new(),
             demand: 1_000,
             offered: 0,
@@ -227,7 +230,10 @@ impl World {
             drains: false,
             received: self.received(),
             sinking: false,
-            held: Bytes::new(self.held.len() as u64 * BLOCK),
+            held: match self.tells_held {
+                true => Bytes::new(self.held.len() as u64 * BLOCK),
+                false => Bytes::ZERO,
+            },
             doubted: false,
         };
         let Some(controller) = &mut self.window else {

@@ -194,7 +194,7 @@ proptest! {
     fn a_window_does_not_swing(place in any_place(3)) {
         let mut world = place.world();
         // Over cables their room follows them.
-        world.tells_held = !place.wired;
+        world.reports_held = !place.wired;
         world.run(60);
         let course = course(&mut world, 120);
         prop_assert!(course.reversals <= 120 / 5, "{course:?}");

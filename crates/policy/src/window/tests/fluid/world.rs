@@ -45,8 +45,8 @@ pub(super) struct World {
     /// Whether queues are marked at all, and whether the links are cables.
     marks: bool,
     wired: bool,
-    /// Whether the controller is told of out-of-order bytes.
-    pub(super) tells_held: bool,
+    /// Whether out-of-order bytes are reported to the controller.
+    pub(super) reports_held: bool,
     pub(super) changes: Vec<Change>,
     /// The demand of the application, in percent of the links' capacity. Over 100: unlimited.
     pub(super) demand: u64,
@@ -87,7 +87,7 @@ impl World {
             fixed: STOCK,
             marks: false,
             wired: false,
-            tells_held: true,
+            reports_held: true,
             changes: Vec::new(),
             demand: 1_000,
             offered: 0,
@@ -230,7 +230,7 @@ impl World {
             drains: false,
             received: self.received(),
             sinking: false,
-            held: match self.tells_held {
+            held: match self.reports_held {
                 true => Bytes::new(self.held.len() as u64 * BLOCK),
                 false => Bytes::ZERO,
             },

@@ -33,6 +33,15 @@ fn serves(link: LinkId) -> Order {
     told(RadioEvent::Serves { link, weight: 1 })
 }
 
+fn slot(occupant: Occupant, channel: u16) -> Slot {
+    Slot {
+        occupant,
+        channel,
+        switch: Duration::from_millis(5),
+        stays: Duration::from_millis(60),
+    }
+}
+
 /// The radio serves one access point, after its search.
 fn serving() -> SingleRadio {
     let mut radio = single();
@@ -124,12 +133,7 @@ fn an_association_that_ends_loses_its_slot_and_nothing_to_serve_means_a_search()
     let mut radio = serving();
     radio.state(Instant::ZERO, ONE, LinkState::Down);
     assert_eq!(orders(&mut radio), [told(RadioEvent::Leaves(ONE))]);
-    let scan = Slot {
-        occupant: Occupant::Scan,
-        channel: 36,
-        switch: Duration::from_millis(5),
-        stays: Duration::from_millis(60),
-    };
+    let scan = slot(Occupant::Scan, 36);
     radio.take_turns(&[scan], NOTHING);
     let search = orders(&mut radio);
     assert!(
@@ -148,13 +152,7 @@ fn a_search_may_be_ended_by_a_plan_and_a_join_by_a_leave() {
     radio.associate(TWO, Bytes::ZERO);
     radio.stop_serving(ONE);
     orders(&mut radio);
-    let slot = Slot {
-        occupant: Occupant::Network(TWO),
-        channel: 44,
-        switch: Duration::from_millis(5),
-        stays: Duration::from_millis(60),
-    };
-    radio.take_turns(&[slot], NOTHING);
+    radio.take_turns(&[slot(Occupant::Network(TWO), 44)], NOTHING);
     let ended = orders(&mut radio);
     assert!(
         matches!(&ended[..], [Order::TakeTurns(_), told, Order::Associate(TWO)] if *told == serves(TWO)),

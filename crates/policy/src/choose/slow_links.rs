@@ -58,6 +58,7 @@ fn watch_slow(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) {
             best: shown(now, subflow, path),
             rate: subflow.arrivals.rate(now),
             queued: is_queued(subflow, path),
+            loses: subflow.losses.are_frequent(now),
         };
         match views.iter_mut().find(|other| other.link == view.link) {
             // One of two is about to replace the other.

@@ -9,7 +9,7 @@
 //! 15 s, or after a minute where a queue had shown which link it is. Several slow links are demoted one after
 //! the other, each once the backlog of the previous one has arrived. One at a time is tried.
 //!
-//! | the link carries, of all | many bytes are out of order | another is starved | then |
+//! | the link carries, of all | many bytes out of order | another is starved, or it loses packets | then |
 //! |---|---|---|---|
 //! | up to a seventh | for 300 ms | yes | it becomes a backup; later it is tried in use |
 //! | up to a seventh, with a queue before it | half of all, for 100 ms | yes | the same |
@@ -39,7 +39,10 @@
 //!    start, before the first loss.
 //! 5. Bytes may be out of order and harm nobody: a link is blamed only while another one, without a queue,
 //!    carries much less than it has shown or promises. A link whose signal falls counts, too. Without that,
-//!    links of 6 Mb/s beside one of 60 Mb/s were demoted though all three carried what they could.
+//!    links of 6 Mb/s beside one of 60 Mb/s were demoted though all three carried what they could. A link
+//!    that loses packets at random is blamed at once: a timeout of its sender blocks all the others. Without
+//!    that, a link with 1 % loss stayed in use, and 3 of 24 runs under reno stalled for 430 to 750 ms when
+//!    another link was cut. With it, no stall of 20 runs exceeded 184 ms.
 //! 6. Downloads only: the receiver sees out-of-order bytes, and for an upload the peer is the receiver.
 //!
 //! # Checked by
@@ -74,6 +77,8 @@ pub(crate) struct View {
     pub(crate) rate: Bitrate,
     /// Whether it has a queue of half a base round trip: it has found its rate.
     pub(crate) queued: bool,
+    /// Whether it loses packets at random, so that some of its bytes arrive late.
+    pub(crate) loses: bool,
 }
 
 impl View {
@@ -82,6 +87,7 @@ impl View {
         self.best = self.best.max(other.best);
         self.rate = self.rate + other.rate;
         self.queued |= other.queued;
+        self.loses |= other.loses;
     }
 
     /// Whether it carries less than it could, though it has no queue.
@@ -288,7 +294,7 @@ impl Slow {
         let is_proven = self.proven.iter().any(|proven| proven.link == slowest.link);
         let is_poor = slowest.best <= sum.percent(POOR_PERCENT) && !is_proven;
         let mut others = links.iter().filter(|view| view.link != slowest.link);
-        let is_harmful = others.any(|view| view.is_starved());
+        let is_harmful = slowest.loses || others.any(|view| view.is_starved());
         (is_busy && is_poor && is_harmful).then(|| self.demote(now, slowest, sum, is_plain))
     }
 

@@ -23,6 +23,7 @@ struct Fluid {
     demand: u64,
     held: Bytes,
     queued: bool,
+    loses: bool,
     changes: Vec<(Instant, bool)>,
 }
 
@@ -37,6 +38,7 @@ impl Fluid {
             demand: 100,
             held: Bytes::from_kib(600),
             queued: false,
+            loses: false,
             changes: Vec::new(),
         }
     }
@@ -69,6 +71,7 @@ impl Fluid {
                 best,
                 rate: best.percent(left),
                 queued: self.queued && LinkId(link) == SLOW,
+                loses: self.loses && LinkId(link) == SLOW,
             }
         };
         let links = [view(0), view(1), view(2)];
@@ -233,6 +236,14 @@ fn a_link_beside_which_none_is_starved_stays_in_use() {
 }
 
 #[test]
+fn a_link_that_loses_is_a_backup_although_none_is_starved() {
+    let mut fluid = Fluid::new([30, 30, 3], 100);
+    fluid.loses = true;
+    fluid.run(1);
+    assert!(!fluid.in_use(), "{:?}", fluid.changes);
+}
+
+#[test]
 fn a_link_that_is_finding_its_rate_is_not_judged() {
     let mut fluid = Fluid::new([30, 30, 1], 55);
     for kbps in (1_000..20_000).step_by(500) {
@@ -274,6 +285,7 @@ fn little_comes(held: Bytes) -> Option<Duration> {
             best,
             rate: Bitrate::ZERO,
             queued: false,
+            loses: false,
         };
         let links = [view(0, mbps(30)), view(1, mbps(30)), view(2, Bitrate::ZERO)];
         let look = Look {
@@ -332,6 +344,7 @@ fn a_backup_is_used_when_all_others_are_gone() {
         best: Bitrate::ZERO,
         rate: Bitrate::ZERO,
         queued: false,
+        loses: false,
     }];
     let look = Look {
         links: &only,

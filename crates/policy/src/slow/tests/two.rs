@@ -70,6 +70,7 @@ impl Links {
                 best,
                 rate: best.percent(if at < self.fast { left } else { 100 }),
                 queued: false,
+                loses: false,
             }
         };
         let links: Vec<View> = (0..self.rates.len()).map(view).collect();
@@ -167,6 +168,7 @@ fn both_are_used_as_soon_as_the_fast_one_is_gone() {
             best: mbps(3),
             rate: mbps(3),
             queued: false,
+            loses: false,
         };
         let left = [view(1), view(2)];
         let look = Look {

@@ -35,6 +35,7 @@ const STUDIES: &[&str] = &[
     "links",
     "sim",
     "scenario",
+    "blocks",
     "radio",
     "dash",
     "runs",
@@ -117,6 +118,13 @@ pub const ROOMS: &[Room] = &[
         never: "sim, lab, linux: the same file runs in every world",
     },
     Room {
+        name: "blocks",
+        rooms: &["units", "policy", "trace", "scenario"],
+        crates: &[],
+        no_std: false,
+        never: "sim, lab, linux: both modelled worlds fetch what it chooses",
+    },
+    Room {
         name: "radio",
         rooms: &["units", "policy", "links", "scenario"],
         crates: &[],
@@ -126,7 +134,7 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "sim",
         rooms: &[
-            "units", "wire", "links", "policy", "radio", "record", "scenario", "trace",
+            "units", "wire", "links", "policy", "blocks", "radio", "record", "scenario", "trace",
         ],
         crates: &["hdrhistogram", "thiserror"],
         no_std: false,
@@ -151,7 +159,7 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "lab",
         rooms: &[
-            "units", "wire", "policy", "radio", "record", "links", "trace", "scenario", "linux",
+            "units", "wire", "policy", "blocks", "radio", "record", "links", "trace", "scenario", "linux",
         ],
         crates: &["hdrhistogram", "libc", "nix", "sha2", "socket2", "thiserror"],
         no_std: false,

@@ -20,6 +20,7 @@ const WORLDS: &[&str] = &[
     "lab",
     "sim",
     "radio",
+    "blocks",
     "trace",
     "host",
     "slowhandd",

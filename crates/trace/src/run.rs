@@ -234,7 +234,7 @@ pub struct Flow {
     /// Broadcasts have none, because several hosts receive them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter_ms: Option<f64>,
-    /// What a player that needs its blocks in time did. Only in virtual time, for flows with `video`.
+    /// What a player that needs its blocks in time did, for flows with `video`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub playback: Option<Playback>,
     /// What each link carried of it.
@@ -255,6 +255,21 @@ pub struct Playback {
     pub longest_gap_ms: f64,
     /// What was played, in milliseconds of video.
     pub played_ms: f64,
+}
+
+impl Playback {
+    /// For people.
+    pub fn in_words(&self) -> String {
+        let Some(startup_ms) = self.startup_ms else {
+            return "playback never began".to_owned();
+        };
+        let gaps = match self.gaps {
+            0 => "no gap".to_owned(),
+            1 => format!("1 gap of {:.1} s", self.gap_total_ms / 1e3),
+            gaps => format!("{gaps} gaps, {:.1} s in all", self.gap_total_ms / 1e3),
+        };
+        format!("playback began after {:.1} s, {gaps}", startup_ms / 1e3)
+    }
 }
 
 /// Times of many packets, in milliseconds. Percentiles are at most 1 % too high.

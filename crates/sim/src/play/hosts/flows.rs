@@ -9,14 +9,13 @@
 //! # Checked by
 //! `tests/host_plays.rs`.
 
-use super::blocks::Blocks;
 use super::lane::Lane;
 use super::others::{Openers, Others};
-use super::player::Time;
 use super::stage::configs;
 use crate::hosts::{App, Fetch, Limited, Ranges, Replies, Schedule};
 use crate::mptcp::{Config, Connection};
 use crate::play::error::CastError;
+use blocks::{Blocks, Time};
 use links::LinkId;
 use policy::flow::{FlowId, PeerId};
 use scenario::{Plan, Transport, Work};
@@ -117,7 +116,7 @@ impl Flows {
                 start,
                 configs: configs(plan, flow, is_mptcp, ecn && host == 0)?,
                 meter: FlowMeter::new(&flow.name, start).counting_after(Instant::ZERO + plan.warmup),
-                blocks: Blocks::of(flow.work, &lanes),
+                blocks: Blocks::of(flow.work, &links_of(&lanes)),
                 lanes,
                 reported: 0,
                 asked: 0,
@@ -358,8 +357,8 @@ impl Flow {
         lanes.find_map(|(lane, of)| {
             let conn = of.conn()?;
             let is_open = host.connection(conn).is_some_and(Connection::is_open);
-            let bytes = is_open.then(|| blocks.request(now, lane))??;
-            Some((self.host, conn, bytes))
+            let range = is_open.then(|| blocks.request(now, lane))??;
+            Some((self.host, conn, Bytes::new(range.end - range.start)))
         })
     }
 
@@ -392,4 +391,10 @@ impl Flow {
         let bytes = self.meter.bytes().get();
         (std::mem::replace(&mut self.reported, bytes) != bytes).then_some(bytes)
     }
+}
+
+/// The links of these lanes, as the brain calls them.
+fn links_of(lanes: &[Lane]) -> Vec<policy::LinkId> {
+    let link = |lane: &Lane| policy::LinkId(lane.over.map_or(0, |link| link.0));
+    lanes.iter().map(link).collect()
 }

@@ -6,7 +6,7 @@ use crate::play::frames::Capture;
 use crate::play::run::Played;
 use crate::play::stations;
 use scenario::models;
-use trace::{LinkMarks, LinkUse, Playback, Run, RunRecord, What, summed_series};
+use trace::{LinkMarks, LinkUse, Run, RunRecord, What, summed_series};
 use units::{Bitrate, Duration, Instant};
 
 /// Counts of marks for the result. In virtual time every requested mark is set.
@@ -17,19 +17,6 @@ const fn told(counts: MarkCounts) -> LinkMarks {
         asked: counts.made,
         made: counts.made,
     }
-}
-
-/// What a player did, for people.
-fn in_words(playback: &Playback) -> String {
-    let Some(startup_ms) = playback.startup_ms else {
-        return "playback never began".to_owned();
-    };
-    let gaps = match playback.gaps {
-        0 => "no gap".to_owned(),
-        1 => format!("1 gap of {:.1} s", playback.gap_total_ms / 1e3),
-        gaps => format!("{gaps} gaps, {:.1} s in all", playback.gap_total_ms / 1e3),
-    };
-    format!("playback began after {:.1} s, {gaps}", startup_ms / 1e3)
 }
 
 impl World<'_> {
@@ -144,7 +131,7 @@ impl World<'_> {
         let ways = flows.filter_map(|flow| Some(format!("{} took the way `{}`", flow.name, flow.way?)));
         let played = self.flows.all.iter().filter_map(|flow| {
             let playback = flow.playback(Instant::ZERO + self.what.plan.warmup, self.now)?;
-            Some(format!("{}: {}", flow.name, in_words(&playback)))
+            Some(format!("{}: {}", flow.name, playback.in_words()))
         });
         let single = radio::caveat(self.what.plan).map(str::to_owned);
         bounded

@@ -1,28 +1,36 @@
 //! The file of a flow that fetches it in blocks over several connections: which connection fetches what.
 //!
+//! Both worlds ask [`Blocks`] for the next block of a connection, and report what it has read: `sim` for
+//! hosts in virtual time, the lab for real sockets. A *lane* is the place of one connection, and of those
+//! that replace it.
+//!
 //! A connection fetches one block at a time, and requests the next one when it has read all of that. If it is
 //! lost, another connection may fetch the rest of its block.
 //!
 //! # Sources
 //! - juggler §6.2.2: a thread for each access point fetches one block after the other, by a request for a
 //!   number of bytes at a given offset.
-//!
 //! - juggler §6.2.3: each peer has all of the file, and sends other parts of it (BEP 3: pieces).
 //!
 //! # Where we differ, and why
 //! 1. Every peer has every piece, so no piece is rarer than others. The first one that nobody fetches is
 //!    next.
 //! 2. A piece is one request. BitTorrent requests it in parts of 16 KiB, several ahead.
-//! 3. Connections stay open when the file is complete, and nothing moves over them.
+//! 3. When the file is complete, the lab closes the connections. In virtual time they stay open, and nothing
+//!    moves over them.
 //!
 //! # Checked by
-//! `tests/blocks.rs`.
+//! `tests`; in the two worlds, `tests/blocks.rs` of `sim` and of the lab.
 
-use super::lane::Lane;
-use super::player::{Player, Time};
+mod player;
+
+pub use player::Time;
+
+use player::Player;
 use policy::LinkId;
 use policy::flow::{Skip, Stripe};
 use scenario::Work;
+use std::ops::Range;
 use trace::Playback;
 use units::{Bytes, Instant};
 
@@ -62,8 +70,12 @@ impl Order {
 
 /// The blocks of a file, and who fetches them.
 #[derive(Debug)]
-pub(super) struct Blocks {
+pub struct Blocks {
     order: Order,
+    /// Bytes of each block but the last, which may be shorter.
+    block: u64,
+    /// Where the file ends.
+    end: u64,
     /// Bytes of each block that have not been read.
     left: Vec<u64>,
     /// When each block was complete.
@@ -83,7 +95,9 @@ struct Fetcher {
 
 impl Blocks {
     /// The file of this work over lanes with these links. `None`: the work has no blocks.
-    pub(super) fn of(work: Work, lanes: &[Lane]) -> Option<Self> {
+    ///
+    /// The links of a swarm's lanes make no difference.
+    pub fn of(work: Work, lanes: &[LinkId]) -> Option<Self> {
         let (size, block, due, video) = match work {
             Work::Stripe {
                 size,
@@ -99,12 +113,11 @@ impl Blocks {
             Some(skip) => Order::Due(Stripe::new(left.len(), &[], way(skip))),
             None => Order::First(vec![false; left.len()]),
         };
-        let fetcher = |lane: &Lane| Fetcher {
-            link: LinkId(lane.over.map_or(0, |link| link.0)),
-            fetching: None,
-        };
+        let fetcher = |&link: &LinkId| Fetcher { link, fetching: None };
         Some(Self {
             order,
+            block: block.get(),
+            end: size.get(),
             lanes: lanes.iter().map(fetcher).collect(),
             complete: vec![None; left.len()],
             player: video.map(|video| Player::new(video, &left)),
@@ -112,24 +125,26 @@ impl Blocks {
         })
     }
 
-    /// The next bytes for the connection of a lane to request. `None`: it fetches some, or none are left.
-    pub(super) fn request(&mut self, now: Instant, lane: usize) -> Option<Bytes> {
+    /// The next bytes of the file for the connection of a lane to request: from, and to before. `None`: it
+    /// fetches some, or none are left.
+    pub fn request(&mut self, now: Instant, lane: usize) -> Option<Range<u64>> {
         let fetcher = &mut self.lanes[lane];
         if fetcher.fetching.is_some() {
             return None;
         }
         let block = self.order.next(now, fetcher.link)?;
         fetcher.fetching = Some((block, now));
-        Some(Bytes::new(self.left[block]))
+        let end = self.end.min((block as u64 + 1) * self.block);
+        Some(end - self.left[block]..end)
     }
 
     /// When the connection of a lane requested what it waits for. `None`: it waits for nothing.
-    pub(super) fn waits_since(&self, lane: usize) -> Option<Instant> {
+    pub fn waits_since(&self, lane: usize) -> Option<Instant> {
         self.lanes[lane].fetching.map(|(_, since)| since)
     }
 
     /// The connection of a lane has read this many bytes more.
-    pub(super) fn read(&mut self, now: Instant, lane: usize, bytes: u64) {
+    pub fn read(&mut self, now: Instant, lane: usize, bytes: u64) {
         let fetcher = &mut self.lanes[lane];
         if let Some((block, _)) = fetcher.fetching {
             self.left[block] = self.left[block].saturating_sub(bytes);
@@ -140,15 +155,20 @@ impl Blocks {
         }
     }
 
+    /// Whether all of the file has been read.
+    pub fn is_complete(&self) -> bool {
+        self.left.iter().all(|&left| left == 0)
+    }
+
     /// The connection of a lane is lost.
-    pub(super) fn lost(&mut self, lane: usize) {
+    pub fn lost(&mut self, lane: usize) {
         let fetcher = &mut self.lanes[lane];
         let block = fetcher.fetching.take().map(|(block, _)| block);
         self.order.lost(fetcher.link, block);
     }
 
     /// What its player did, if it has one.
-    pub(super) fn playback(&self, time: Time) -> Option<Playback> {
+    pub fn playback(&self, time: Time) -> Option<Playback> {
         let player = self.player.as_ref()?;
         Some(player.play(&self.complete, time))
     }
@@ -182,9 +202,7 @@ mod tests {
         assert_eq!(of(3, 4), [3]);
     }
 
-    fn lanes() -> [Lane; 2] {
-        [0, 1].map(|link| Lane::over(Some(links::LinkId(link))))
-    }
+    const LANES: [LinkId; 2] = [LinkId(0), LinkId(1)];
 
     #[test]
     fn a_swarm_fetches_the_first_piece_that_is_free() {
@@ -192,14 +210,14 @@ mod tests {
             size: Bytes::new(100),
             piece: Bytes::new(40),
         };
-        let mut blocks = Blocks::of(work, &lanes()).unwrap();
+        let mut blocks = Blocks::of(work, &LANES).unwrap();
         let at = Instant::from_secs;
         let both = [0, 1].map(|lane| blocks.request(at(0), lane));
-        assert_eq!(both, [Some(Bytes::new(40)); 2]);
+        assert_eq!(both, [Some(0..40), Some(40..80)]);
         blocks.lost(0);
         blocks.read(at(1), 1, 40);
-        assert_eq!(blocks.request(at(1), 1), Some(Bytes::new(40)));
-        assert_eq!(blocks.request(at(1), 0), Some(Bytes::new(20)));
+        assert_eq!(blocks.request(at(1), 1), Some(0..40));
+        assert_eq!(blocks.request(at(1), 0), Some(80..100));
     }
 
     #[test]
@@ -210,11 +228,11 @@ mod tests {
             skip: scenario::Skip::None,
             video: None,
         };
-        let mut blocks = Blocks::of(work, &lanes()).unwrap();
+        let mut blocks = Blocks::of(work, &LANES).unwrap();
         let at = Instant::from_secs;
-        assert_eq!(blocks.request(at(0), 0), Some(Bytes::new(60)));
+        assert_eq!(blocks.request(at(0), 0), Some(0..60));
         assert_eq!(blocks.request(at(0), 0), None);
-        assert_eq!(blocks.request(at(0), 1), Some(Bytes::new(40)));
+        assert_eq!(blocks.request(at(0), 1), Some(60..100));
         blocks.read(at(0), 0, 50);
         blocks.lost(0);
         assert_eq!(
@@ -222,9 +240,11 @@ mod tests {
             (None, Some(at(0)))
         );
         blocks.read(at(1), 1, 40);
-        assert_eq!(blocks.request(at(1), 1), Some(Bytes::new(10)));
+        assert_eq!(blocks.request(at(1), 1), Some(50..60));
+        assert!(!blocks.is_complete());
         assert_eq!(blocks.request(at(1), 0), None);
         blocks.read(at(2), 1, 10);
         assert_eq!((blocks.request(at(2), 0), blocks.request(at(2), 1)), (None, None));
+        assert!(blocks.is_complete());
     }
 }

@@ -9,7 +9,7 @@
 //! 2. A gap that reaches into the warm-up counts from the end of that.
 //!
 //! # Checked by
-//! `tests` below; `tests/blocks.rs`.
+//! `tests` below; `tests/blocks.rs` of `sim` and of the lab.
 
 use scenario::Video;
 use trace::Playback;
@@ -25,13 +25,13 @@ pub(super) struct Player {
 
 /// A part of a run.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Time {
+pub struct Time {
     /// When the flow starts.
-    pub(super) from: Instant,
+    pub from: Instant,
     /// From when on gaps count.
-    pub(super) counts: Instant,
+    pub counts: Instant,
     /// When the run ends.
-    pub(super) until: Instant,
+    pub until: Instant,
 }
 
 impl Player {

@@ -57,7 +57,8 @@ pub use api::report::{
 };
 pub use api::sender::{Sender, SenderError, check_controller};
 pub use api::setup::{
-    AssociateFn, Associates, Association, DeclaredLink, ObserveFn, Probing, Setup, SignalReports, TurnsFn,
+    AllotFn, Allotment, AssociateFn, Associates, Association, DeclaredLink, ObserveFn, Probing, Setup,
+    SignalReports, TurnsFn,
 };
 pub use drive::driver::Daemon;
 pub use host::settings::{RecoverError, recover};

@@ -73,6 +73,7 @@ impl Watched {
             sender: None,
             reports: None,
             associate: None,
+            allot: None,
             observe: Box::new(move |_, observation| {
                 if is_decision(&observation) {
                     counted.fetch_add(1, Ordering::Relaxed);

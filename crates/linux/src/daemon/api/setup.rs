@@ -6,6 +6,7 @@ use crate::daemon::api::networks::NetworksSetup;
 use crate::daemon::api::observe::Observation;
 use crate::daemon::api::sender::Sender;
 use crate::rtnl::IfName;
+use policy::flow::FlowId;
 use policy::slot::Slot;
 use policy::{LinkId, LinkSpec, Tariff};
 use std::net::IpAddr;
@@ -30,6 +31,8 @@ pub struct Setup {
     /// Joins and leaves access points. `None`: another program does, such as NetworkManager, and requests of
     /// the engine are refused.
     pub associate: Option<Associates>,
+    /// Programs of the caller whose flows the engine assigns to links. `None`: those of `networks` only.
+    pub allot: Option<AllotFn>,
     /// Called for everything worth recording. Runs on the loop's thread and must not block.
     pub observe: ObserveFn,
     /// How windows are limited. `None`: the best way that the kernel offers.
@@ -83,6 +86,9 @@ pub struct Associates {
 pub type AssociateFn = Box<dyn FnMut(Association) -> bool + Send>;
 /// See [`Associates::take_turns`].
 pub type TurnsFn = Box<dyn FnMut(&[Slot]) + Send>;
+/// See [`Setup::allot`]. Carries out an answer of the engine. `false`: it does not know the flow. Runs on the
+/// loop's thread and must not block.
+pub type AllotFn = Box<dyn FnMut(FlowId, Allotment) -> bool + Send>;
 /// See [`Setup::observe`].
 pub type ObserveFn = Box<dyn FnMut(Instant, Observation<'_>) + Send>;
 
@@ -93,6 +99,17 @@ pub enum Association {
     Join(LinkId),
     /// Leave.
     Leave(LinkId),
+}
+
+/// What the engine answers about a flow that cannot use several links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Allotment {
+    /// It belongs on this link.
+    To(LinkId),
+    /// It waits for a link.
+    Held,
+    /// Its connection must end.
+    Ended,
 }
 
 /// A declared link.

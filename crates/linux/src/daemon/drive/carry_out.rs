@@ -7,7 +7,7 @@
 use crate::bpf::Hook;
 use crate::daemon::act::error::ActError;
 use crate::daemon::act::join::Wanted;
-use crate::daemon::api::setup::Association;
+use crate::daemon::api::setup::{Allotment, Association};
 use crate::daemon::ask::probes::ProbeError;
 use crate::daemon::drive::world::World;
 use crate::daemon::flows::book::Flows;
@@ -95,6 +95,9 @@ impl World {
 
     /// Executes an action for a flow that cannot use several links.
     fn carry(&mut self, now: Instant, flow: FlowId, action: &Action) -> Result<(), ActError> {
+        if self.allot(flow, action) {
+            return Ok(());
+        }
         let Some(networks) = &mut self.networks else {
             return Ok(());
         };
@@ -104,6 +107,16 @@ impl World {
             Action::Move(_, link) => networks.move_to(now, flow, link),
             _ => networks.end(flow),
         }?)
+    }
+
+    /// Passes an answer about a flow on to the program that asked. `false`: none did.
+    fn allot(&mut self, flow: FlowId, action: &Action) -> bool {
+        let allotment = match *action {
+            Action::Assign(_, link) | Action::Move(_, link) => Allotment::To(link),
+            Action::Hold(_) => Allotment::Held,
+            _ => Allotment::Ended,
+        };
+        self.allot.as_mut().is_some_and(|allot| allot(flow, allotment))
     }
 
     /// Checks a link for a captive portal.

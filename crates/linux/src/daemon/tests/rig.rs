@@ -109,6 +109,7 @@ fn setup(
             epoch_ns,
             inlet,
             associate: None,
+            allot: None,
             sender: None,
             reports: None,
             observe,

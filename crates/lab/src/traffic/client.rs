@@ -1,11 +1,13 @@
 //! One flow of the client, from connect to the end of the run.
 
+use super::assigned::Assigned;
 use super::server::Server;
 use super::socket::{SocketError, Transport, impatient};
 use super::watch::{End, Watching, Watchlist};
-use super::{datagrams, download, requests, upload};
+use super::{datagrams, download, fetch, requests, upload};
 use crate::clock::Clock;
 use linux::netns::EnterError;
+use policy::flow::PeerId;
 use scenario::Work;
 use socket2::Socket;
 use std::io;
@@ -14,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 use trace::agent::MARK;
-use trace::{FlowMeter, Stall};
+use trace::{FlowMeter, Playback, Stall};
 use units::{Duration, Instant};
 
 /// Timeout of an attempt to connect. The flow then tries again, as applications do.
@@ -38,10 +40,39 @@ pub enum Via {
         /// Whether its link is usable now.
         usable: Arc<AtomicBool>,
     },
+    /// Plain TCP, one connection at a time in each of these places.
+    Several(Vec<Place>),
     /// UDP, bound to this device.
     Udp {
         /// The interface.
         device: String,
+    },
+}
+
+/// A link of a flow with several connections.
+#[derive(Debug, Clone)]
+pub struct Bound {
+    /// As the engine calls it.
+    pub link: policy::LinkId,
+    /// Its interface.
+    pub device: String,
+    /// Whether it is usable now.
+    pub usable: Arc<AtomicBool>,
+}
+
+/// Where one of several connections of a flow may be.
+#[derive(Debug, Clone)]
+pub enum Place {
+    /// On this link.
+    Link(Bound),
+    /// To this peer, on that of these links which the engine assigns.
+    Peer {
+        /// As the engine calls it.
+        peer: PeerId,
+        /// All links.
+        links: Arc<[Bound]>,
+        /// The engine's answers.
+        assigned: Assigned,
     },
 }
 
@@ -90,8 +121,8 @@ pub enum Told {
     Stall(Stall),
 }
 
-/// Receives the events of a flow, on its thread; must not block.
-pub type Tell<'a> = &'a dyn Fn(Instant, Told);
+/// Receives the events of a flow, on its threads; must not block.
+pub type Tell<'a> = &'a (dyn Fn(Instant, Told) + Sync);
 
 /// The outcome of a flow.
 #[derive(Debug, Clone)]
@@ -109,6 +140,8 @@ pub struct Outcome {
     pub requests: Vec<Stall>,
     /// Requests that were due and unanswered when the run ended, until that time.
     pub unanswered: Vec<Stall>,
+    /// What a player did with what was fetched, if the flow has one.
+    pub playback: Option<Playback>,
     /// When the transfer ended.
     pub ended: Instant,
 }
@@ -137,9 +170,10 @@ pub fn run(task: &Task, server: &Server, tell: Tell<'_>) -> Result<Outcome, Tran
             request,
             reply,
         } => requests::run(task, every, request, reply, tell),
-        Work::Stripe { .. } | Work::Swarm { .. } => {
-            unreachable!("the lab refuses flows with several connections at a time")
-        }
+        Work::Stripe { .. } | Work::Swarm { .. } => match &task.via {
+            Via::Several(places) => fetch::run(task, places, tell),
+            _ => unreachable!("blocks are fetched over links"),
+        },
         Work::Datagrams { way, pace, payload } => datagrams::run(task, server, (way, pace, payload), tell),
     }
 }
@@ -177,7 +211,7 @@ impl Task {
     const fn transport(&self) -> Transport {
         match self.via {
             Via::Mptcp => Transport::Mptcp,
-            Via::Agent | Via::Tcp { .. } | Via::Udp { .. } => Transport::Tcp,
+            Via::Agent | Via::Tcp { .. } | Via::Several(_) | Via::Udp { .. } => Transport::Tcp,
         }
     }
 
@@ -188,10 +222,10 @@ impl Task {
 
     /// Whether a first packet can leave: a lost SYN costs at least a second. Without a route, attempts of
     /// MPTCP fail at once.
-    fn has_link(&self) -> bool {
+    pub(super) fn has_link(&self) -> bool {
         match &self.via {
             Via::Tcp { usable, .. } => usable.load(Ordering::Relaxed),
-            Via::Mptcp | Via::Agent | Via::Udp { .. } => true,
+            Via::Mptcp | Via::Agent | Via::Several(_) | Via::Udp { .. } => true,
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Our own sender and receiver: every byte is checked, every gap is timed.
 //!
 //! A [`Server`] in the server's namespace serves what clients order: bytes down, bytes up, replies to
-//! requests. A client is one call of [`run`] per flow, in its own thread in the client's namespace. Content
-//! comes from a seeded generator that can be read at any offset, so both ends know what every byte must be.
-//! The SHA-256 of what was received is compared with that of what was to be sent.
+//! requests, parts of a file. A client is one call of [`run`] per flow, in its own thread in the client's
+//! namespace. Content comes from a seeded generator that can be read at any offset, so both ends know what
+//! every byte must be. The SHA-256 of what was received is compared with that of what was to be sent. Parts
+//! of a file are compared byte by byte.
 //!
 //! # Where we differ, and why
 //! 1. A plain TCP client reconnects and continues where it was, down or up, when its link is usable and
@@ -13,10 +14,12 @@
 //! # Checked by
 //! `tests.rs`, over loopback in a namespace of its own.
 
+mod assigned;
 mod client;
 mod content;
 mod datagrams;
 mod download;
+mod fetch;
 mod order;
 mod requests;
 mod server;
@@ -27,7 +30,8 @@ mod tests;
 mod upload;
 mod watch;
 
-pub use client::{Outcome, Task, Tell, Told, TransferError, Via, run};
+pub use assigned::{Answers, Assigned};
+pub use client::{Bound, Outcome, Place, Task, Tell, Told, TransferError, Via, run};
 pub use content::digest;
 pub use server::{ServeError, Server};
 pub use socket::{SocketError, Transport};

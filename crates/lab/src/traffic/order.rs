@@ -1,6 +1,7 @@
 //! The first bytes on a connection: what the client orders.
 
 use std::io::{self, Read, Write};
+use std::ops::Range;
 
 const MAGIC: [u8; 4] = *b"slo1";
 const LENGTH: usize = 4 + 4 + 5 * 8;
@@ -19,6 +20,8 @@ pub(super) enum Order {
     /// Receive under this id until the client closes. If it `resumes`, first send how much has arrived
     /// already (eight bytes).
     Up { id: u64, resumes: bool },
+    /// Send the parts of the content of `seed` that are requested, each with [`write_range`].
+    Ranges { seed: u64 },
     /// Answer every `request` bytes with `reply` bytes of the content of `seed`.
     Answer { seed: u64, request: u64, reply: u64 },
 }
@@ -27,7 +30,7 @@ impl Order {
     /// The flow that it belongs to: the seed of its task.
     pub(super) const fn flow(self) -> u64 {
         match self {
-            Self::Down { seed, .. } | Self::Answer { seed, .. } => seed,
+            Self::Down { seed, .. } | Self::Answer { seed, .. } | Self::Ranges { seed } => seed,
             Self::Up { id, .. } => id,
         }
     }
@@ -42,6 +45,7 @@ impl Order {
             } => (1, [seed, offset, end, bytes_per_s, 0]),
             Self::Up { id, resumes } => (2, [id, resumes as u64, 0, 0, 0]),
             Self::Answer { seed, request, reply } => (3, [seed, request, reply, 0, 0]),
+            Self::Ranges { seed } => (4, [seed, 0, 0, 0, 0]),
         }
     }
 
@@ -62,6 +66,7 @@ impl Order {
                 request: b,
                 reply: c,
             }),
+            4 => Some(Self::Ranges { seed: a }),
             _ => None,
         }
     }
@@ -92,6 +97,21 @@ impl Order {
     }
 }
 
+/// Length of a request for a part of the content.
+pub(super) const RANGE: usize = 2 * 8;
+
+/// Requests a part of the content.
+pub(super) fn write_range(to: &mut impl Write, range: &Range<u64>) -> io::Result<()> {
+    let [start, end] = [range.start, range.end].map(u64::to_le_bytes);
+    to.write_all(&[start, end].concat())
+}
+
+/// What such a request asks for.
+pub(super) fn parse_range(bytes: [u8; RANGE]) -> Range<u64> {
+    let range = u128::from_le_bytes(bytes);
+    range as u64..(range >> 64) as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +135,7 @@ mod tests {
                 request: 128,
                 reply: 4_096,
             },
+            Order::Ranges { seed: 5 },
         ];
         for order in orders {
             let mut bytes = Vec::new();
@@ -122,5 +143,14 @@ mod tests {
             assert_eq!(Order::read(&mut bytes.as_slice()).unwrap(), order);
         }
         assert!(Order::read(&mut [0; LENGTH].as_slice()).is_err());
+    }
+
+    #[test]
+    fn requests_for_parts_decode_to_what_was_encoded() {
+        for range in [0..1, 7..u64::MAX, 1 << 40..1 << 41] {
+            let mut bytes = Vec::new();
+            write_range(&mut bytes, &range).unwrap();
+            assert_eq!(parse_range(bytes.try_into().unwrap()), range);
+        }
     }
 }

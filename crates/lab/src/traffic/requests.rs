@@ -182,6 +182,7 @@ impl Requests<'_> {
             connections,
             broken,
             unanswered: self.schedule.unanswered(ended),
+            playback: None,
             requests: self.answered,
             ended,
         }

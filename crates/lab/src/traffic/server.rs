@@ -4,7 +4,7 @@
 use super::Digest;
 use super::content::fill;
 use super::datagrams;
-use super::order::Order;
+use super::order::{Order, RANGE, parse_range};
 use super::socket::{GLANCE, Moved, SocketError, Transport, impatient, is_readable, read, write};
 use super::watch::{End, Watchlist};
 use crate::clock::Clock;
@@ -254,6 +254,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
         } => send(&mut stream, shared, seed, offset..end, bytes_per_s),
         Order::Up { id, resumes } => receive(&mut stream, shared, id, resumes),
         Order::Answer { seed, request, reply } => answer(&mut stream, shared, seed, request, reply),
+        Order::Ranges { seed } => send_parts(&mut stream, shared, seed),
     }
 }
 
@@ -266,25 +267,14 @@ fn send(
 ) -> io::Result<()> {
     let mut buffer = vec![0; CHUNK];
     let mut pace = Pace::new(shared.clock.now(), bytes_per_s);
-    let (mut offset, mut filled) = (range.start, 0..0);
-    while offset + (filled.len() as u64) < range.end || !filled.is_empty() {
+    let mut offset = range.start;
+    while offset < range.end {
         if shared.stop.load(Ordering::Relaxed) {
             return Ok(());
         }
-        if filled.is_empty() {
-            let allowed = pace.wait(shared.clock, CHUNK as u64).min(range.end - offset);
-            fill(seed, offset, &mut buffer[..allowed as usize]);
-            filled = 0..allowed as usize;
-        }
-        match write(stream, &buffer[filled.clone()]) {
-            Moved::Bytes(bytes) => {
-                filled.start += bytes;
-                offset += bytes as u64;
-            }
-            Moved::Nothing => {}
-            Moved::End => return Ok(()),
-            Moved::Broken(error) => return Err(error),
-        }
+        let end = offset + pace.wait(shared.clock, CHUNK as u64).min(range.end - offset);
+        send_part(stream, shared, seed, offset..end, &mut buffer)?;
+        offset = end;
     }
     stream.shutdown(std::net::Shutdown::Write)?;
     await_close(stream, shared)
@@ -332,7 +322,7 @@ fn receive(stream: &mut TcpStream, shared: &Shared, id: u64, resumes: bool) -> i
 }
 
 fn answer(stream: &mut TcpStream, shared: &Shared, seed: u64, request: u64, reply: u64) -> io::Result<()> {
-    let mut buffer = vec![0; CHUNK];
+    let (mut buffer, mut content) = (vec![0; CHUNK], vec![0; CHUNK]);
     let (mut asked, mut offset) = (0, 0);
     while !shared.stop.load(Ordering::Relaxed) {
         match read(stream, &mut buffer) {
@@ -343,28 +333,55 @@ fn answer(stream: &mut TcpStream, shared: &Shared, seed: u64, request: u64, repl
         }
         while asked >= request {
             asked -= request;
-            send_reply(stream, shared, seed, offset..offset + reply)?;
+            send_part(stream, shared, seed, offset..offset + reply, &mut content)?;
             offset += reply;
         }
     }
     Ok(())
 }
 
-fn send_reply(
+/// Sends this part of the content of `seed`, by way of a buffer of any length.
+fn send_part(
     stream: &mut TcpStream,
     shared: &Shared,
     seed: u64,
     range: std::ops::Range<u64>,
+    buffer: &mut [u8],
 ) -> io::Result<()> {
-    let mut bytes = vec![0; (range.end - range.start) as usize];
-    fill(seed, range.start, &mut bytes);
-    let mut sent = 0;
-    while sent < bytes.len() && !shared.stop.load(Ordering::Relaxed) {
-        match write(stream, &bytes[sent..]) {
-            Moved::Bytes(count) => sent += count,
+    let (mut offset, mut filled) = (range.start, 0..0);
+    while offset < range.end && !shared.stop.load(Ordering::Relaxed) {
+        if filled.is_empty() {
+            let left = usize::try_from(range.end - offset).unwrap_or(usize::MAX);
+            filled = 0..left.min(buffer.len());
+            fill(seed, offset, &mut buffer[filled.clone()]);
+        }
+        match write(stream, &buffer[filled.clone()]) {
+            Moved::Bytes(count) => {
+                filled.start += count;
+                offset += count as u64;
+            }
             Moved::Nothing => {}
+            Moved::End => return Err(io::ErrorKind::WriteZero.into()),
+            Moved::Broken(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Sends each part of the content that is requested.
+fn send_parts(stream: &mut TcpStream, shared: &Shared, seed: u64) -> io::Result<()> {
+    let mut content = vec![0; CHUNK];
+    let (mut request, mut read_so_far) = ([0; RANGE], 0);
+    while !shared.stop.load(Ordering::Relaxed) {
+        match read(stream, &mut request[read_so_far..]) {
+            Moved::Bytes(bytes) => read_so_far += bytes,
+            Moved::Nothing => continue,
             Moved::End => return Ok(()),
             Moved::Broken(error) => return Err(error),
+        }
+        if read_so_far == RANGE {
+            read_so_far = 0;
+            send_part(stream, shared, seed, parse_range(request), &mut content)?;
         }
     }
     Ok(())

@@ -4,20 +4,27 @@ use std::net::TcpStream;
 use units::{Duration, Instant};
 
 /// Plain TCP reconnects when nothing has arrived for this long and its link is usable.
-const TOO_LONG: Duration = Duration::from_secs(1);
+pub(super) const TOO_LONG: Duration = Duration::from_secs(1);
 
 /// Time since which nothing has arrived. A hole in the data is not silence: segments behind a loss still
 /// arrive.
 pub(super) struct Silence {
     since: Instant,
     segments: u32,
+    patience: Duration,
 }
 
 impl Silence {
     pub(super) const fn new(now: Instant) -> Self {
+        Self::lasting(TOO_LONG, now)
+    }
+
+    /// With another time that is too long.
+    pub(super) const fn lasting(patience: Duration, now: Instant) -> Self {
         Self {
             since: now,
             segments: 0,
+            patience,
         }
     }
 
@@ -49,6 +56,6 @@ impl Silence {
         {
             (self.segments, self.since) = (info.segs_in, now);
         }
-        now.since(self.since) >= TOO_LONG
+        now.since(self.since) >= self.patience
     }
 }

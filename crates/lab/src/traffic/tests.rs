@@ -116,6 +116,34 @@ fn uploads_are_checked_at_the_server() {
     assert!(outcome.intact && outcome.meter.bytes() > Bytes::ZERO);
 }
 
+#[test]
+fn a_file_is_fetched_in_blocks_over_several_connections() {
+    let place = place();
+    let bound = |link| {
+        super::Place::Link(Bound {
+            link: policy::LinkId(link),
+            device: "lo".into(),
+            usable: Arc::new(AtomicBool::new(true)),
+        })
+    };
+    let work = Work::Stripe {
+        size: Bytes::new(3_000_001),
+        block: Bytes::new(100_000),
+        skip: scenario::Skip::None,
+        video: None,
+    };
+    let task = Task {
+        via: Via::Several(vec![bound(0), bound(1), bound(2)]),
+        ..task(&place, work, Duration::from_secs(20))
+    };
+    let (outcome, told) = play(&place, &task);
+    assert!(outcome.intact && outcome.broken.is_empty(), "{outcome:?}");
+    assert_eq!(outcome.meter.bytes(), Bytes::new(3_000_001));
+    assert_eq!(outcome.connections, 3);
+    assert!(outcome.ended < place.clock.now());
+    assert!(told.iter().any(|(_, told)| matches!(told, Told::Bytes(_))));
+}
+
 /// Blocks the loopback from 0.5 s on, for 1.5 s.
 fn cut(place: &Place) {
     let set_up = |up| {

@@ -3,6 +3,7 @@
 use super::PlayError;
 use super::note::Note;
 use super::observe;
+use crate::traffic::Answers;
 use linux::bpf::WindowKind;
 use linux::daemon::{
     Associates, Association, Daemon, DeclaredLink, Inlet, RunError, Sender as SendWith, Setup, SignalReports,
@@ -40,6 +41,8 @@ pub(super) struct Wiring {
     pub(super) first_link: u16,
     pub(super) epoch_ns: u64,
     pub(super) inlet: Inlet,
+    /// Its answers about flows that cannot use several links.
+    pub(super) answers: Answers,
     pub(super) sender: Option<SendWith>,
     pub(super) reports: Option<SignalReports>,
     /// `None`: nothing of it belongs into the trace.
@@ -55,6 +58,7 @@ impl Wiring {
             notes, mut observer, ..
         } = self;
         let (asked, divided, first) = (notes.clone(), notes.clone(), self.first_link);
+        let answers = self.answers;
         Setup {
             engine: self.engine,
             links: self.links,
@@ -79,6 +83,7 @@ impl Wiring {
                     true
                 }),
             }),
+            allot: Some(Box::new(move |flow, allotment| answers.take(flow, allotment))),
             observe: Box::new(move |now, observation| {
                 let observer = observer.as_mut();
                 if let Some(event) = observer.and_then(|observer| observe::event(observer, now, &observation))

@@ -135,6 +135,7 @@ impl<'r> Conductor<'r> {
             seed: self.what.seed,
             interfaces: &self.stage.interfaces,
             glue: &self.stage.glue,
+            assigned: &self.stage.assigned,
             controllers: &self.stage.controllers,
             hosts: &self.stage.hosts,
             walkers: &self.stage.walkers,

@@ -11,7 +11,8 @@ use super::walkers::Walkers;
 use crate::clock::Clock;
 use crate::hosts::{Addressing, Hosts, SERVER_V6};
 use crate::stop::Stop;
-use crate::traffic::{self, End, Server, Task, Via, Watchlist};
+use crate::traffic::{self, Assigned, Bound, End, Place, Server, Task, Via, Watchlist};
+use policy::flow::PeerId;
 use scenario::{AccessPoint, LinkKind, Pace, Plan, Transport, Way, Work};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -31,6 +32,7 @@ pub(super) struct Common<'c> {
     pub(super) seed: u64,
     pub(super) interfaces: &'c [String],
     pub(super) glue: &'c Glue,
+    pub(super) assigned: &'c Assigned,
     pub(super) controllers: &'c Controllers,
     pub(super) hosts: &'c Hosts,
     pub(super) walkers: &'c Walkers,
@@ -56,7 +58,9 @@ pub(super) fn names(plan: &Plan, policy: &PolicyName, seed: u64) -> Vec<FlowName
             | Work::Datagrams { .. } => End::Server,
         },
         by: flow.by,
-        multipath: link_of(flow, plan, policy).is_none() && !is_carried(flow, plan, policy),
+        multipath: flow.transport == Transport::Mptcp
+            && link_of(flow, plan, policy).is_none()
+            && !is_carried(flow, plan, policy),
     };
     plan.flows.iter().map(name).collect()
 }
@@ -71,19 +75,22 @@ fn content_seed(seed: u64, flow: &str) -> u64 {
     Rng::named(seed, &format!("flow/{flow}")).next_u64()
 }
 
-/// The link that a flow is bound to, as plain TCP: by the scenario or, for the client's other flows, by the
-/// policy.
+/// The only link that a flow is bound to, as plain TCP: by the scenario or, for the client's other flows, by
+/// the policy.
 fn link_of(flow: &scenario::Flow, plan: &Plan, policy: &PolicyName) -> Option<usize> {
     match flow.transport {
         Transport::Tcp { over } | Transport::Udp { over } => Some(over),
-        Transport::Mptcp if flow.by == 0 => policy.only_link().and_then(|link| plan.link_index(link)),
+        Transport::Mptcp | Transport::EachLink | Transport::EachPeer { .. } if flow.by == 0 => {
+            policy.only_link().and_then(|link| plan.link_index(link))
+        }
         Transport::Mptcp | Transport::EachLink | Transport::EachPeer { .. } => None,
     }
 }
 
 /// Whether an agent takes the connections of a flow.
 pub(super) fn is_carried(flow: &scenario::Flow, plan: &Plan, policy: &PolicyName) -> bool {
-    flow.by == 0 && link_of(flow, plan, policy).is_none() && has_agent(plan, policy)
+    let is_mptcp = flow.transport == Transport::Mptcp;
+    is_mptcp && flow.by == 0 && link_of(flow, plan, policy).is_none() && has_agent(plan, policy)
 }
 
 impl Common<'_> {
@@ -96,7 +103,7 @@ impl Common<'_> {
 
     fn start_one(&self, index: usize) -> Result<JoinHandle<()>, PlayError> {
         let flow = &self.plan.flows[index];
-        let task = self.task(flow);
+        let task = self.task(index);
         let begin = Instant::ZERO + flow.start;
         let (server, notes) = (Arc::clone(&self.server), self.notes.clone());
         let place = self.walkers.place(flow.by);
@@ -116,8 +123,11 @@ impl Common<'_> {
         thread.spawn(work).map_err(PlayError::Thread)
     }
 
-    fn task(&self, flow: &scenario::Flow) -> Task {
+    fn task(&self, index: usize) -> Task {
+        let flow = &self.plan.flows[index];
         let via = match (link_of(flow, self.plan, self.policy), flow.transport) {
+            (only, Transport::EachLink) => Via::Several(self.over_links(only)),
+            (only, Transport::EachPeer { peers }) => Via::Several(self.to_peers(index, peers, only)),
             (None, _) if is_carried(flow, self.plan, self.policy) => Via::Agent,
             (None, _) => Via::Mptcp,
             (Some(link), Transport::Udp { .. }) => Via::Udp {
@@ -148,6 +158,37 @@ impl Common<'_> {
     fn interface(&self, by: usize, link: usize) -> (String, Arc<AtomicBool>) {
         let apart = self.walkers.interface(by, link);
         apart.unwrap_or_else(|| (self.interfaces[link].clone(), self.glue.usable(link)))
+    }
+
+    /// A link of the client, for a connection that is bound to it.
+    fn bound(&self, link: usize) -> Bound {
+        let (device, usable) = self.interface(0, link);
+        Bound {
+            link: policy::LinkId(link as u16),
+            device,
+            usable,
+        }
+    }
+
+    /// The places of a flow with a connection over each link, or over the only one.
+    fn over_links(&self, only: Option<usize>) -> Vec<Place> {
+        let links = only.map_or(0..self.plan.links.len(), |link| link..link + 1);
+        links.map(|link| Place::Link(self.bound(link))).collect()
+    }
+
+    /// The places of a flow with a connection to each peer, on links that the engine assigns, or on the only
+    /// one.
+    fn to_peers(&self, flow: usize, peers: u16, only: Option<usize>) -> Vec<Place> {
+        if let Some(link) = only {
+            return (0..peers).map(|_| Place::Link(self.bound(link))).collect();
+        }
+        let links: Arc<[Bound]> = (0..self.plan.links.len()).map(|link| self.bound(link)).collect();
+        let place = |peer: u16| Place::Peer {
+            peer: PeerId((flow as u32) << 16 | u32::from(peer)),
+            links: Arc::clone(&links),
+            assigned: self.assigned.clone(),
+        };
+        (0..peers).map(place).collect()
     }
 
     /// The server's address for connections, or for plain TCP over this link. In a scenario with IPv6,

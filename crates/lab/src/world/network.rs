@@ -46,11 +46,6 @@ pub enum PlanError {
         "`{0}` saves power, and in the lab only the client's radio can sleep; remove `power_save` from `{0}`"
     )]
     Sleeps(String),
-    /// Flows of the lab have one connection at a time.
-    #[error(
-        "flow `{0}` has several connections at a time, which needs virtual time; give it `direction`, or use `--world sim`"
-    )]
-    Several(String),
     /// Datagrams have one server address.
     #[error(
         "flow `{0}` is UDP, which the lab sends over IPv4 only; remove it, or all `families` and `server_families`"
@@ -103,7 +98,7 @@ impl PlanError {
             Self::RelayOverV6 => Some(Thing::Relay),
             Self::Unmanaged(link) | Self::AdHoc(link) => Some(Thing::Link(link)),
             Self::Sender(sender) => Some(Thing::Flow(&sender.flow)),
-            Self::Datagrams(flow) | Self::Several(flow) => Some(Thing::Flow(flow)),
+            Self::Datagrams(flow) => Some(Thing::Flow(flow)),
             Self::Reports | Self::Controller(_) | Self::Model(_) => None,
         }
     }
@@ -122,12 +117,6 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
     }
     if let Some((link, _)) = plan.access_points().find(|(_, ap)| ap.ad_hoc) {
         return Err(PlanError::AdHoc(plan.links[link].name.clone()));
-    }
-    let mut flows = plan.flows.iter();
-    if let Some(flow) =
-        flows.find(|flow| matches!(flow.transport, Transport::EachLink | Transport::EachPeer { .. }))
-    {
-        return Err(PlanError::Several(flow.name.clone()));
     }
     refuse_two_beacons(plan)?;
     refuse_v6(plan)?;
@@ -272,13 +261,6 @@ mod tests {
         let udp = "direction = \"down\"\ntransport = \"udp\"\nover = \"hall\"";
         let message = refused(plan(families, "", udp));
         assert!(message.contains("flow `radio` is UDP"), "{message}");
-        for several in ["stripe = { size_mb = 1 }", "swarm = { size_mb = 1, peers = 2 }"] {
-            let message = refused(plan("", "", several));
-            assert!(
-                message.contains("flow `radio` has several connections at a time, which needs virtual time"),
-                "{message}"
-            );
-        }
         let mut sleeper = plan("", "", DOWN);
         sleeper.walkers[0].power_save = true;
         assert!(network_config(&sleeper, 1).unwrap().power_save);

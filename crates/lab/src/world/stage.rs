@@ -15,7 +15,7 @@ use crate::hosts::{
     Addressing, BuildError, HostLink, Hosts, HostsConfig, Plugs, Port, SERVER_V6, interface_name,
 };
 use crate::monitor::{Feed, Monitor};
-use crate::traffic::Server;
+use crate::traffic::{Answers, Assigned, Server};
 use links::{LinkConfig, LinkId, LinkState, Network, NetworkConfig};
 use linux::capture::{Beacons, Capture, Listener as Ears};
 use linux::cla::Listener;
@@ -47,6 +47,8 @@ pub(super) struct Stage {
     pub(super) detour: Option<Detour>,
     pub(super) server: Option<Arc<Server>>,
     pub(super) glue: Glue,
+    /// Links that the engine assigns to peers.
+    pub(super) assigned: Assigned,
     pub(super) ports: Vec<Port>,
     pub(super) hosts: Hosts,
     /// The link models, until the emulator has them.
@@ -95,12 +97,14 @@ impl Stage {
             .transpose()?;
         let (listener, reports) = listening.flatten().unzip();
         let (tell, notes) = channel();
+        let answers = Answers::default();
         let wiring = Wiring {
             engine: engine_config(policy, plan),
             links: declared(plan, &addressing, &interfaces),
             first_link: 0,
             epoch_ns: clock.epoch_ns(),
             inlet: receiver,
+            answers: answers.clone(),
             sender: controllers.sender(plan).filter(|_| !what.unadvised),
             reports,
             observer: Some(observer(plan)),
@@ -108,6 +112,7 @@ impl Stage {
             window: what.window,
             record: recording(what),
         };
+        let assigned = Assigned::new(answers, glue.inlet());
         let brain = Brain::start(&hosts.client, wiring)?;
         let ground = Ground {
             hosts: &hosts,
@@ -123,6 +128,7 @@ impl Stage {
             detour,
             server,
             glue,
+            assigned,
             ports,
             hosts,
             network: Some(network),

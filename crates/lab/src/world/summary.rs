@@ -64,7 +64,10 @@ impl Sources<'_> {
             let is_datagrams = matches!(self.plan.flows[index].transport, scenario::Transport::Udp { .. });
             // Datagrams may be lost, so those that arrived prove nothing.
             let intact = (!is_datagrams || !outcome.intact).then_some(outcome.intact);
-            Some(outcome.meter.result(outcome.ended, intact, paths))
+            Some(Flow {
+                playback: outcome.playback,
+                ..outcome.meter.result(outcome.ended, intact, paths)
+            })
         };
         self.outcomes.iter().enumerate().filter_map(flow).collect()
     }
@@ -138,6 +141,15 @@ impl Sources<'_> {
         })
     }
 
+    /// What the players of flows did.
+    fn played(&self) -> impl Iterator<Item = String> {
+        let flows = self.plan.flows.iter().zip(self.outcomes);
+        flows.filter_map(|(flow, outcome)| {
+            let playback = outcome.as_ref()?.playback?;
+            Some(format!("{}: {}", flow.name, playback.in_words()))
+        })
+    }
+
     /// Remarks for the reader.
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.strangers.to_vec();
@@ -165,6 +177,7 @@ impl Sources<'_> {
             let link = &self.plan.links[usize::from(fault.link.0)].name;
             format!("no packet met the black hole on {link} at {}", fault.applied)
         }));
+        remarks.extend(self.played());
         for outcome in self.outcomes.iter().flatten() {
             remarks.extend(
                 outcome

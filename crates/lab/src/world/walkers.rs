@@ -24,6 +24,7 @@ use super::note::Note;
 use crate::clock::Clock;
 use crate::emulator::Event;
 use crate::hosts::{Addressing, Hosts, LinkAddresses, PlugError, Plugs, Port, interface_name};
+use crate::traffic::Answers;
 use links::{LinkId, LinkState, OtherHost};
 use linux::daemon::{DeclaredLink, inlet};
 use policy::{Policy, Tariff};
@@ -190,6 +191,7 @@ impl Host {
             first_link: first as u16,
             epoch_ns: ground.clock.epoch_ns(),
             inlet,
+            answers: Answers::default(),
             sender: None,
             reports: None,
             observer: None,

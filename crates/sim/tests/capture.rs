@@ -5,7 +5,7 @@ mod common;
 
 use common::{ONE, plan};
 use links::Position;
-use links::air::{AirConfig, Ht, StationConfig, StationId};
+use links::air::{AirConfig, Ht, StationConfig, StationId, StationKind};
 use linux::capture;
 use sim::cells::saturated;
 use sim::{Addresses, Capture, Cast, Play, World, digest, play};
@@ -25,9 +25,8 @@ fn the_engines_input_equals_what_the_capture_code_reads() {
     let plan = plan(&format!("{ONE}{TWO}"), &["aps.near.tx_power_dbm=6"]);
     let cast = Cast::of(&plan).unwrap();
     let client = cast.client_radios().next().unwrap();
-    let access_points = cast.access_points.iter().map(Option::is_some).collect();
     let mut bytes = Capture::new(
-        Addresses::of(&cast.air, access_points),
+        Addresses::of(&cast.air, cast.kinds(&plan).collect()),
         cast.flows.clone(),
         "client",
     );
@@ -266,7 +265,11 @@ fn aggregates() -> (Vec<u8>, u64) {
     });
     let air = AirConfig::new(Standard::A, stations.into());
     let flows = vec![saturated(0, 1, 1_000)];
-    let mut capture = Capture::new(Addresses::of(&air, vec![true, false]), flows.clone(), "client");
+    let mut capture = Capture::new(
+        Addresses::of(&air, vec![StationKind::AccessPoint, StationKind::Client]),
+        flows.clone(),
+        "client",
+    );
     let mut world = World::new(1, &air, flows).unwrap();
     world.monitor(StationId(1));
     world.run_for(Duration::from_millis(300));

@@ -117,6 +117,7 @@ pub use medium::Medium;
 pub use medium::wfq::{Wfq, WfqError, WfqStation};
 pub use phy::mode::Mode;
 pub use stamp::Stamp;
+pub use watch::bodies::StationKind;
 pub use watch::frames::Addresses;
 pub use watch::overheard::{FrameKind, Overheard, Says};
 pub use watch::tim::{Aid, Tim};

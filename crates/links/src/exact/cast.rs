@@ -6,7 +6,7 @@ use units::Duration;
 use units::wifi::Standard;
 
 use crate::air::wlan::{AccessPointConfig, ClientConfig, InterfaceId, WlanConfig};
-use crate::air::{Addresses, AirConfig, Discipline, StationConfig, StationId};
+use crate::air::{Addresses, AirConfig, Discipline, StationConfig, StationId, StationKind};
 use crate::config::{Codel, LinkConfig, Medium, NetworkConfig, OtherHost, QueueLimit, Thresholds};
 use crate::wifi::{Propagation, Radio, WifiConfig};
 use crate::{ConfigError, LinkId};
@@ -57,13 +57,18 @@ impl NetworkConfig {
         let cast = Cast::of(self)?;
         let air = &cast.wlan.air;
         let count = access_points(self).count();
-        let roles = (0..air.stations.len()).map(|station| station < count);
+        let networks = access_points(self).map(|(_, wifi)| match wifi.ad_hoc {
+            true => StationKind::Peer,
+            false => StationKind::AccessPoint,
+        });
+        let clients = core::iter::repeat_n(StationKind::Client, air.stations.len() - count);
+        let kinds = networks.chain(clients).collect();
         let own = cast.members[..count].iter();
         let mut radios: Vec<(u8, StationId)> = own.map(|own| (own.config.channel, own.radio)).collect();
         radios.sort_unstable();
         radios.dedup();
         Ok(Some(Stations {
-            addresses: Addresses::of(air, roles.collect()),
+            addresses: Addresses::of(air, kinds),
             access_points: cast.members[..count]
                 .iter()
                 .map(|member| (member.link, member.station))

@@ -13,7 +13,9 @@
 //! # Checked by
 //! `tests/play.rs`.
 
-use links::air::{AirConfig, Destination, Discipline, StationConfig, StationId, Wfq, WfqStation};
+use links::air::{
+    AirConfig, Destination, Discipline, StationConfig, StationId, StationKind, Wfq, WfqStation,
+};
 use links::wifi::{self, goodput};
 use scenario::models::{control, ht, losses, noise, position, propagation, rules, thresholds, wall};
 use scenario::{
@@ -133,6 +135,18 @@ impl Cast {
             }
         };
         stations.map(queue).collect()
+    }
+
+    /// What each station is, for its frames.
+    pub fn kinds(&self, plan: &Plan) -> impl Iterator<Item = StationKind> {
+        self.access_points.iter().map(|link| {
+            let kind = link.map(|link| &plan.links[link].kind);
+            match kind {
+                Some(LinkKind::Wifi(ap)) if ap.ad_hoc => StationKind::Peer,
+                Some(_) => StationKind::AccessPoint,
+                None => StationKind::Client,
+            }
+        })
     }
 
     /// Adds the associations that a radio wants.

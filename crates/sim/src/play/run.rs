@@ -174,8 +174,7 @@ impl<'p> Runner<'p> {
         let world = World::on(medium, &cast.air, cast.flows.clone())
             .with_under_way(&cast.under_way)
             .measuring_delays(cast.delays(what.plan).collect());
-        let access_points = cast.access_points.iter().map(Option::is_some).collect();
-        let addresses = Addresses::of(&cast.air, access_points);
+        let addresses = Addresses::of(&cast.air, cast.kinds(what.plan).collect());
         let warm = Instant::ZERO + what.plan.warmup;
         let meter = |flow: &scenario::Flow| {
             FlowMeter::new(&flow.name, Instant::ZERO + flow.start).counting_after(warm)

@@ -2,7 +2,7 @@
 //!
 //! # Sources
 //! - IEEE 802.11-2020 §9.3.3 (fields and elements of each frame), §9.4.1 (fields), §9.4.2 (elements: SSID,
-//!   rates, DSSS parameter set, TIM, HT capabilities, HT operation, vendor-specific).
+//!   rates, DSSS parameter set, TIM, IBSS parameter set, HT capabilities, HT operation, vendor-specific).
 //!
 //! # Where we differ, and why
 //! 1. Only the elements that a listener looks for are written. A vendor-specific element fills the rest of a
@@ -25,6 +25,8 @@ use crate::config::{Ht, StationConfig};
 const TIME_UNIT: Duration = Duration::from_micros(1_024);
 /// Capability bit: the sender is an access point.
 const ESS: u16 = 0x0001;
+/// Capability bit: the sender is a peer of an ad hoc network.
+const IBSS: u16 = 0x0002;
 /// Listen interval of a client, in beacons.
 const LISTEN_INTERVAL: u16 = 1;
 /// Reason code: deauthenticated because the sender leaves (table 9-49).
@@ -33,6 +35,7 @@ const LEAVING: u16 = 3;
 const SSID: u8 = 0;
 const SUPPORTED_RATES: u8 = 1;
 const DSSS_PARAMETER: u8 = 3;
+const IBSS_PARAMETER: u8 = 6;
 const HT_CAPABILITIES: u8 = 45;
 const HT_OPERATION: u8 = 61;
 const VENDOR: u8 = 221;
@@ -45,10 +48,21 @@ const LONGEST_SSID: usize = 32;
 /// Flag of a rate that every station of the network must support.
 const BASIC: u8 = 0x80;
 
+/// What a station is in its network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StationKind {
+    /// It joins the networks of others.
+    Client,
+    /// It has a network of its own.
+    AccessPoint,
+    /// It announces an ad hoc network, which others join without asking.
+    Peer,
+}
+
 /// Description of a station for the frames that it sends.
 #[derive(Debug, Clone)]
 pub(super) struct Speaker {
-    pub(in crate::air) access_point: bool,
+    pub(in crate::air) kind: StationKind,
     pub(in crate::air) channel: u8,
     name: String,
     standard: Standard,
@@ -56,9 +70,9 @@ pub(super) struct Speaker {
 }
 
 impl Speaker {
-    pub(in crate::air) fn new(station: &StationConfig, access_point: bool) -> Self {
+    pub(in crate::air) fn new(station: &StationConfig, kind: StationKind) -> Self {
         Self {
-            access_point,
+            kind,
             channel: station.channel,
             name: station.name.clone(),
             standard: station.standard,
@@ -83,8 +97,11 @@ impl Speaker {
         match subtype {
             Subtype::Beacon | Subtype::ProbeResponse => {
                 self.announce(frame.start, out);
-                if subtype == Subtype::Beacon {
-                    held(frame).write(out);
+                match (self.kind, subtype) {
+                    // The peers stay awake: no ATIM window.
+                    (StationKind::Peer, _) => element(IBSS_PARAMETER, &[0, 0], out),
+                    (_, Subtype::Beacon) => held(frame).write(out),
+                    _ => {}
                 }
                 self.capabilities(out);
             }
@@ -105,7 +122,10 @@ impl Speaker {
                 self.capabilities(out);
             }
             // Open system; the client's frame is the first of the two; no error.
-            Subtype::Authentication => return words(&[0, 1 + u16::from(self.access_point), 0], out),
+            Subtype::Authentication => {
+                let is_second = self.kind == StationKind::AccessPoint;
+                return words(&[0, 1 + u16::from(is_second), 0], out);
+            }
             Subtype::Deauthentication => return words(&[LEAVING], out),
             Subtype::Data | Subtype::Null | Subtype::PsPoll => return,
         }
@@ -115,7 +135,11 @@ impl Speaker {
     fn announce(&self, at: Instant, out: &mut Vec<u8>) {
         out.extend_from_slice(&(at.as_nanos() / 1_000).to_le_bytes());
         let interval = BEACON_INTERVAL.as_nanos() / TIME_UNIT.as_nanos();
-        words(&[interval as u16, ESS], out);
+        let capabilities = match self.kind {
+            StationKind::Peer => IBSS,
+            StationKind::Client | StationKind::AccessPoint => ESS,
+        };
+        words(&[interval as u16, capabilities], out);
         self.ssid(out);
         self.rates(out);
         element(DSSS_PARAMETER, &[self.channel], out);

@@ -8,9 +8,10 @@
 //! 1. Payloads are the caller's: of a data frame, only the headers are written, and the length of the rest is
 //!    returned.
 //! 2. The third address of a data frame is the access point's own, because nobody beyond it has an address.
-//! 3. A block acknowledgement's bitmap begins with the first frame that its receiver, not its sender, is not
+//! 3. The address of an ad hoc network is that of the peer which announces it. The standard has a random one.
+//! 4. A block acknowledgement's bitmap begins with the first frame that its receiver, not its sender, is not
 //!    done with. The standard lets it begin earlier (§10.25.6.5).
-//! 4. Every antenna of a receiver, one for each stream, reports the signal of the whole receiver: all
+//! 5. Every antenna of a receiver, one for each stream, reports the signal of the whole receiver: all
 //!    antennas share one fading process.
 //!
 //! # Checked by
@@ -23,7 +24,7 @@ use units::wifi::{channel_mhz, ht};
 use wire::dot11::{FCS_BYTES, Header, Kind, Way, fcs};
 use wire::radiotap::{Radiotap, Rate};
 
-use super::bodies::{self, Speaker};
+use super::bodies::{self, Speaker, StationKind};
 use super::overheard::{FrameKind, Overheard};
 use crate::air::io::{StationId, Subtype};
 use crate::config::AirConfig;
@@ -39,10 +40,10 @@ pub struct Addresses {
 const COMPRESSED: u16 = 0x0004;
 
 impl Addresses {
-    /// Takes the stations of an air; `access_points` says for each one whether it is an access point.
-    pub fn of(air: &AirConfig, access_points: Vec<bool>) -> Self {
-        let mut roles = access_points.into_iter();
-        let speaker = |station| Speaker::new(station, roles.next().unwrap_or(false));
+    /// Takes the stations of an air; `kinds` says for each one what it is.
+    pub fn of(air: &AirConfig, kinds: Vec<StationKind>) -> Self {
+        let mut kinds = kinds.into_iter();
+        let speaker = |station| Speaker::new(station, kinds.next().unwrap_or(StationKind::Client));
         Self {
             speakers: air.stations.iter().map(speaker).collect(),
         }
@@ -53,11 +54,9 @@ impl Addresses {
         MacAddr::local(station.0)
     }
 
-    /// Whether a station is an access point.
-    pub fn is_access_point(&self, station: StationId) -> bool {
-        self.speakers
-            .get(station.0 as usize)
-            .is_some_and(|speaker| speaker.access_point)
+    fn kind(&self, station: StationId) -> StationKind {
+        let speaker = self.speakers.get(station.0 as usize);
+        speaker.map_or(StationKind::Client, |speaker| speaker.kind)
     }
 
     /// The channel of a station.
@@ -65,10 +64,10 @@ impl Addresses {
         self.speakers[station.0 as usize].channel
     }
 
-    /// The channel of a frame: that of its access point, as a single radio sends on several channels. Without
-    /// an access point at either end, that of its sender, or a single radio's first one.
+    /// The channel of a frame: that of its network, as a single radio sends on several channels. Without a
+    /// network, that of its sender, or a single radio's first one.
     pub fn channel_of(&self, frame: &Overheard) -> u8 {
-        self.channel(self.access_point(frame).unwrap_or(frame.from))
+        self.channel(self.network(frame).unwrap_or(frame.from))
     }
 
     /// Appends a frame. Returns how many bytes of a packet (with LLC, without the check sum) follow the
@@ -136,7 +135,7 @@ impl Addresses {
                 let kind = kind(subtype, tid.is_some());
                 let (way, third) = match kind {
                     Kind::Data(_) => self.way(frame),
-                    _ => (Way::Direct, self.network(frame)),
+                    _ => (Way::Direct, self.bssid(frame)),
                 };
                 Header {
                     way,
@@ -152,24 +151,26 @@ impl Addresses {
         }
     }
 
-    /// Address of the access point at either end. For a broadcast probe request, the broadcast address.
-    fn network(&self, frame: &Overheard) -> MacAddr {
-        self.access_point(frame).map_or(MacAddr::BROADCAST, Self::mac)
+    /// Address of the network. For a broadcast probe request, the broadcast address.
+    fn bssid(&self, frame: &Overheard) -> MacAddr {
+        self.network(frame).map_or(MacAddr::BROADCAST, Self::mac)
     }
 
-    /// The access point at either end.
-    fn access_point(&self, frame: &Overheard) -> Option<StationId> {
+    /// The access point or peer at either end.
+    fn network(&self, frame: &Overheard) -> Option<StationId> {
         let mut ends = [Some(frame.from), frame.to].into_iter().flatten();
-        ends.find(|&station| self.is_access_point(station))
+        ends.find(|&station| self.kind(station) != StationKind::Client)
     }
 
+    /// Which way a data frame goes, and its third address.
     fn way(&self, frame: &Overheard) -> (Way, MacAddr) {
-        let to_access_point = frame.to.filter(|to| self.is_access_point(*to));
-        match (self.is_access_point(frame.from), to_access_point) {
-            (true, _) => (Way::FromAccessPoint, Self::mac(frame.from)),
-            (false, Some(to)) => (Way::ToAccessPoint, Self::mac(to)),
-            (false, None) => (Way::Direct, Self::mac(frame.from)),
-        }
+        let network = self.network(frame).unwrap_or(frame.from);
+        let way = match self.kind(network) {
+            StationKind::AccessPoint if network == frame.from => Way::FromAccessPoint,
+            StationKind::AccessPoint => Way::ToAccessPoint,
+            StationKind::Client | StationKind::Peer => Way::Direct,
+        };
+        (way, Self::mac(network))
     }
 
     /// Radiotap header of a frame. The monitor's own frames did not arrive at any antenna.

@@ -7,6 +7,11 @@ use units::{Dbm, Instant};
 
 /// A frame of this kind from an access point to a listening client: its bytes and the length of the rest.
 fn said(subtype: Subtype, bytes: u32, everyone: bool) -> (Vec<u8>, usize) {
+    said_by(StationKind::AccessPoint, subtype, bytes, everyone)
+}
+
+/// The same from a station of this kind.
+fn said_by(kind: StationKind, subtype: Subtype, bytes: u32, everyone: bool) -> (Vec<u8>, usize) {
     let station = |name, x_mm| StationConfig {
         ht: Some(Ht::new(2, ht::Width::Mhz20, ht::Guard::Short)),
         ..StationConfig::new(name, Standard::A, Position { x_mm, y_mm: 0 })
@@ -32,7 +37,7 @@ fn said(subtype: Subtype, bytes: u32, everyone: bool) -> (Vec<u8>, usize) {
     }
     let frame = air.poll_overheard().unwrap();
     let mut written = Vec::new();
-    let rest = Addresses::of(&config, Vec::from([true, false])).write(&frame, &mut written);
+    let rest = Addresses::of(&config, Vec::from([kind, StationKind::Client])).write(&frame, &mut written);
     (written, rest)
 }
 
@@ -69,6 +74,27 @@ fn a_beacon_is_whole() {
     assert_eq!(found[1].1[0], 0x80 | 12, "6 Mb/s is what everybody knows");
     assert_eq!(found[2].1, [36]);
     assert_eq!(found[4].1[3..6], [0xff, 0xff, 0], "two streams");
+}
+
+#[test]
+fn a_peer_announces_an_ad_hoc_network() {
+    let (written, _) = said_by(StationKind::Peer, Subtype::Beacon, 250, true);
+    let (_, frame) = Radiotap::parse(&written).unwrap();
+    let header = Header::parse(frame).unwrap();
+    assert_eq!((header.kind, header.third), (Kind::BEACON, header.transmitter));
+    assert_eq!(frame[32..36], [100, 0, 2, 0], "no access point");
+    let found = elements(&frame[36..frame.len() - FCS_BYTES]);
+    let ids: Vec<u8> = found.iter().map(|(id, _)| *id).collect();
+    assert_eq!(ids, [0, 1, 3, 6, 45, 61, 221]);
+    assert_eq!(found[3].1, [0, 0]);
+}
+
+#[test]
+fn data_of_a_peer_passes_no_access_point() {
+    let (written, _) = said_by(StationKind::Peer, Subtype::Data, 1_000, false);
+    let (_, frame) = Radiotap::parse(&written).unwrap();
+    let header = Header::parse(frame).unwrap();
+    assert_eq!((header.way, header.third), (Way::Direct, header.transmitter));
 }
 
 #[test]

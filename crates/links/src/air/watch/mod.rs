@@ -4,7 +4,7 @@
 //! management frames. [`tim`] has the traffic indication map. `engine` decides which frames a monitor
 //! captures.
 
-mod bodies;
+pub(super) mod bodies;
 pub(super) mod frames;
 pub(super) mod overheard;
 pub(super) mod tim;

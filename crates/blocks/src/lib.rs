@@ -28,14 +28,33 @@ pub use player::Time;
 
 use player::Player;
 use policy::LinkId;
-use policy::flow::{Skip, Stripe};
+use policy::flow::{PeerId, Skip, Stripe};
 use scenario::Work;
 use std::ops::Range;
 use trace::Playback;
-use units::{Bytes, Instant};
+use units::{Bytes, Duration, Instant};
+
+/// A client of a swarm gives up a connection after this silence: the default `request_timeout` of libtorrent
+/// 1.1. Silence is usual where many connections share a slow link.
+const SWARM_PATIENCE: Duration = Duration::from_secs(60);
+/// Other clients do so after this silence, as those of plain TCP.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// After which silence a client of this work gives up a connection.
+pub const fn patience(work: Work) -> Duration {
+    match work {
+        Work::Swarm { .. } => SWARM_PATIENCE,
+        _ => PATIENCE,
+    }
+}
+
+/// What the engine calls this peer of the flow with this index.
+pub fn peer(flow: usize, peer: u16) -> PeerId {
+    PeerId((flow as u32) << 16 | u32::from(peer))
+}
 
 /// Which block is next.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Order {
     /// By the link that asks, and when the blocks are due.
     Due(Stripe),
@@ -58,6 +77,13 @@ impl Order {
         }
     }
 
+    /// The lane with this link has all of its block.
+    fn arrived(&mut self, now: Instant, link: LinkId) {
+        if let Self::Due(stripe) = self {
+            stripe.arrived(now, link);
+        }
+    }
+
     /// The lane with this link has lost the block that it was fetching.
     fn lost(&mut self, link: LinkId, block: Option<usize>) {
         match (self, block) {
@@ -69,7 +95,7 @@ impl Order {
 }
 
 /// The blocks of a file, and who fetches them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Blocks {
     order: Order,
     /// Bytes of each block but the last, which may be shorter.
@@ -85,7 +111,7 @@ pub struct Blocks {
 }
 
 /// The connections in one lane of the flow.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Fetcher {
     /// That of a stripe. The lanes of a swarm are all alike.
     link: LinkId,
@@ -125,8 +151,7 @@ impl Blocks {
         })
     }
 
-    /// The next bytes of the file for the connection of a lane to request: from, and to before. `None`: it
-    /// fetches some, or none are left.
+    /// The range of bytes that a lane requests next. `None`: it is fetching a block, or no block is free.
     pub fn request(&mut self, now: Instant, lane: usize) -> Option<Range<u64>> {
         let fetcher = &mut self.lanes[lane];
         if fetcher.fetching.is_some() {
@@ -151,6 +176,7 @@ impl Blocks {
             if self.left[block] == 0 {
                 fetcher.fetching = None;
                 self.complete[block] = Some(now);
+                self.order.arrived(now, fetcher.link);
             }
         }
     }
@@ -218,6 +244,23 @@ mod tests {
         blocks.read(at(1), 1, 40);
         assert_eq!(blocks.request(at(1), 1), Some(0..40));
         assert_eq!(blocks.request(at(1), 0), Some(80..100));
+    }
+
+    #[test]
+    fn a_block_that_has_arrived_is_not_lost_with_its_connection() {
+        let work = Work::Stripe {
+            size: Bytes::new(100),
+            block: Bytes::new(50),
+            skip: scenario::Skip::None,
+            video: None,
+        };
+        let mut blocks = Blocks::of(work, &LANES).unwrap();
+        let at = Instant::from_secs;
+        assert_eq!(blocks.request(at(0), 0), Some(0..50));
+        blocks.read(at(1), 0, 50);
+        blocks.lost(0);
+        assert_eq!(blocks.request(at(1), 1), Some(50..100));
+        assert_eq!(blocks.request(at(1), 0), None);
     }
 
     #[test]

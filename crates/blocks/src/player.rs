@@ -16,7 +16,7 @@ use trace::Playback;
 use units::{Bitrate, Bytes, Duration, Instant};
 
 /// What a player needs to know of a video.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Player {
     /// How long each block plays.
     lengths: Vec<Duration>,

@@ -108,6 +108,13 @@ impl Stripe {
         Some(block)
     }
 
+    /// The block that this link was fetching has arrived.
+    pub fn arrived(&mut self, now: Instant, link: LinkId) {
+        if let Some(at) = self.lane(link) {
+            self.finish(now, at);
+        }
+    }
+
     fn finish(&mut self, now: Instant, at: usize) {
         let lane = &mut self.lanes[at];
         if let Some((block, since)) = lane.fetching.take() {

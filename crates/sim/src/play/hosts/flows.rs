@@ -24,9 +24,6 @@ use units::{Bitrate, Bytes, Duration, Instant};
 
 /// A plain TCP client connects again after this silence.
 const TOO_LONG: Duration = Duration::from_secs(1);
-/// A client of a swarm does so after this silence: the default `request_timeout` of libtorrent 1.1.
-const SWARM_PATIENCE: Duration = Duration::from_secs(60);
-
 /// All flows, and the flow of each connection.
 #[derive(Debug)]
 pub(super) struct Flows {
@@ -98,10 +95,9 @@ impl Flows {
             let lanes: Vec<Lane> = match (flow.transport, only) {
                 (Transport::Tcp { over: link } | Transport::Udp { over: link }, _) => vec![over(link)],
                 (Transport::EachPeer { peers }, Some(link)) => (0..peers).map(|_| over(link)).collect(),
-                (Transport::EachPeer { peers }, None) => {
-                    let id = |peer| PeerId((index as u32) << 16 | u32::from(peer));
-                    (0..peers).map(|peer| Lane::to(id(peer))).collect()
-                }
+                (Transport::EachPeer { peers }, None) => (0..peers)
+                    .map(|peer| Lane::to(blocks::peer(index, peer)))
+                    .collect(),
                 (Transport::Mptcp | Transport::EachLink, Some(link)) => vec![over(link)],
                 (Transport::Mptcp, None) => vec![Lane::default()],
                 (Transport::EachLink, None) => (0..plan.links.len()).map(over).collect(),
@@ -316,11 +312,7 @@ impl Flow {
         let (heard, awaits) = connection.first_heard()?;
         if let Some(blocks) = &self.blocks {
             let since = blocks.waits_since(lane);
-            let patience = match self.work {
-                Work::Swarm { .. } => SWARM_PATIENCE,
-                _ => TOO_LONG,
-            };
-            return since.map(|since| since.max(heard) + patience);
+            return since.map(|since| since.max(heard) + blocks::patience(self.work));
         }
         (awaits || !self.goes_up()).then(|| heard + TOO_LONG)
     }
@@ -332,7 +324,9 @@ impl Flow {
         }
         let left = |(lane, of): (usize, &Lane)| {
             let silent_at = |connection: &Connection| self.silent_at(lane, connection);
-            Some((lane, of.left(now, openers, self.host, silent_at)?))
+            // Another lane can fetch the rest of a block, even if this link does not come back.
+            let awaits_link = self.blocks.is_none();
+            Some((lane, of.left(now, openers, self.host, awaits_link, silent_at)?))
         };
         let (lane, conn) = self.lanes.iter().enumerate().find_map(left)?;
         self.leave(lane);

@@ -83,18 +83,22 @@ impl Lane {
         total - std::mem::replace(&mut self.total, total)
     }
 
-    /// The present connection, if it should be left now. `silent_at`: when it has been silent for too long.
+    /// The present connection, if it should be left now. `awaits_link`: only while its link is usable.
+    /// `silent_at`: when it has been silent for too long.
     pub(super) fn left(
         &self,
         now: Instant,
         openers: Openers<'_>,
         host: usize,
+        awaits_link: bool,
         silent_at: impl Fn(&Connection) -> Option<Instant>,
     ) -> Option<u32> {
         let (conn, since) = self.attempt?;
         let connection = openers.host(host).connection(conn)?;
-        let silent =
-            |link| openers.is_usable(host, link) && silent_at(connection).is_some_and(|at| at <= now);
+        let silent = |link| {
+            let may_leave = !awaits_link || openers.is_usable(host, link);
+            may_leave && silent_at(connection).is_some_and(|at| at <= now)
+        };
         let leaves = match connection.is_open() {
             false => connection.is_closed() || now - since >= CONNECT_PATIENCE,
             true => self.over.is_some_and(silent),

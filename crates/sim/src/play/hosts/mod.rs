@@ -11,7 +11,6 @@
 //! | segments on links | `carrier` |
 //! | links as the client's kernel shows them, their addresses | `plugs`, `addresses` |
 //! | applications and their connections | `flows`, `lane` |
-//! | a file in blocks, fetched over several connections; its player | `blocks`, `player` |
 //! | when applications connect, read and request | `applications` |
 //! | connections whose link the engine assigns | `assign` |
 //! | hosts of other walkers | `others` |

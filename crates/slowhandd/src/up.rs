@@ -99,7 +99,7 @@ fn keep(args: &Args, reload: &Arc<Reload>) -> anyhow::Result<ExitCode> {
     helpers(&sockets, &answering, signals).context("starting threads; see `ulimit -u`")?;
     let setup = Setup {
         associate: associates,
-        allot: None,
+        assign: None,
         ..setup(planned, inlet, record, args)
     };
     let mut daemon =
@@ -144,7 +144,7 @@ fn setup(planned: Planned, inlet: Inlet, record: Option<Recording>, args: &Args)
         sender: cc.as_deref().and_then(sender),
         reports,
         associate: None,
-        allot: None,
+        assign: None,
         observe: Box::new(move |_, observation| chronicle.log(&observation)),
         window: None,
         fallback_window: config.fallback_window,

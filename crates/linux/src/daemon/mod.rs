@@ -57,7 +57,7 @@ pub use api::report::{
 };
 pub use api::sender::{Sender, SenderError, check_controller};
 pub use api::setup::{
-    AllotFn, Allotment, AssociateFn, Associates, Association, DeclaredLink, ObserveFn, Probing, Setup,
+    AssignFn, Assignment, AssociateFn, Associates, Association, DeclaredLink, ObserveFn, Probing, Setup,
     SignalReports, TurnsFn,
 };
 pub use drive::driver::Daemon;

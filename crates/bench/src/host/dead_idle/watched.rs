@@ -73,7 +73,7 @@ impl Watched {
             sender: None,
             reports: None,
             associate: None,
-            allot: None,
+            assign: None,
             observe: Box::new(move |_, observation| {
                 if is_decision(&observation) {
                     counted.fetch_add(1, Ordering::Relaxed);

@@ -31,8 +31,9 @@ pub struct Setup {
     /// Joins and leaves access points. `None`: another program does, such as NetworkManager, and requests of
     /// the engine are refused.
     pub associate: Option<Associates>,
-    /// Programs of the caller whose flows the engine assigns to links. `None`: those of `networks` only.
-    pub allot: Option<AllotFn>,
+    /// Receives the engine's links for flows that the caller has reported. `None`: only `networks` has such
+    /// flows.
+    pub assign: Option<AssignFn>,
     /// Called for everything worth recording. Runs on the loop's thread and must not block.
     pub observe: ObserveFn,
     /// How windows are limited. `None`: the best way that the kernel offers.
@@ -86,9 +87,9 @@ pub struct Associates {
 pub type AssociateFn = Box<dyn FnMut(Association) -> bool + Send>;
 /// See [`Associates::take_turns`].
 pub type TurnsFn = Box<dyn FnMut(&[Slot]) + Send>;
-/// See [`Setup::allot`]. Carries out an answer of the engine. `false`: it does not know the flow. Runs on the
-/// loop's thread and must not block.
-pub type AllotFn = Box<dyn FnMut(FlowId, Allotment) -> bool + Send>;
+/// See [`Setup::assign`]. `false`: the flow is not the caller's, but may be one of `networks`. The two must
+/// not use the same numbers. Runs on the loop's thread and must not block.
+pub type AssignFn = Box<dyn FnMut(FlowId, Assignment) -> bool + Send>;
 /// See [`Setup::observe`].
 pub type ObserveFn = Box<dyn FnMut(Instant, Observation<'_>) + Send>;
 
@@ -103,7 +104,7 @@ pub enum Association {
 
 /// What the engine answers about a flow that cannot use several links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Allotment {
+pub enum Assignment {
     /// It belongs on this link.
     To(LinkId),
     /// It waits for a link.

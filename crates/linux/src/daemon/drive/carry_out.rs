@@ -7,7 +7,7 @@
 use crate::bpf::Hook;
 use crate::daemon::act::error::ActError;
 use crate::daemon::act::join::Wanted;
-use crate::daemon::api::setup::{Allotment, Association};
+use crate::daemon::api::setup::{Assignment, Association};
 use crate::daemon::ask::probes::ProbeError;
 use crate::daemon::drive::world::World;
 use crate::daemon::flows::book::Flows;
@@ -95,7 +95,7 @@ impl World {
 
     /// Executes an action for a flow that cannot use several links.
     fn carry(&mut self, now: Instant, flow: FlowId, action: &Action) -> Result<(), ActError> {
-        if self.allot(flow, action) {
+        if self.assign(flow, action) {
             return Ok(());
         }
         let Some(networks) = &mut self.networks else {
@@ -110,13 +110,15 @@ impl World {
     }
 
     /// Passes an answer about a flow on to the program that asked. `false`: none did.
-    fn allot(&mut self, flow: FlowId, action: &Action) -> bool {
-        let allotment = match *action {
-            Action::Assign(_, link) | Action::Move(_, link) => Allotment::To(link),
-            Action::Hold(_) => Allotment::Held,
-            _ => Allotment::Ended,
+    fn assign(&mut self, flow: FlowId, action: &Action) -> bool {
+        let assignment = match *action {
+            Action::Assign(_, link) | Action::Move(_, link) => Assignment::To(link),
+            Action::Hold(_) => Assignment::Held,
+            _ => Assignment::Ended,
         };
-        self.allot.as_mut().is_some_and(|allot| allot(flow, allotment))
+        self.assign
+            .as_mut()
+            .is_some_and(|assign| assign(flow, assignment))
     }
 
     /// Checks a link for a captive portal.

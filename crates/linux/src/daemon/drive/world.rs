@@ -6,7 +6,7 @@ use crate::daemon::api::error::{RunError, StartError};
 use crate::daemon::api::inlet::Inlet;
 use crate::daemon::api::networks::{ChangeError, NetworksChange};
 use crate::daemon::api::observe::Observation;
-use crate::daemon::api::setup::{AllotFn, Associates, Setup};
+use crate::daemon::api::setup::{AssignFn, Associates, Setup};
 use crate::daemon::ask::checks::Checks;
 use crate::daemon::ask::idle::{Idle, Owners};
 use crate::daemon::ask::probes::{Answered, Probes};
@@ -37,7 +37,7 @@ pub(crate) struct World {
     pub(crate) endpoints: Endpoints,
     pub(crate) upkeep: Upkeep,
     pub(crate) associate: Option<Associates>,
-    pub(crate) allot: Option<AllotFn>,
+    pub(crate) assign: Option<AssignFn>,
     pub(crate) radio: Radio,
     pub(crate) networks: Option<Networks>,
     pub(crate) host: Host,
@@ -91,7 +91,7 @@ impl World {
             endpoints: Endpoints::default(),
             upkeep: Upkeep::default(),
             associate: setup.associate,
-            allot: setup.allot,
+            assign: setup.assign,
             radio: Radio::open(setup.inlet.sender(), setup.monitor),
             networks,
             host,

@@ -109,7 +109,7 @@ fn setup(
             epoch_ns,
             inlet,
             associate: None,
-            allot: None,
+            assign: None,
             sender: None,
             reports: None,
             observe,

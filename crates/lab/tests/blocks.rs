@@ -42,7 +42,11 @@ fn a_file_is_striped_over_both_links_for_a_player() {
     // 3 MB at 4 Mb/s.
     assert!((playback.played_ms - 6_000.0).abs() < 1.0, "{playback:?}");
     let has = |what: &str| played.run.notes.iter().any(|note| note.contains(what));
-    assert!(has("playback began after") && !has("fell back"), "{:?}", played.run.notes);
+    assert!(
+        has("playback began after") && !has("fell back"),
+        "{:?}",
+        played.run.notes
+    );
 }
 
 #[test]
@@ -53,14 +57,22 @@ fn a_policy_for_one_link_leaves_that_one() {
     assert_eq!(over(file)[0], 0);
 }
 
+/// Once its link drops everything, and once the link is gone for good.
 #[test]
 fn the_rest_of_a_block_is_fetched_over_another_link() {
-    let silent = "[[faults]]\nkind = \"blackhole\"\nlink = \"slow\"\nat_s = 1\n";
-    let played = played(PolicyName::Mptcp, STRIPE, silent);
-    let fault = &played.emulator.faults[0];
-    assert!(fault.swallowed > 0, "{fault:?}");
-    let file = &played.run.flows[0];
-    assert_eq!((file.bytes, file.intact), (3_000_000, Some(true)), "{file:?}");
+    for kind in ["blackhole", "down"] {
+        let fault = format!("[[faults]]\nkind = \"{kind}\"\nlink = \"slow\"\nat_s = 1\n");
+        let played = played(PolicyName::Mptcp, STRIPE, &fault);
+        let fault = &played.emulator.faults[0];
+        assert!(
+            fault.holds() && (kind == "down" || fault.swallowed > 0),
+            "{fault:?}"
+        );
+        let file = &played.run.flows[0];
+        let whole = (file.bytes, file.intact);
+        assert_eq!(whole, (3_000_000, Some(true)), "{kind}: {file:?}");
+        assert!(over(file)[0] > 0, "{kind}: {file:?}");
+    }
 }
 
 #[test]

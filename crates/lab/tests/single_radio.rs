@@ -86,3 +86,28 @@ fn the_time_of_an_access_point_that_leaves_goes_to_the_other_one() {
     let bytes = down(&played, "two");
     assert!(bytes > 2_500_000, "{bytes} bytes over two in 12 s");
 }
+
+/// A peer holds nothing for a radio that is away, so TCP over it hardly moves.
+#[test]
+fn what_a_peer_sends_while_the_radio_is_away_is_lost() {
+    let plan = plan(
+        "sentence = \"One radio, an access point and a peer.\"\nduration_s = 12\n\
+         [aps.one]\nat_m = [0, 0]\nstandard = \"a\"\nchannel = 36\nrate_mbps = 54\n\
+         backhaul = { rate_mbps = 2, rtt_ms = 20, queue_packets = 100 }\n\
+         [aps.two]\nat_m = [8, 0]\nstandard = \"a\"\nchannel = 44\nrate_mbps = 54\nmode = \"ad-hoc\"\n\
+         backhaul = { rate_mbps = 2, rtt_ms = 20, queue_packets = 100 }\n\
+         [walkers.client]\nat_m = [4, 0]\nradio = \"single\"\n\
+         slots = { slice_ms = 50, weights = { one = 3, two = 1 } }\n\
+         [flows.first]\ntransport = \"tcp\"\nover = \"one\"\ndirection = \"down\"\n\
+         [flows.second]\ntransport = \"tcp\"\nover = \"two\"\ndirection = \"down\"\n",
+    );
+    let played = played(&plan, PolicyName::Mptcp);
+    let (_, why) = cycles(&played).pop().expect("a division");
+    assert!(why.contains("peers of two"), "{why}");
+    let [first, second] = [0, 1].map(|flow| played.run.flows[flow].bytes);
+    assert!(first > 1_500_000, "{first} bytes over the access point");
+    assert!(
+        0 < second && second < first / 5,
+        "{second} bytes over the peer, {first} over the access point"
+    );
+}

@@ -1,5 +1,5 @@
-//! Connections whose link the engine assigns. It hears of each before that is opened, and its answers are
-//! kept here for the threads of the applications.
+//! Connections whose link the engine assigns. A flow asks before it connects, and the answers are stored here
+//! for its threads.
 //!
 //! # Sources
 //! - `policy::flow`: a peer's connection stays on its link, and is ended when that is gone.
@@ -7,27 +7,27 @@
 //! # Checked by
 //! `tests`; `tests/blocks.rs` of the lab.
 
-use linux::daemon::{Allotment, InletSender};
+use linux::daemon::{Assignment, InletSender};
 use policy::flow::{FlowId, PeerId};
 use policy::{FlowEvent, Input, LinkId, Wish};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where a flow's connection may be.
+/// What the engine has answered about a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Where {
-    /// The engine has not said yet.
-    Unknown,
-    /// On this link.
+pub(super) enum Answer {
+    /// Nothing yet.
+    Pending,
+    /// It belongs on this link.
     On(LinkId),
-    /// Nowhere any more.
-    Nowhere,
+    /// It must end.
+    Ended,
 }
 
 /// The answers of the engine so far.
 #[derive(Debug, Clone, Default)]
 pub struct Answers {
-    flows: Arc<Mutex<BTreeMap<FlowId, Where>>>,
+    flows: Arc<Mutex<BTreeMap<FlowId, Answer>>>,
 }
 
 /// Asks the engine for links, and knows what it answered.
@@ -38,21 +38,21 @@ pub struct Assigned {
 }
 
 impl Answers {
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<FlowId, Where>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<FlowId, Answer>> {
         // Whoever panicked left a map that is still correct.
         self.flows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes in an answer. `false`: no application asked about this flow.
-    pub(crate) fn take(&self, flow: FlowId, allotment: Allotment) -> bool {
+    pub(crate) fn take(&self, flow: FlowId, assignment: Assignment) -> bool {
         let mut flows = self.lock();
         let Some(place) = flows.get_mut(&flow) else {
             return false;
         };
-        *place = match allotment {
-            Allotment::To(link) => Where::On(link),
-            Allotment::Held => Where::Unknown,
-            Allotment::Ended => Where::Nowhere,
+        *place = match assignment {
+            Assignment::To(link) => Answer::On(link),
+            Assignment::Held => Answer::Pending,
+            Assignment::Ended => Answer::Ended,
         };
         true
     }
@@ -61,12 +61,12 @@ impl Answers {
     fn begin(&self) -> FlowId {
         let mut flows = self.lock();
         let next = flows.last_key_value().map_or(0, |(last, _)| last.0 + 1);
-        flows.insert(FlowId(next), Where::Unknown);
+        flows.insert(FlowId(next), Answer::Pending);
         FlowId(next)
     }
 
-    fn of(&self, flow: FlowId) -> Where {
-        self.lock().get(&flow).copied().unwrap_or(Where::Nowhere)
+    fn of(&self, flow: FlowId) -> Answer {
+        self.lock().get(&flow).copied().unwrap_or(Answer::Ended)
     }
 }
 
@@ -82,8 +82,8 @@ impl Assigned {
         flow
     }
 
-    /// Where it may be.
-    pub(super) fn of(&self, flow: FlowId) -> Where {
+    /// Answer it may be.
+    pub(super) fn of(&self, flow: FlowId) -> Answer {
         self.answers.of(flow)
     }
 
@@ -107,15 +107,15 @@ mod tests {
         let answers = Answers::default();
         let [first, second] = [answers.begin(), answers.begin()];
         assert_ne!(first, second);
-        assert_eq!(answers.of(first), Where::Unknown);
-        assert!(answers.take(second, Allotment::To(LinkId(1))));
-        assert!(answers.take(first, Allotment::Held));
+        assert_eq!(answers.of(first), Answer::Pending);
+        assert!(answers.take(second, Assignment::To(LinkId(1))));
+        assert!(answers.take(first, Assignment::Held));
         assert_eq!(
             (answers.of(first), answers.of(second)),
-            (Where::Unknown, Where::On(LinkId(1)))
+            (Answer::Pending, Answer::On(LinkId(1)))
         );
-        assert!(answers.take(second, Allotment::Ended));
-        assert_eq!(answers.of(second), Where::Nowhere);
-        assert!(!answers.take(FlowId(9), Allotment::Ended), "nobody asked");
+        assert!(answers.take(second, Assignment::Ended));
+        assert_eq!(answers.of(second), Answer::Ended);
+        assert!(!answers.take(FlowId(9), Assignment::Ended), "nobody asked");
     }
 }

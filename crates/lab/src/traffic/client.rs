@@ -6,6 +6,7 @@ use super::socket::{SocketError, Transport, impatient};
 use super::watch::{End, Watching, Watchlist};
 use super::{datagrams, download, fetch, requests, upload};
 use crate::clock::Clock;
+use blocks::Blocks;
 use linux::netns::EnterError;
 use policy::flow::PeerId;
 use scenario::Work;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 use trace::agent::MARK;
-use trace::{FlowMeter, Playback, Stall};
+use trace::{FlowMeter, Stall};
 use units::{Duration, Instant};
 
 /// Timeout of an attempt to connect. The flow then tries again, as applications do.
@@ -40,7 +41,7 @@ pub enum Via {
         /// Whether its link is usable now.
         usable: Arc<AtomicBool>,
     },
-    /// Plain TCP, one connection at a time in each of these places.
+    /// Plain TCP over several connections, one for each of these.
     Several(Vec<Place>),
     /// UDP, bound to this device.
     Udp {
@@ -58,14 +59,16 @@ pub struct Bound {
     pub device: String,
     /// Whether it is usable now.
     pub usable: Arc<AtomicBool>,
+    /// The server's address over it.
+    pub server: SocketAddr,
 }
 
-/// Where one of several connections of a flow may be.
+/// What one of several connections of a flow is bound to.
 #[derive(Debug, Clone)]
 pub enum Place {
-    /// On this link.
+    /// This link.
     Link(Bound),
-    /// To this peer, on that of these links which the engine assigns.
+    /// The link that the engine assigns to this peer.
     Peer {
         /// As the engine calls it.
         peer: PeerId,
@@ -140,8 +143,8 @@ pub struct Outcome {
     pub requests: Vec<Stall>,
     /// Requests that were due and unanswered when the run ended, until that time.
     pub unanswered: Vec<Stall>,
-    /// What a player did with what was fetched, if the flow has one.
-    pub playback: Option<Playback>,
+    /// The file that the flow fetched in blocks, if it does.
+    pub blocks: Option<Blocks>,
     /// When the transfer ended.
     pub ended: Instant,
 }
@@ -158,6 +161,9 @@ pub enum TransferError {
     /// An option of a connection was refused.
     #[error("cannot set up a connection")]
     Prepare(#[source] io::Error),
+    /// No thread for one of its connections.
+    #[error("cannot start a thread; check the limit `ulimit -u`")]
+    Thread(#[source] io::Error),
 }
 
 /// Runs one flow to its end in the calling thread, which is in the client's namespace.
@@ -186,7 +192,15 @@ impl Task {
 
     /// Connects, retrying until the run is over; `None` when it is.
     pub(super) fn connect(&self) -> Result<Option<Connection>, TransferError> {
-        while !self.is_over() {
+        self.connect_while(|| true)
+    }
+
+    /// As [`Self::connect`], but only while this holds.
+    pub(super) fn connect_while(
+        &self,
+        wanted: impl Fn() -> bool,
+    ) -> Result<Option<Connection>, TransferError> {
+        while !self.is_over() && wanted() {
             if !self.has_link() {
                 std::thread::sleep(CONNECT_EVERY);
                 continue;
@@ -222,7 +236,7 @@ impl Task {
 
     /// Whether a first packet can leave: a lost SYN costs at least a second. Without a route, attempts of
     /// MPTCP fail at once.
-    pub(super) fn has_link(&self) -> bool {
+    fn has_link(&self) -> bool {
         match &self.via {
             Via::Tcp { usable, .. } => usable.load(Ordering::Relaxed),
             Via::Mptcp | Via::Agent | Via::Several(_) | Via::Udp { .. } => true,

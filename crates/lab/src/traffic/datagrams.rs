@@ -77,7 +77,7 @@ pub(super) fn run(
         broken: Vec::new(),
         requests: Vec::new(),
         unanswered: Vec::new(),
-        playback: None,
+        blocks: None,
         ended,
     })
 }

@@ -120,7 +120,7 @@ impl Download<'_> {
             broken: self.broken,
             requests: Vec::new(),
             unanswered: Vec::new(),
-            playback: None,
+            blocks: None,
             ended,
         }
     }

@@ -12,29 +12,25 @@
 //! # Checked by
 //! `traffic::tests` (real connections); `tests/blocks.rs` (links of a scenario).
 
-use super::assigned::Where;
+use super::assigned::Answer;
 use super::client::{Bound, Connection, Left, Outcome, Place, Reporter, Task, Tell, TransferError, Via};
 use super::content::fill;
 use super::order::{Order, write_range};
 use super::server::lock;
-use super::silence::{self, Silence};
+use super::silence::Silence;
 use super::socket::{Moved, read};
-use blocks::{Blocks, Time};
+use blocks::Blocks;
 use policy::LinkId;
 use policy::flow::FlowId;
-use scenario::Work;
 use std::net::{Shutdown, TcpStream};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 use trace::FlowMeter;
 use units::{Duration, Instant};
 
 const BUFFER: usize = 64 * 1024;
-/// A client of a swarm connects again after this silence: the default `request_timeout` of libtorrent 1.1.
-/// Silence is usual where many connections share a slow link.
-const SWARM_PATIENCE: Duration = Duration::from_secs(60);
 /// How often a connection without a block asks for one.
 const IDLE: Duration = Duration::from_millis(5);
 
@@ -49,6 +45,8 @@ struct File<'a> {
     intact: bool,
     /// When the last block was complete.
     complete: Option<Instant>,
+    /// Whether a lane has failed. The others then end, too.
+    failed: bool,
 }
 
 /// One lane of the flow.
@@ -77,17 +75,23 @@ pub(super) fn run(task: &Task, places: &[Place], tell: Tell<'_>) -> Result<Outco
         broken: Vec::new(),
         intact: true,
         complete: None,
+        failed: false,
     });
     std::thread::scope(|scope| {
         let start = |(index, place)| {
             let lane = Lane::new(index, task, place, &file);
-            scope.spawn(move || lane.run())
+            let thread = std::thread::Builder::new().name("lab-lane".into());
+            let started = thread.spawn_scoped(scope, move || lane.run());
+            started.map_err(|error| {
+                lock(&file).failed = true;
+                TransferError::Thread(error)
+            })
         };
         let lanes: Vec<_> = places.iter().enumerate().map(start).collect();
-        lanes.into_iter().try_for_each(joined)
+        lanes.into_iter().try_for_each(|lane| joined(lane?))
     })?;
     let file = file.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(file.finish(task, begin))
+    Ok(file.finish(task))
 }
 
 /// What a thread returned.
@@ -114,39 +118,43 @@ impl<'f, 'a> Lane<'f, 'a> {
             place: place.clone(),
             flow: None,
             file,
-            patience: match task.work {
-                Work::Swarm { .. } => SWARM_PATIENCE,
-                _ => silence::TOO_LONG,
-            },
+            patience: blocks::patience(task.work),
             buffer: vec![0; BUFFER],
             expected: vec![0; BUFFER],
         }
     }
 
     fn is_over(&self) -> bool {
-        self.task.is_over() || lock(self.file).complete.is_some()
+        let file = lock(self.file);
+        self.task.is_over() || file.complete.is_some() || file.failed
     }
 
     fn run(mut self) -> Result<(), TransferError> {
+        let result = self.fetch_blocks();
+        if result.is_err() {
+            lock(self.file).failed = true;
+        }
+        self.forget();
+        result
+    }
+
+    fn fetch_blocks(&mut self) -> Result<(), TransferError> {
         while !self.is_over() {
             let Some(bound) = self.usable() else {
                 std::thread::sleep(IDLE);
                 continue;
             };
+            self.task.server = bound.server;
             self.task.via = Via::Tcp {
                 device: bound.device,
-                usable: bound.usable,
+                usable: Arc::clone(&bound.usable),
             };
-            let Some(connection) = self.task.connect()? else {
-                break;
-            };
-            let left = self.follow(connection);
-            lock(self.file).blocks.lost(self.index);
-            if matches!(left, Left::Done) {
-                break;
+            let wanted = || bound.usable.load(Ordering::Relaxed) && !self.is_over() && !self.is_ended();
+            if let Some(connection) = self.task.connect_while(wanted)? {
+                self.follow(connection);
+                lock(self.file).blocks.lost(self.index);
             }
         }
-        self.forget();
         Ok(())
     }
 
@@ -161,9 +169,9 @@ impl<'f, 'a> Lane<'f, 'a> {
             } => {
                 let flow = *self.flow.get_or_insert_with(|| assigned.begin(*peer));
                 match assigned.of(flow) {
-                    Where::On(link) => links.iter().find(|bound| bound.link == link)?.clone(),
-                    Where::Unknown => return None,
-                    Where::Nowhere => {
+                    Answer::On(link) => links.iter().find(|bound| bound.link == link)?.clone(),
+                    Answer::Pending => return None,
+                    Answer::Ended => {
                         self.forget();
                         return None;
                     }
@@ -183,38 +191,30 @@ impl<'f, 'a> Lane<'f, 'a> {
     /// Whether the engine has ended the connection.
     fn is_ended(&self) -> bool {
         match (&self.place, self.flow) {
-            (Place::Peer { assigned, .. }, Some(flow)) => assigned.of(flow) == Where::Nowhere,
+            (Place::Peer { assigned, .. }, Some(flow)) => assigned.of(flow) == Answer::Ended,
             _ => false,
         }
     }
 
-    fn follow(&mut self, (mut stream, watching): Connection) -> Left {
+    /// Fetches blocks over this connection until it is lost, or none are left.
+    fn follow(&mut self, (mut stream, watching): Connection) {
         lock(self.file).connections += 1;
         let seed = self.task.seed;
-        if let Err(error) = (Order::Ranges { seed }).write(&mut stream) {
-            return self.broke(&error);
+        let mut result = (Order::Ranges { seed }).write(&mut stream).map(|()| Left::Done);
+        while matches!(result, Ok(Left::Done)) && !self.is_over() && !self.is_ended() {
+            let range = lock(self.file).request(&self.task, self.index);
+            match range {
+                Some(range) => result = self.fetch(&mut stream, range),
+                None => std::thread::sleep(IDLE),
+            }
         }
-        while !self.is_over() {
-            if self.is_ended() {
-                return Left::Again;
-            }
-            let now = self.task.clock.now();
-            let range = lock(self.file).blocks.request(now, self.index);
-            let Some(range) = range else {
-                std::thread::sleep(IDLE);
-                continue;
-            };
-            match self.fetch(&mut stream, range) {
-                Ok(Left::Done) => {}
-                Ok(Left::Again) => return Left::Again,
-                Err(error) => return self.broke(&error),
-            }
+        if let Err(error) = result {
+            self.broke(&error);
         }
         // The kernel discards its counters when a connection is shut down.
         drop(watching);
         // The peer may already be gone.
         let _ = stream.shutdown(Shutdown::Both);
-        Left::Done
     }
 
     /// Requests this part of the file, and reads it.
@@ -225,24 +225,20 @@ impl<'f, 'a> Lane<'f, 'a> {
         while at < range.end {
             let most = BUFFER.min((range.end - at) as usize);
             let moved = read(stream, &mut self.buffer[..most]);
-            let now = self.task.clock.now();
-            if self.task.is_over() {
-                break;
-            }
-            if self.is_ended() {
+            // Data that the kernel still holds after the end of the run was not read in time.
+            if self.task.is_over() || self.is_ended() {
                 return Ok(Left::Again);
             }
+            let now = self.task.clock.now();
             match moved {
                 Moved::Bytes(bytes) => {
                     silence.end(now);
-                    self.take(now, at, bytes);
+                    self.take(at, bytes);
                     at += bytes as u64;
                 }
-                Moved::Nothing => {
-                    if silence.of_peer(now, stream) && self.task.should_reconnect() {
-                        return Ok(Left::Again);
-                    }
-                }
+                // Another lane can fetch the rest, even if this link does not come back.
+                Moved::Nothing if silence.of_peer(now, stream) => return Ok(Left::Again),
+                Moved::Nothing => {}
                 Moved::End => return Err(std::io::ErrorKind::UnexpectedEof.into()),
                 Moved::Broken(error) => return Err(error),
             }
@@ -250,22 +246,27 @@ impl<'f, 'a> Lane<'f, 'a> {
         Ok(Left::Done)
     }
 
-    fn take(&mut self, now: Instant, offset: u64, bytes: usize) {
+    fn take(&mut self, offset: u64, bytes: usize) {
         fill(self.task.seed, offset, &mut self.expected[..bytes]);
         let is_right = self.expected[..bytes] == self.buffer[..bytes];
-        lock(self.file).take(now, self.index, bytes as u64, is_right);
+        lock(self.file).take(&self.task, self.index, bytes as u64, is_right);
     }
 
-    fn broke(&self, error: &std::io::Error) -> Left {
+    fn broke(&self, error: &std::io::Error) {
         let why = format!("at {}: {error}", self.task.clock.now());
         lock(self.file).broken.push(why);
         std::thread::sleep(Duration::from_millis(20));
-        Left::Again
     }
 }
 
+/// The clock is read by whoever has the lock, so that times are in order.
 impl File<'_> {
-    fn take(&mut self, now: Instant, lane: usize, bytes: u64, is_right: bool) {
+    fn request(&mut self, task: &Task, lane: usize) -> Option<Range<u64>> {
+        self.blocks.request(task.clock.now(), lane)
+    }
+
+    fn take(&mut self, task: &Task, lane: usize, bytes: u64, is_right: bool) {
+        let now = task.clock.now();
         self.intact &= is_right;
         let stall = self.meter.read(now, bytes);
         self.blocks.read(now, lane, bytes);
@@ -276,17 +277,11 @@ impl File<'_> {
         }
     }
 
-    fn finish(mut self, task: &Task, begin: Instant) -> Outcome {
+    fn finish(mut self, task: &Task) -> Outcome {
         let until = task.clock.now().min(task.until);
         let ended = self.complete.unwrap_or(until);
         let stall = self.meter.end(ended);
         self.teller.stall(ended, stall);
-        let time = Time {
-            from: begin,
-            counts: begin,
-            // A player continues when the file is complete.
-            until: task.until,
-        };
         Outcome {
             intact: self.intact && (self.complete.is_some() || task.is_over()),
             meter: self.meter,
@@ -294,7 +289,7 @@ impl File<'_> {
             broken: self.broken,
             requests: Vec::new(),
             unanswered: Vec::new(),
-            playback: self.blocks.playback(time),
+            blocks: Some(self.blocks),
             ended,
         }
     }

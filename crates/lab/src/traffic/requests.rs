@@ -182,7 +182,7 @@ impl Requests<'_> {
             connections,
             broken,
             unanswered: self.schedule.unanswered(ended),
-            playback: None,
+            blocks: None,
             requests: self.answered,
             ended,
         }

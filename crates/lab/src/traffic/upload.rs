@@ -174,7 +174,7 @@ impl Upload<'_> {
             broken: self.broken,
             requests: Vec::new(),
             unanswered: Vec::new(),
-            playback: None,
+            blocks: None,
             ended,
         }
     }

@@ -83,7 +83,7 @@ impl Wiring {
                     true
                 }),
             }),
-            allot: Some(Box::new(move |flow, allotment| answers.take(flow, allotment))),
+            assign: Some(Box::new(move |flow, assignment| answers.take(flow, assignment))),
             observe: Box::new(move |now, observation| {
                 let observer = observer.as_mut();
                 if let Some(event) = observer.and_then(|observer| observe::event(observer, now, &observation))

@@ -12,7 +12,6 @@ use crate::clock::Clock;
 use crate::hosts::{Addressing, Hosts, SERVER_V6};
 use crate::stop::Stop;
 use crate::traffic::{self, Assigned, Bound, End, Place, Server, Task, Via, Watchlist};
-use policy::flow::PeerId;
 use scenario::{AccessPoint, LinkKind, Pace, Plan, Transport, Way, Work};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -167,6 +166,7 @@ impl Common<'_> {
             link: policy::LinkId(link as u16),
             device,
             usable,
+            server: self.destination(Some(link)),
         }
     }
 
@@ -184,7 +184,7 @@ impl Common<'_> {
         }
         let links: Arc<[Bound]> = (0..self.plan.links.len()).map(|link| self.bound(link)).collect();
         let place = |peer: u16| Place::Peer {
-            peer: PeerId((flow as u32) << 16 | u32::from(peer)),
+            peer: blocks::peer(flow, peer),
             links: Arc::clone(&links),
             assigned: self.assigned.clone(),
         };

@@ -64,11 +64,6 @@ pub enum PlanError {
         "`{0}` has `management = false`, which needs virtual time, as hosts of the lab join by beacons; remove it, or use `--world sim`"
     )]
     Unmanaged(String),
-    /// Captures of the lab would show its beacons as an access point's.
-    #[error(
-        "`{0}` has `mode = \"ad-hoc\"`, which only virtual time supports; remove it, or use `--world sim`"
-    )]
-    AdHoc(String),
     /// Counters of kernels and links begin with the run.
     #[error(
         "`warmup_s` needs virtual time, as the lab counts from the start of the run; remove it, or use `--world sim`"
@@ -96,7 +91,7 @@ impl PlanError {
             Self::Coarse => Some(Thing::Medium),
             Self::Warmup => Some(Thing::Warmup),
             Self::RelayOverV6 => Some(Thing::Relay),
-            Self::Unmanaged(link) | Self::AdHoc(link) => Some(Thing::Link(link)),
+            Self::Unmanaged(link) => Some(Thing::Link(link)),
             Self::Sender(sender) => Some(Thing::Flow(&sender.flow)),
             Self::Datagrams(flow) => Some(Thing::Flow(flow)),
             Self::Reports | Self::Controller(_) | Self::Model(_) => None,
@@ -114,9 +109,6 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
     }
     if let Some((link, _)) = plan.access_points().find(|(_, ap)| !ap.management) {
         return Err(PlanError::Unmanaged(plan.links[link].name.clone()));
-    }
-    if let Some((link, _)) = plan.access_points().find(|(_, ap)| ap.ad_hoc) {
-        return Err(PlanError::AdHoc(plan.links[link].name.clone()));
     }
     refuse_two_beacons(plan)?;
     refuse_v6(plan)?;
@@ -173,6 +165,7 @@ fn medium(plan: &Plan) -> Medium {
             || ap.thresholds != usual
             || ap.propagation.error_model != ErrorModel::Nist
             || ap.fq_codel
+            || ap.ad_hoc
     };
     let asked = plan.medium == scenario::Medium::Exact
         || others::flows(plan).next().is_some()

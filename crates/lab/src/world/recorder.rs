@@ -256,7 +256,7 @@ fn keep_others(plan: &Plan, report: &Report, ended: Instant, outcomes: &mut [Opt
                 broken: Vec::new(),
                 requests: Vec::new(),
                 unanswered: Vec::new(),
-                playback: None,
+                blocks: None,
                 ended,
             });
         }

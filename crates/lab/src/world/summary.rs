@@ -4,11 +4,12 @@ use super::others;
 use super::paths::Paths;
 use crate::emulator::Report;
 use crate::traffic::Outcome;
+use blocks::Time;
 use links::{Fault, NetworkConfig};
 use linux::daemon;
 use policy::estimate::energy::Radios;
 use scenario::{Plan, models};
-use trace::{Event, Flow, Levels, LinkMarks, LinkUse, PathUse, PolicyName, Run, summed_series};
+use trace::{Event, Flow, Levels, LinkMarks, LinkUse, PathUse, Playback, PolicyName, Run, summed_series};
 use units::{Bitrate, Duration, Instant};
 
 /// The inputs of a summary.
@@ -65,7 +66,7 @@ impl Sources<'_> {
             // Datagrams may be lost, so those that arrived prove nothing.
             let intact = (!is_datagrams || !outcome.intact).then_some(outcome.intact);
             Some(Flow {
-                playback: outcome.playback,
+                playback: self.playback(index, outcome),
                 ..outcome.meter.result(outcome.ended, intact, paths)
             })
         };
@@ -141,12 +142,23 @@ impl Sources<'_> {
         })
     }
 
+    /// What the player of this flow did, if it has one.
+    fn playback(&self, flow: usize, outcome: &Outcome) -> Option<Playback> {
+        let from = Instant::ZERO + self.plan.flows[flow].start;
+        let time = Time {
+            from,
+            counts: from,
+            until: self.ended,
+        };
+        outcome.blocks.as_ref()?.playback(time)
+    }
+
     /// What the players of flows did.
     fn played(&self) -> impl Iterator<Item = String> {
-        let flows = self.plan.flows.iter().zip(self.outcomes);
-        flows.filter_map(|(flow, outcome)| {
-            let playback = outcome.as_ref()?.playback?;
-            Some(format!("{}: {}", flow.name, playback.in_words()))
+        let outcomes = self.outcomes.iter().enumerate();
+        outcomes.filter_map(|(flow, outcome)| {
+            let playback = self.playback(flow, outcome.as_ref()?)?;
+            Some(format!("{}: {}", self.plan.flows[flow].name, playback.in_words()))
         })
     }
 

@@ -19,7 +19,7 @@ use crate::traffic::{Answers, Assigned, Server};
 use links::{LinkConfig, LinkId, LinkState, Network, NetworkConfig};
 use linux::capture::{Beacons, Capture, Listener as Ears};
 use linux::cla::Listener;
-use linux::daemon::{DeclaredLink, InletSender, inlet};
+use linux::daemon::{DeclaredLink, InletSender, SignalReports, inlet};
 use policy::Tariff;
 use policy::estimate::bandwidth::Sight;
 use record::Recording;
@@ -92,10 +92,7 @@ impl Stage {
         let monitor = monitor.map(Feed::start).transpose().map_err(PlayError::Thread)?;
         let clock = Clock::starting_in(run_up);
         let server = server(what, &hosts, &addressing, &controllers, clock)?;
-        let listening = (!what.unadvised)
-            .then(|| controllers.listen(plan, what.seed, &hosts, addressing.server.into()))
-            .transpose()?;
-        let (listener, reports) = listening.flatten().unzip();
+        let (listener, reports) = listening(what, &hosts, &addressing, &controllers)?.unzip();
         let (tell, notes) = channel();
         let answers = Answers::default();
         let wiring = Wiring {
@@ -249,6 +246,19 @@ fn glue(
 /// How far ahead time zero is if building the hosts took this long.
 fn run_up(building: Duration) -> Duration {
     (building * RUN_UP_FOR_BUILDING).clamp(RUN_UP, LONGEST_RUN_UP)
+}
+
+/// Starts the server's listener for the client's signals, if the run has one.
+fn listening(
+    what: &Play<'_>,
+    hosts: &Hosts,
+    addressing: &Addressing,
+    controllers: &Controllers,
+) -> Result<Option<(Listener, SignalReports)>, PlayError> {
+    if what.unadvised {
+        return Ok(None);
+    }
+    controllers.listen(what.plan, what.seed, hosts, addressing.server.into())
 }
 
 /// Starts our own server, unless the user's programs replace it.

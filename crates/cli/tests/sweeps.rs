@@ -243,10 +243,6 @@ fn the_lab_refuses_what_only_virtual_time_has() {
             "aps.far.management=false",
             "`far` has `management = false`, which needs virtual time",
         ),
-        (
-            "aps.far.mode=ad-hoc",
-            "`far` has `mode = \"ad-hoc\"`, which only virtual time supports",
-        ),
     ];
     for (key, reason) in keys {
         let ran = slowhand(&["play", SCENARIO, "--set", key]);

@@ -230,6 +230,17 @@ mod tests {
 
     const LANES: [LinkId; 2] = [LinkId(0), LinkId(1)];
 
+    /// A stripe of 100 bytes in blocks of this size.
+    fn stripe(block: u64) -> Blocks {
+        let work = Work::Stripe {
+            size: Bytes::new(100),
+            block: Bytes::new(block),
+            skip: scenario::Skip::None,
+            video: None,
+        };
+        Blocks::of(work, &LANES).unwrap()
+    }
+
     #[test]
     fn a_swarm_fetches_the_first_piece_that_is_free() {
         let work = Work::Swarm {
@@ -248,13 +259,7 @@ mod tests {
 
     #[test]
     fn a_block_that_has_arrived_is_not_lost_with_its_connection() {
-        let work = Work::Stripe {
-            size: Bytes::new(100),
-            block: Bytes::new(50),
-            skip: scenario::Skip::None,
-            video: None,
-        };
-        let mut blocks = Blocks::of(work, &LANES).unwrap();
+        let mut blocks = stripe(50);
         let at = Instant::from_secs;
         assert_eq!(blocks.request(at(0), 0), Some(0..50));
         blocks.read(at(1), 0, 50);
@@ -265,13 +270,7 @@ mod tests {
 
     #[test]
     fn the_rest_of_a_lost_block_is_fetched_by_another_lane() {
-        let work = Work::Stripe {
-            size: Bytes::new(100),
-            block: Bytes::new(60),
-            skip: scenario::Skip::None,
-            video: None,
-        };
-        let mut blocks = Blocks::of(work, &LANES).unwrap();
+        let mut blocks = stripe(60);
         let at = Instant::from_secs;
         assert_eq!(blocks.request(at(0), 0), Some(0..60));
         assert_eq!(blocks.request(at(0), 0), None);

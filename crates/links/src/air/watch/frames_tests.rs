@@ -76,11 +76,16 @@ fn a_beacon_is_whole() {
     assert_eq!(found[4].1[3..6], [0xff, 0xff, 0], "two streams");
 }
 
+/// A frame of a peer, and its header.
+fn said_by_peer(subtype: Subtype, bytes: u32, everyone: bool) -> (Header, Vec<u8>) {
+    let (written, _) = said_by(StationKind::Peer, subtype, bytes, everyone);
+    let (_, frame) = Radiotap::parse(&written).unwrap();
+    (Header::parse(frame).unwrap(), frame.to_vec())
+}
+
 #[test]
 fn a_peer_announces_an_ad_hoc_network() {
-    let (written, _) = said_by(StationKind::Peer, Subtype::Beacon, 250, true);
-    let (_, frame) = Radiotap::parse(&written).unwrap();
-    let header = Header::parse(frame).unwrap();
+    let (header, frame) = said_by_peer(Subtype::Beacon, 250, true);
     assert_eq!((header.kind, header.third), (Kind::BEACON, header.transmitter));
     assert_eq!(frame[32..36], [100, 0, 2, 0], "no access point");
     let found = elements(&frame[36..frame.len() - FCS_BYTES]);
@@ -91,9 +96,7 @@ fn a_peer_announces_an_ad_hoc_network() {
 
 #[test]
 fn data_of_a_peer_passes_no_access_point() {
-    let (written, _) = said_by(StationKind::Peer, Subtype::Data, 1_000, false);
-    let (_, frame) = Radiotap::parse(&written).unwrap();
-    let header = Header::parse(frame).unwrap();
+    let (header, _) = said_by_peer(Subtype::Data, 1_000, false);
     assert_eq!((header.way, header.third), (Way::Direct, header.transmitter));
 }
 

@@ -132,7 +132,7 @@ pub type Tell<'a> = &'a (dyn Fn(Instant, Told) + Sync);
 pub struct Outcome {
     /// Measured at the receiving application.
     pub meter: FlowMeter,
-    /// The receiver's SHA-256 equals the sender's.
+    /// The receiver's SHA-256 equals the sender's, or every byte of every block was right.
     pub intact: bool,
     /// How many connections it took.
     pub connections: u32,

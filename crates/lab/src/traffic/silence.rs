@@ -4,7 +4,7 @@ use std::net::TcpStream;
 use units::{Duration, Instant};
 
 /// Plain TCP reconnects when nothing has arrived for this long and its link is usable.
-pub(super) const TOO_LONG: Duration = Duration::from_secs(1);
+const TOO_LONG: Duration = Duration::from_secs(1);
 
 /// Time since which nothing has arrived. A hole in the data is not silence: segments behind a loss still
 /// arrive.

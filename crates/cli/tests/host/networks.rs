@@ -171,6 +171,33 @@ fn a_flow_leaves_a_link_that_is_silently_dead() {
     assert_eq!(flow.local(), STEADY);
 }
 
+#[test]
+fn flows_leave_a_dead_link_that_the_user_chose_and_begin_there_when_it_is_well() {
+    let Some(host) = Host::new("networks-chosen") else {
+        return;
+    };
+    with_networks(&host, "[[flow]]\nport = 7001\nnetwork = \"w1\"\n");
+    let _up = host.up();
+    let _echo = Echo::at(&host);
+    done(&host, &["weight", "w1=1"]);
+    let (by_share, by_rule) = (Flow::to(&host, 7000), Flow::to(&host, 7001));
+    by_share.comes_from("10.0.1.1");
+    by_rule.comes_from("10.0.1.1");
+    let cut = "add table inet cut; add chain inet cut in { type filter hook prerouting priority -300; }; \
+               add rule inet cut in iifname w1 drop";
+    host.server.run(|| nft(cut)).unwrap();
+    assert_eq!(by_rule.seen(), None, "the link is cut");
+    by_share.comes_from("10.0.0.1");
+    by_rule.comes_from("10.0.0.1");
+    for port in [7000, 7001] {
+        Flow::to(&host, port).comes_from("10.0.0.1");
+    }
+    host.server.run(|| nft("delete table inet cut")).unwrap();
+    for port in [7000, 7001] {
+        new_flows_come_from(&host, port, "10.0.1.1");
+    }
+}
+
 /// Lines without their order: a link that was down gets its routes back after those of others.
 fn sorted(state: &str) -> Vec<&str> {
     let mut lines = Vec::from_iter(state.lines());

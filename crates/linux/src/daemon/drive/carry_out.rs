@@ -102,8 +102,8 @@ impl World {
             return Ok(());
         };
         Ok(match *action {
-            Action::Assign(_, link) => networks.assign(flow, Some(link)),
-            Action::Hold(_) => networks.assign(flow, None),
+            Action::Assign(_, link) => networks.assign(now, flow, Some(link)),
+            Action::Hold(_) => networks.assign(now, flow, None),
             Action::Move(_, link) => networks.move_to(now, flow, link),
             _ => networks.end(flow),
         }?)

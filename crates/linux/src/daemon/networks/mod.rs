@@ -419,15 +419,27 @@ impl Networks {
         self.flows.because(id, why);
     }
 
-    /// The engine wants this flow on this link, or held until there is one. New flows of its rule go there,
-    /// too, and it follows with its next packet.
-    pub(crate) fn assign(&mut self, id: FlowId, link: Option<LinkId>) -> Result<(), FlowError> {
+    /// The engine wants this flow on this link, or held until there is one. It follows with its next packet.
+    ///
+    /// New flows go there, too, unless a rule or shares of the user name another link. Those only moves of
+    /// single flows may overrule: a link that works again would stay without its flows.
+    pub(crate) fn assign(
+        &mut self,
+        now: Instant,
+        id: FlowId,
+        link: Option<LinkId>,
+    ) -> Result<(), FlowError> {
         let Some(known) = self.flows.get(id).filter(|known| known.link() != link) else {
             return Ok(());
         };
         let flow = &known.flow;
+        let number = marks::rule_of(flow.mark);
+        let by_user = number > 0 || !self.chosen.shares.is_empty();
+        if let Some(link) = link.filter(|_| by_user) {
+            return self.move_to(now, id, link);
+        }
         let mut chosen = self.chosen.clone();
-        chosen.set(marks::rule_of(flow.mark), link);
+        chosen.set(number, link);
         self.kernel.forget(flow)?;
         self.choose(chosen)?;
         Ok(())

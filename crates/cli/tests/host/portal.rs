@@ -2,6 +2,7 @@
 
 use crate::common::{program, seeing};
 use crate::names::say;
+use crate::networks::{Echo, Flow, with_networks};
 use crate::rig::{Host, Up, until, words, write};
 use linux::netns::Netns;
 use std::fs::Permissions;
@@ -96,12 +97,7 @@ fn up(host: &Host) -> Up {
     })
 }
 
-#[test]
-fn a_program_reaches_the_portal_over_its_own_link() {
-    let Some(host) = cafe("portal-reached") else {
-        return;
-    };
-    let _up = up(&host);
+fn until_it_is_held_out(host: &Host) {
     until("the link is held out", || {
         let status = host.json("status");
         let links = status["links"].as_array().unwrap();
@@ -109,6 +105,29 @@ fn a_program_reaches_the_portal_over_its_own_link() {
             .iter()
             .any(|link| link["name"] == "w1" && link["state"] != "use")
     });
+}
+
+#[test]
+fn a_flow_does_not_stay_behind_a_portal() {
+    let Some(host) = cafe("portal-flows") else {
+        return;
+    };
+    with_networks(&host, "[[flow]]\nport = 7001\nnetwork = \"w1\"\n");
+    let _up = up(&host);
+    let _echo = Echo::at(&host);
+    until_it_is_held_out(&host);
+    for port in [7000, 7001] {
+        Flow::to(&host, port).comes_from("10.0.0.1");
+    }
+}
+
+#[test]
+fn a_program_reaches_the_portal_over_its_own_link() {
+    let Some(host) = cafe("portal-reached") else {
+        return;
+    };
+    let _up = up(&host);
+    until_it_is_held_out(&host);
     // The host itself has another way, on which nobody knows the login.
     let mut curl = Command::new("curl");
     curl.args([

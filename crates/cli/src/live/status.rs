@@ -75,7 +75,8 @@ fn text(status: &Status, width: usize) -> String {
 
 /// Flows that cannot use several links, and where new ones begin.
 pub(super) fn flows(networks: &Networks, width: usize) -> String {
-    let begins = or_wait(networks.begins.as_deref());
+    let refused = "none: no link has IPv4, and programs are refused";
+    let begins = networks.begins.as_deref().unwrap_or(refused);
     let mut text = format!(
         "flows over {} ({}): new ones use {begins}\n",
         networks.interface, networks.address

@@ -1,8 +1,9 @@
 //! What may happen to the interface for flows: nothing is left behind, and no flow is lost for ever.
 
-use crate::networks::{Echo, Flow, STEADY, new_flows_come_from, nft, on_client, with_networks};
+use crate::common::seeing;
+use crate::networks::{Echo, Flow, STEADY, networks, new_flows_come_from, nft, on_client, with_networks};
 use crate::patience::Patience;
-use crate::rig::{Host, SERVER, furnish, output, until};
+use crate::rig::{Host, SERVER, furnish, output, until, write};
 use linux::conntrack::Conntrack;
 use linux::netns::Netns;
 use linux::rtnl::{IfName, Mark, Rtnl, VethPeer};
@@ -240,6 +241,34 @@ fn an_interface_that_is_taken_or_removed_is_named() {
     }
 }
 
+/// Only the kernel's report is made up: its limit is that of the whole machine.
+#[test]
+fn connection_tracking_without_room_is_named() {
+    let Some(host) = Host::new("harm-full") else {
+        return;
+    };
+    with_networks(&host, "");
+    let kernel = host.root.join("netfilter");
+    std::fs::create_dir(&kernel).unwrap();
+    for (file, number) in [
+        ("nf_conntrack_acct", "1"),
+        ("nf_conntrack_count", "65530"),
+        ("nf_conntrack_max", "65536"),
+    ] {
+        write(&kernel.join(file), &format!("{number}\n"), 0o644);
+    }
+    let mut up = host.up_with_config(host.command("up"), &host.two_links(), &[], |command| {
+        seeing(command, &kernel, "/proc/sys/net/netfilter");
+    });
+    let _echo = Echo::at(&host);
+    Flow::to(&host, 7000).comes_from("10.0.0.1");
+    up.kill();
+    let log = up.log();
+    let sentence = "connection tracking is full (65530 of 65536 entries), so the kernel drops packets of new \
+                    flows; raise net.netfilter.nf_conntrack_max";
+    assert_eq!(log.matches(sentence).count(), 1, "{log}");
+}
+
 #[test]
 fn on_a_network_with_ipv6_alone_ipv4_is_unreachable_at_once() {
     let Some(host) = Host::new("harm-v6") else { return };
@@ -260,6 +289,9 @@ fn on_a_network_with_ipv6_alone_ipv4_is_unreachable_at_once() {
     until("IPv4 is unreachable", || {
         host.client.run(reaches).unwrap() == Err(std::io::ErrorKind::NetworkUnreachable)
     });
+    let (_, said) = networks(&host, &["list"]);
+    let sentence = "new ones use none: no link has IPv4, and programs are refused";
+    assert!(said.contains(sentence), "{said}");
     on_client(&host, "ip address add 10.0.0.1/24 dev w0");
     on_client(&host, "ip route add default via 10.0.0.2 dev w0 metric 100");
     // The host's own routes are back a moment before slowhand's.

@@ -1,10 +1,10 @@
-//! Load on the host: MPTCP downloads, an upload, and short connections that open and close.
+//! Load on the host: MPTCP downloads, an upload, short connections that open and close, and UDP.
 
 use super::site::{SERVER, Site};
 use lab::clock::Clock;
 use lab::traffic::{self, Server, Task, Via};
 use scenario::Work;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -113,7 +113,27 @@ impl Load {
             };
             load.flow(site, task, server, counts)?;
         }
+        load.datagrams(site, counts)?;
         Ok(load)
+    }
+
+    /// Starts UDP flows, each of a new socket, that nobody replies to.
+    fn datagrams(&mut self, site: &Site, counts: &Arc<Counts>) -> anyhow::Result<()> {
+        let (netns, stop, counts) = (site.host.try_clone()?, Arc::clone(&self.stop), Arc::clone(counts));
+        let send = move || {
+            if let Err(error) = netns.enter() {
+                return counts.tell(error.to_string());
+            }
+            while !stop.load(Ordering::Relaxed) {
+                // While no link is up, no route leads there.
+                let _ = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))
+                    .and_then(|socket| socket.send_to(b"?", (SERVER[0], PORT)));
+                std::thread::sleep(PAUSE);
+            }
+        };
+        let thread = std::thread::Builder::new().name("up-down-udp".into());
+        self.flows.push(thread.spawn(send)?);
+        Ok(())
     }
 
     /// Starts a flow that repeats one transfer.

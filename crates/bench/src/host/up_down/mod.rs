@@ -36,7 +36,7 @@ use std::time::Duration;
 use trace::{BenchRow, Better};
 
 /// Configurations of the hosts, which play rounds side by side: most of a round is waiting.
-const CONFIGS: [&str; 6] = ["", "cc = \"olia\"\n", "", "", "", ""];
+const CONFIGS: [&str; 6] = ["", "cc = \"olia\"\n", "[networks]\n", "", "[networks]\n", ""];
 /// Rounds between two lines of progress, where there is no bar.
 const TELL_EVERY: usize = 50;
 /// Counts the rounds that left anything behind.

@@ -28,7 +28,7 @@ const PROTOCOLS: [&str; 7] = ["kernel", "boot", "static", "ra", "redirect", "dhc
 pub struct Snapshot {
     /// Rules, routes and addresses.
     routing: Vec<String>,
-    /// Limits, endpoints, kernel parameters, queueing disciplines and tcx programs.
+    /// Limits, endpoints, kernel parameters, queueing disciplines, tcx programs and rules of nftables.
     settings: Vec<String>,
 }
 
@@ -42,6 +42,8 @@ impl Snapshot {
         routing += &addresses(host)?;
         let mut settings = ip(host, "mptcp limits show\nmptcp endpoint show")?;
         settings += &feed(host, &["tc", "qdisc", "show"], "")?;
+        // Without counters, which change by themselves.
+        settings += &feed(host, &["nft", "--stateless", "list", "ruleset"], "")?;
         settings += &host.run(parameters)??;
         settings += &host.run(programs)??;
         Ok(Self {
@@ -128,6 +130,8 @@ fn parameters() -> std::io::Result<String> {
     paths.sort();
     let ipv4 = ["tcp_rmem", "tcp_wmem", "tcp_congestion_control", "ip_forward"];
     paths.extend(ipv4.map(|key| Path::new("/proc/sys/net/ipv4").join(key)));
+    paths.push("/proc/sys/net/netfilter/nf_conntrack_acct".into());
+    paths.push("/proc/sys/net/ipv4/conf/all/src_valid_mark".into());
     let shown = |path: &std::path::PathBuf| {
         let value = std::fs::read_to_string(path).unwrap_or_default();
         format!("{} = {}\n", path.display(), value.trim())

@@ -50,6 +50,14 @@ fn a_datagram_takes_its_time_on_the_cable() {
     }
 }
 
+#[test]
+fn a_pause_of_the_sender_is_no_stall() {
+    for call in alone_and_beside_tcp(CABLE, &["flows.call.every_ms=150"]) {
+        assert!(call.bytes > 20 * 1_222, "{call:?}");
+        assert_eq!(call.stall_total_ms, 0.0, "{call:?}");
+    }
+}
+
 /// A full queue of ten datagrams, one in transmission, and the cable: 31 ms.
 #[test]
 fn a_full_queue_delays_and_loses() {

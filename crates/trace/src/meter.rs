@@ -44,7 +44,15 @@ impl FlowMeter {
     pub fn counting_after(self, warm: Instant) -> Self {
         Self {
             counts_after: Some(warm),
-            stalls: StallDetector::counting_after(warm),
+            stalls: self.stalls.counting_after(warm),
+            ..self
+        }
+    }
+
+    /// The same for a sender that sends at this interval. Zero: whenever it can.
+    pub fn sent_every(self, interval: Duration) -> Self {
+        Self {
+            stalls: self.stalls.sent_every(interval),
             ..self
         }
     }

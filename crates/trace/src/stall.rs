@@ -2,7 +2,8 @@
 //!
 //! A stall is a gap of more than 100 ms between bytes read at the receiving application. It lies between the
 //! first byte and the end of the run or transfer. For requests it is counted from the written request to the
-//! complete reply. The time before the first byte of a transfer is not a stall but `first_byte_ms`.
+//! complete reply. The time before the first byte of a transfer is not a stall but `first_byte_ms`. Where the
+//! sender itself sends at intervals, a gap is a stall if it is 100 ms longer than that interval.
 
 use units::{Duration, Instant};
 
@@ -34,6 +35,8 @@ pub struct StallDetector {
     last: Option<Instant>,
     /// Nothing counts up to this time.
     counts_after: Instant,
+    /// The interval at which the sender sends.
+    interval: Duration,
     longest_gap: Duration,
     longest: Duration,
     total: Duration,
@@ -47,11 +50,21 @@ impl StallDetector {
     }
 
     /// The same, and what happens up to this time does not count: a gap across it counts from it on.
-    pub fn counting_after(warm: Instant) -> Self {
+    pub const fn counting_after(self, warm: Instant) -> Self {
         Self {
             counts_after: warm,
-            ..Self::default()
+            ..self
         }
+    }
+
+    /// The same for a sender that sends at this interval.
+    pub const fn sent_every(self, interval: Duration) -> Self {
+        Self { interval, ..self }
+    }
+
+    /// A longer gap is a stall.
+    fn longest_allowed(&self) -> Duration {
+        STALL_THRESHOLD + self.interval
     }
 
     /// A request was written on a connection that was idle: the wait begins now.
@@ -76,7 +89,7 @@ impl StallDetector {
 
     /// The time of the last read, once the gap since then is a stall.
     pub fn open_since(&self, now: Instant) -> Option<Instant> {
-        self.last.filter(|last| now.since(*last) > STALL_THRESHOLD)
+        self.last.filter(|last| now.since(*last) > self.longest_allowed())
     }
 
     /// The last read, or the request that waits for its reply; not before anything counts.
@@ -108,12 +121,32 @@ impl StallDetector {
         let from = from.max(self.counts_after);
         let stall = Stall { from, to };
         self.longest_gap = self.longest_gap.max(stall.length());
-        if stall.length() <= STALL_THRESHOLD {
+        if stall.length() <= self.longest_allowed() {
             return None;
         }
         self.longest = self.longest.max(stall.length());
         self.total += stall.length();
         self.count += 1;
         Some(stall)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FlowMeter;
+
+    #[test]
+    fn a_sender_that_pauses_does_not_stall() {
+        let ms = Instant::from_millis;
+        let interval = Duration::from_millis(150);
+        let meter = FlowMeter::new("probe", ms(0));
+        let mut meter = meter.sent_every(interval).counting_after(ms(10));
+        for at in [0, 150, 310, 450, 701] {
+            meter.read(ms(at), 1);
+        }
+        assert_eq!(meter.stalls().count(), 1);
+        assert_eq!(meter.stalls().longest(), Duration::from_millis(251));
+        assert_eq!(meter.end(ms(900)), None);
     }
 }

@@ -30,7 +30,9 @@ pub(super) fn link<'p>(plan: &'p Plan, flow: &Flow) -> &'p str {
 
 /// The meters of these flows.
 pub(super) fn meters(plan: &Plan) -> emulator::Background {
-    let meter = |(_, flow): (usize, &Flow)| FlowMeter::new(&flow.name, Instant::ZERO + flow.start);
+    let meter = |(_, flow): (usize, &Flow)| {
+        FlowMeter::new(&flow.name, Instant::ZERO + flow.start).sent_every(flow.work.interval())
+    };
     emulator::Background::new(flows(plan).map(meter).collect(), Instant::ZERO + plan.duration)
 }
 

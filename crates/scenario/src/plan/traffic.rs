@@ -100,6 +100,19 @@ pub enum Work {
     },
 }
 
+impl Work {
+    /// The interval at which datagrams are sent. Zero: whenever it is possible, as with all other work.
+    pub const fn interval(&self) -> Duration {
+        match self {
+            Self::Datagrams {
+                pace: Pace::Every(interval),
+                ..
+            } => *interval,
+            _ => Duration::ZERO,
+        }
+    }
+}
+
 /// Which blocks a slow link leaves to the others. `policy::flow::Skip` has what each does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Skip {

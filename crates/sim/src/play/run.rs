@@ -177,7 +177,9 @@ impl<'p> Runner<'p> {
         let addresses = Addresses::of(&cast.air, cast.kinds(what.plan).collect());
         let warm = Instant::ZERO + what.plan.warmup;
         let meter = |flow: &scenario::Flow| {
-            FlowMeter::new(&flow.name, Instant::ZERO + flow.start).counting_after(warm)
+            FlowMeter::new(&flow.name, Instant::ZERO + flow.start)
+                .counting_after(warm)
+                .sent_every(flow.work.interval())
         };
         Ok(Self {
             what,

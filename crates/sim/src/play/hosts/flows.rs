@@ -111,7 +111,9 @@ impl Flows {
                 is_mptcp,
                 start,
                 configs: configs(plan, flow, is_mptcp, ecn && host == 0)?,
-                meter: FlowMeter::new(&flow.name, start).counting_after(Instant::ZERO + plan.warmup),
+                meter: FlowMeter::new(&flow.name, start)
+                    .counting_after(Instant::ZERO + plan.warmup)
+                    .sent_every(flow.work.interval()),
                 blocks: Blocks::of(flow.work, &links_of(&lanes)),
                 lanes,
                 reported: 0,

@@ -9,6 +9,13 @@ use show::exit::Refused;
 /// The policies to run. `asked` are those of the command line; `compare` selects the scenario's own list, or
 /// all policies.
 pub fn policies(plan: &Plan, asked: &[PolicyName], compare: bool) -> anyhow::Result<Vec<PolicyName>> {
+    if compare && !plan.sends_by_tcp() {
+        return Err(Refused::because(format!(
+            "--compare: all flows of {} are datagrams over links that the scenario names, so every policy would \
+             give the same; use TCP flows",
+            plan.name
+        )));
+    }
     let chosen = match (asked, compare) {
         ([], true) if plan.policies.is_empty() => everything(plan),
         ([], true) => plan.policies.clone(),
@@ -34,7 +41,7 @@ fn everything(plan: &Plan) -> Vec<PolicyName> {
         all.extend([PolicyName::HandoverCell, PolicyName::WifiFirst]);
     }
     all.push(PolicyName::Mptcp);
-    if idle::shares_air(plan) && plan.sends_by_tcp() {
+    if idle::shares_air(plan) {
         all.push(PolicyName::Ecn);
     }
     all.extend([PolicyName::SlowhandNoWindow, PolicyName::Slowhand]);
@@ -147,6 +154,17 @@ mod tests {
                 "slowhand"
             ]
         );
+    }
+
+    #[test]
+    fn datagrams_are_not_compared_under_several_policies() {
+        let text = "sentence = \"x\"\nduration_s = 1\n[cables.a]\nrate_mbps = 1\nrtt_ms = 1\n\
+                    [flows.f]\ntransport = \"udp\"\nover = \"a\"\ndirection = \"down\"\n";
+        let no_files = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+        let plan = scenario::parse("test.toml", text.as_bytes(), &[], &no_files).unwrap();
+        let error = policies(&plan, &[], true).unwrap_err().to_string();
+        assert!(error.contains("all flows of test are datagrams"), "{error}");
+        assert!(policies(&plan, &[], false).is_ok());
     }
 
     #[test]

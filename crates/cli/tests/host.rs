@@ -22,6 +22,8 @@ mod patience;
 mod portal;
 #[path = "common/pty.rs"]
 mod pty;
+#[path = "host/quic.rs"]
+mod quic;
 #[path = "host/reload.rs"]
 mod reload;
 #[path = "host/rig.rs"]

@@ -175,6 +175,9 @@ impl Engine {
         if let Input::Link(link, LinkEvent::Gone) = input {
             self.radios.forget(now, &mut self.state, link);
         }
+        if let Input::Link(link, LinkEvent::Roamed) = input {
+            self.outlooks.forget(link);
+        }
         let change = self.state.learn(now, input);
         if let (Some(conn), Strategy::Slowhand(slowhand)) = (read, &mut self.strategy) {
             slowhand.read(now, &mut self.state, conn);

@@ -173,6 +173,7 @@ fn write_act(line: &mut String, action: &Action) -> fmt::Result {
             )
         }
         Action::Check(link) => write!(line, "check link {}", link.0),
+        Action::HandedOff(link) => write!(line, "handed-off link {}", link.0),
         Action::Slots(radio, slots) => {
             write!(line, "slots radio {}", radio.0)?;
             slots.iter().try_for_each(|slot| write_slot(line, slot))

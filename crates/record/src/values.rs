@@ -70,7 +70,7 @@ enums! {
         6 Received { packets }, 7 ProbeAnswered { probe, rtt }, 8 ProbeFailed { probe }, 9 Host(host, event),
         10 Traffic { sent, received }, 11 Checkable, 12 Checked(found), 13 Frame(frame), 14 Phy(phy),
         15 Survey(sight), 16 Away, 17 Trust(trust), 18 Tariff(tariff), 19 Period { used }, 20 Carried(bytes),
-        21 Draws(radio), 22 Foreseen(bytes), 23 Address(family, has),
+        21 Draws(radio), 22 Foreseen(bytes), 23 Address(family, has), 24 Roamed,
     }
     ConnEvent { 0 Opened, 1 Closed, 2 Sample(sample), 3 JoinFailed { link, reason }, 4 Remote(remote, family),
         5 RemoteGone(remote) }

@@ -133,7 +133,7 @@ fn together_they_have_every_kind_of_fact() {
 }
 
 /// How the lines of actions begin, but for notes.
-const ACTIONS: [&str; 22] = [
+const ACTIONS: [&str; 23] = [
     "ask",
     "assign",
     "associate",
@@ -143,6 +143,7 @@ const ACTIONS: [&str; 22] = [
     "destroy",
     "end",
     "endpoint",
+    "handed-off",
     "hold",
     "join",
     "leave",

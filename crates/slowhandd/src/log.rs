@@ -178,6 +178,7 @@ impl Chronicle {
             Action::Mark(link, _) => of_link(*link, "marking received packets"),
             Action::MarkSent(link, _) => of_link(*link, "marking sent packets"),
             Action::Outlook(link, _) => of_link(*link, "reporting the signal's trend to servers"),
+            Action::HandedOff(link) => of_link(*link, "reporting another access point to servers"),
             Action::Slots(radio, _) => {
                 Attempt::of(None, None, format!("radio {}: dividing its time", radio.0))
             }

@@ -47,6 +47,17 @@ impl Arrivals {
         }
     }
 
+    /// Begins again, from the counters of the last sample: the link goes over another access point.
+    pub(crate) fn restart(&mut self, now: Instant) {
+        let (begun, segments, bytes) = (self.begun, self.segments, self.bytes);
+        *self = Self {
+            begun,
+            segments,
+            bytes,
+            ..Self::new(now)
+        };
+    }
+
     /// Takes in the counters at `now`. Returns whether anything arrived since the last sample.
     ///
     /// The first sample shows that something arrived, but not since when. Subflows are reported late, and a

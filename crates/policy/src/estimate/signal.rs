@@ -52,6 +52,12 @@ impl Signal {
         self.at = Some(now);
     }
 
+    /// Begins again with the next beacon: it is that of another access point. The mean stays until then.
+    pub(crate) fn restart(&mut self) {
+        self.slow_mbm = self.fast_mbm;
+        self.at = self.at.map(|_| Instant::ZERO);
+    }
+
     /// Mean over 0.5 s. `None` before the first beacon.
     pub(crate) fn mean(&self) -> Option<Dbm> {
         self.at.map(|_| Dbm::from_mbm(self.fast_mbm as i32))

@@ -480,6 +480,10 @@ fn radios() -> Vec<Row> {
             "its signal has stopped falling, or no other access point is as good",
         ),
         row(
+            Trend::Roamed,
+            "moved to another access point of its network: it is measured again",
+        ),
+        row(
             Cycle::Divided {
                 radio,
                 slots: [

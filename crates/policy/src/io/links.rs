@@ -104,6 +104,9 @@ pub enum LinkEvent {
     Phy(Phy),
     /// WiFi: counters of the link and its channel, from a driver's survey.
     Survey(Sight),
+    /// WiFi: the interface moved to another access point of its network and kept its address. A hand-off
+    /// without a new subflow (cla §IV): what was measured over the other access point is void.
+    Roamed,
     /// WiFi: the radio was on another channel. Frames sent meanwhile do not count as lost.
     Away,
     /// Whose network it is. The default is one that the user knows.

@@ -45,7 +45,7 @@ pub enum Verb {
     Pace,
     /// The share of a link's packets that are marked changed.
     Mark,
-    /// A signal began to fall towards a handoff, or stopped falling.
+    /// A signal began to fall towards a handoff, stopped falling, or is that of another access point.
     Fade,
     /// A radio's time was divided again, or cannot be divided.
     Slots,

@@ -266,6 +266,36 @@ impl Conn {
 }
 
 impl Subflow {
+    /// A subflow of which nothing is known yet.
+    pub(crate) fn new(now: Instant, (id, link): (SubflowId, LinkId), initial: bool, backup: bool) -> Self {
+        Self {
+            id,
+            link,
+            initial,
+            since: now,
+            backup,
+            arrivals: Arrivals::new(now),
+            acked: Acked::default(),
+            carries: Carries::default(),
+            losses: Losses::default(),
+            segments: Segments::default(),
+            waiting: None,
+            sample: SubflowSample::default(),
+            held_back: false,
+            draining: None,
+            cleared: None,
+        }
+    }
+
+    /// Its link goes over another access point: it is measured like a new subflow. A slow start that was
+    /// slowed down is over, and a drain continues.
+    pub(crate) fn roamed(&mut self, now: Instant) {
+        self.arrivals.restart(now);
+        (self.since, self.waiting, self.cleared) = (now, None, None);
+        (self.acked, self.carries) = (Acked::default(), Carries::default());
+        (self.losses, self.segments) = (Losses::default(), Segments::default());
+    }
+
     /// Updates its counters as read at `now`. Returns whether anything arrived.
     pub(crate) fn read(&mut self, now: Instant, mut sample: SubflowSample) -> bool {
         let acknowledged = sample.bytes_acked > self.sample.bytes_acked;

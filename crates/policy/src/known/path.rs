@@ -211,6 +211,22 @@ impl Path {
             .hear(now, signal::snr(signal));
     }
 
+    /// Drops what was measured over another access point. Its beacons age by themselves.
+    pub(crate) fn roamed(&mut self) {
+        self.signal.restart();
+        (self.mobility, self.air, self.base_rtt) = (None, None, None);
+        (self.queue, self.gap) = (Duration::ZERO, Gap::default());
+        (self.shown, self.worth) = (Bitrate::ZERO, Bitrate::ZERO);
+        self.health = match self.health {
+            // Whether the other access point leads anywhere is found by a probe, at once.
+            Health::Dead { .. } => Health::Dead {
+                next_try: Instant::ZERO,
+                tries: 0,
+            },
+            Health::Alive | Health::Doubted(_) => Health::Alive,
+        };
+    }
+
     /// Whether it is usable and no doubt is open.
     pub(crate) fn is_alive(&self) -> bool {
         self.is_usable() && self.health == Health::Alive

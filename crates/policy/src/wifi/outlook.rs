@@ -59,6 +59,11 @@ impl Outlooks {
         }
     }
 
+    /// Drops the last report about a link: its signal is that of another access point.
+    pub(crate) fn forget(&mut self, link: LinkId) {
+        self.fading.remove(&link);
+    }
+
     fn tell(&mut self, state: &mut State, link: LinkId, outlook: Outlook) {
         let before = if outlook.fading {
             self.fading.insert(link, outlook)

@@ -23,6 +23,7 @@ pub const fn kind(action: &Action) -> &'static str {
         Action::Mark(..) => "Mark",
         Action::MarkSent(..) => "MarkSent",
         Action::Outlook(..) => "Outlook",
+        Action::HandedOff(_) => "HandedOff",
         Action::Slots(..) => "Slots",
         Action::Assign(..) => "Assign",
         Action::Move(..) => "Move",

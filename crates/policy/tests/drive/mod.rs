@@ -284,7 +284,7 @@ impl Reader<'_> {
     }
 
     fn link_event(&mut self) -> LinkEvent {
-        match self.below(23) {
+        match self.below(24) {
             0..=2 => LinkEvent::Appeared(self.spec()),
             3 => LinkEvent::Gone,
             4..=6 => LinkEvent::Carrier(self.byte() > 20),
@@ -310,6 +310,7 @@ impl Reader<'_> {
                 _ => LinkEvent::Checked(Checked::Failed),
             },
             20 => LinkEvent::Address(self.family(), self.flag()),
+            21 => LinkEvent::Roamed,
             _ => LinkEvent::ProbeAnswered {
                 probe: self.number() as u32,
                 rtt: self.duration(),
@@ -435,9 +436,10 @@ impl Known {
             | Action::Withdraw(subflow)
             | Action::CapPacing { subflow, .. } => self.subflows.contains(&subflow),
             Action::Window(conn, _) | Action::Unsent(conn, _) => self.conns.contains(&conn),
-            Action::Mark(link, _) | Action::MarkSent(link, _) | Action::Outlook(link, _) => {
-                self.links.contains(&link)
-            }
+            Action::Mark(link, _)
+            | Action::MarkSent(link, _)
+            | Action::Outlook(link, _)
+            | Action::HandedOff(link) => self.links.contains(&link),
             Action::Slots(radio, _) => self.radios.contains(&radio),
             Action::Assign(flow, link) | Action::Move(flow, link) => {
                 self.flows.contains(&flow) && self.links.contains(&link)

@@ -59,6 +59,7 @@ fn link(f: &mut fmt::Formatter<'_>, event: &LinkEvent) -> fmt::Result {
         LinkEvent::Frame(frame) => write!(f, "frame of {} B at {}", frame.bytes, frame.rate),
         LinkEvent::Survey(seen) => write!(f, "channel busy for {} ms so far", Ms(seen.busy)),
         LinkEvent::Phy(_) => f.write_str("PHY reported"),
+        LinkEvent::Roamed => f.write_str("on another access point of its network"),
         LinkEvent::Away => f.write_str("radio on another channel"),
         LinkEvent::Trust(_) => f.write_str("owner of the network reported"),
         LinkEvent::Period { used } => write!(f, "a metering period begins with {used} used"),

@@ -2,7 +2,8 @@
 //! the servers' for downloads.
 //!
 //! # Checked by
-//! `crates/lab/tests/controllers.rs`: a walk from one access point to the next, both ways.
+//! `crates/lab/tests/controllers.rs`: a walk from one access point to the next, both ways. `tests` below:
+//! roaming.
 
 use crate::bpf::cc::AddressEnd;
 use crate::cla::{Advice, Advisor, Teller};
@@ -17,11 +18,19 @@ use crate::mptcp_pm::AddressId;
 use policy::{ConnId, LinkId, LinkKind, Outlook, SubflowId};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use units::{Duration, Instant};
+use units::{Duration, Instant, Ratio};
 
 /// A new access point's subflow is a hand-off only if it comes within this time after the fading one's last
 /// report.
 const HANDOFF_WITHIN: Duration = Duration::from_secs(10);
+
+/// The outlook of a signal that did not fade.
+const STEADY: Outlook = Outlook {
+    mobility_ppm: 0,
+    quality: Ratio::ONE,
+    fading: false,
+    handoff_in: None,
+};
 
 /// Who is notified, and the last report for each fading link.
 #[derive(Debug, Default)]
@@ -64,18 +73,8 @@ impl Cla {
         } else {
             self.fading.remove(&link);
         }
-        let paths: Vec<(ConnId, u8)> = flows
-            .living()
-            .filter(|subflow| subflow.link == link)
-            .map(|subflow| (subflow.conn, subflow.address_id))
-            .collect();
-        for (conn, address) in paths {
-            self.advise(
-                conn,
-                Advice::of(AddressId(address), outlook, false),
-                flows,
-                outlet,
-            );
+        for (conn, address) in paths(link, flows) {
+            self.advise(conn, Advice::of(address, outlook, false), flows, outlet);
         }
     }
 
@@ -110,6 +109,24 @@ impl Cla {
         }
     }
 
+    /// Handles a hand-off without new subflows: those of this link go over another access point now.
+    pub(crate) fn roamed(&mut self, link: LinkId, flows: &Flows, outlet: &mut Outlet) {
+        if self.is_idle() {
+            return;
+        }
+        let outlook = self.of_roamed(outlet.now, link);
+        for (conn, address) in paths(link, flows) {
+            self.advise(conn, Advice::of(address, &outlook, true), flows, outlet);
+        }
+    }
+
+    /// The outlook from which a link was handed off: of its signal that faded, or of a steady one.
+    fn of_roamed(&mut self, now: Instant, link: LinkId) -> Outlook {
+        let faded = self.fading.remove(&link);
+        let faded = faded.filter(|(at, _)| now.since(*at) <= HANDOFF_WITHIN);
+        faded.map_or(STEADY, |(_, outlook)| outlook)
+    }
+
     fn advise(&mut self, conn: ConnId, advice: Advice, flows: &Flows, outlet: &mut Outlet) {
         if let Some(advisor) = &mut self.advisor
             && let Err(error) = advisor.hear(conn, advice)
@@ -138,5 +155,37 @@ impl Cla {
         {
             outlet.trouble("removing the windows of a closed connection", &error);
         }
+    }
+}
+
+/// The living subflows of a link: their connections, and the identifiers of their addresses.
+fn paths(link: LinkId, flows: &Flows) -> Vec<(ConnId, AddressId)> {
+    let subflows = flows.living().filter(|subflow| subflow.link == link);
+    subflows
+        .map(|subflow| (subflow.conn, AddressId(subflow.address_id)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_roamed_link_is_handed_off_from_what_faded_lately() {
+        let link = LinkId(0);
+        let fading = Outlook {
+            mobility_ppm: -800_000,
+            fading: true,
+            ..STEADY
+        };
+        let from = |later| {
+            let at = Instant::from_secs(10);
+            let mut cla = Cla::default();
+            cla.fading.insert(link, (at, fading));
+            (cla.of_roamed(at + later, link), cla.fading.len())
+        };
+        assert_eq!(from(HANDOFF_WITHIN), (fading, 0));
+        assert_eq!(from(HANDOFF_WITHIN + Duration::from_millis(1)), (STEADY, 0));
+        assert_eq!(Cla::default().of_roamed(Instant::ZERO, link), STEADY);
     }
 }

@@ -75,6 +75,11 @@ impl World {
                 self.conns.cla.outlook(now, (link, outlook), flows, outlet);
                 Ok(())
             }
+            Action::HandedOff(link) => {
+                let (flows, outlet) = (&self.conns.flows, &mut self.host.outlet);
+                self.conns.cla.roamed(link, flows, outlet);
+                Ok(())
+            }
             Action::Note(ref note) => {
                 self.remember(note);
                 Ok(())

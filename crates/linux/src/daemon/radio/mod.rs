@@ -132,7 +132,9 @@ impl Radio {
             let interface = interfaces.iter().find(station);
             let known = self.known.get(&link);
             let Some(seen) = interface.and_then(|interface| seen(kernel, interface, ifindex, known)) else {
-                self.known.remove(&link);
+                if let Some(known) = self.known.get_mut(&link) {
+                    known.lost();
+                }
                 continue;
             };
             let members = radios.entry(seen.wiphy).or_default();

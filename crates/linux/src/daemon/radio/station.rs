@@ -6,7 +6,9 @@
 //!    point.
 //! 2. A survey has the busy time of the channel, but not the number of exchanges. The time that stations wait
 //!    between them is left out, so the channel looks a little emptier than it is.
-//! 3. The engine's PHYs end with 802.11n. For later standards, the closest mode of it is used.
+//! 3. An interface that moved to another access point of its network is reported as roamed, also where a read
+//!    found no association in between. Whoever moved it kept its address. If it did not, the subflows are new.
+//! 4. The engine's PHYs end with 802.11n. For later standards, the closest mode of it is used.
 //!
 //! # Checked by
 //! `tests` below.
@@ -42,6 +44,8 @@ pub(crate) struct Seen {
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     last: Option<Seen>,
+    /// The association before, while there is none.
+    ended: Option<Seen>,
     source: WifiSource,
     phy: Option<Phy>,
     /// Totals over all associations: the kernel begins each one with zero.
@@ -75,6 +79,13 @@ impl Seen {
         })
     }
 
+    /// Whether the interface of `other` has moved to another access point of its network.
+    fn has_roamed_from(&self, other: &Self) -> bool {
+        let is_named = !self.ssid.is_empty() && self.ssid == other.ssid;
+        let is_ours = (self.wiphy, self.own) == (other.wiphy, other.own);
+        is_named && is_ours && self.station.mac != other.station.mac
+    }
+
     fn is_same(&self, other: &Self) -> bool {
         (self.station.mac, self.mhz) == (other.station.mac, other.mhz)
     }
@@ -84,7 +95,13 @@ impl Known {
     /// Takes in a read, and returns what it tells the engine. `listens`: a monitor interface reports beacons.
     pub(crate) fn take(&mut self, seen: Seen, listens: bool) -> Vec<LinkEvent> {
         let mut facts = Vec::new();
-        let before = self.last.take().filter(|before| before.is_same(&seen));
+        let before = self.last.take();
+        let other = before.as_ref().or(self.ended.as_ref());
+        if other.is_some_and(|other| seen.has_roamed_from(other)) {
+            facts.push(LinkEvent::Roamed);
+        }
+        self.ended = None;
+        let before = before.filter(|before| before.is_same(&seen));
         let phy = seen.phy().unwrap_or(Phy::of_channel(seen.channel()));
         // The rate of a single frame may be an old one, such as that of a null frame.
         let is_older = before.is_some() && seen.phy().is_none();
@@ -111,6 +128,11 @@ impl Known {
         };
         self.last = Some(seen);
         facts
+    }
+
+    /// Takes in that there is no association.
+    pub(crate) fn lost(&mut self) {
+        self.ended = self.last.take().or(self.ended.take());
     }
 
     /// The name of this access point's network, if a scan has reported it.
@@ -253,6 +275,32 @@ mod tests {
         assert_eq!(survey(&known.take(other.clone(), false)), Some((2_000, 40)));
         other.station.received = Bytes::new(500);
         assert_eq!(survey(&known.take(other, false)), Some((2_100, 40)));
+    }
+
+    #[test]
+    fn another_access_point_of_the_network_is_told_as_roaming() {
+        let roamed = |facts: &[LinkEvent]| facts.first() == Some(&LinkEvent::Roamed);
+        let mut known = Known::default();
+        assert!(!roamed(&known.take(seen(Some(1), 0, 0), false)));
+        assert!(!roamed(&known.take(seen(Some(2), 0, 0), false)));
+        let mut second = seen(Some(1), 0, 0);
+        second.station.mac = MacAddr::local(2);
+        let facts = known.take(second.clone(), false);
+        assert!(roamed(&facts) && heard(&facts) == 1, "{facts:?}");
+        assert!(!roamed(&known.take(second.clone(), false)), "it is told once");
+        // A read may find the interface between both.
+        known.lost();
+        known.lost();
+        assert_eq!(known.report(), None);
+        assert!(roamed(&known.take(seen(Some(3), 0, 0), false)));
+        known.lost();
+        assert!(!roamed(&known.take(seen(Some(4), 0, 0), false)), "it came back");
+        let mut other = second;
+        other.ssid = b"other".to_vec();
+        assert!(
+            !roamed(&known.take(other, false)),
+            "another network has another address"
+        );
     }
 
     #[test]

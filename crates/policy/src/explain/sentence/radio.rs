@@ -12,6 +12,7 @@ use core::fmt;
 pub(super) fn trend(trend: Trend) -> String {
     match trend {
         Trend::Steady => String::from("its signal has stopped falling, or no other access point is as good"),
+        Trend::Roamed => String::from("moved to another access point of its network: it is measured again"),
         Trend::Falling {
             mobility_ppm,
             quality,

@@ -19,6 +19,8 @@ pub enum Trend {
     },
     /// It does not fall, or no other access point is as good.
     Steady,
+    /// It is that of another access point of the network.
+    Roamed,
 }
 
 /// A slot of a cycle, to the millisecond: a smaller change is not worth reporting.
@@ -68,6 +70,7 @@ impl Trend {
         match self {
             Self::Falling { .. } => "signal-falling",
             Self::Steady => "signal-steady",
+            Self::Roamed => "roamed",
         }
     }
 }

@@ -1,11 +1,6 @@
 //! Inputs about connections and subflows.
 
 use super::{MOST_CONNS, State};
-use crate::estimate::acked::Acked;
-use crate::estimate::arrivals::Arrivals;
-use crate::estimate::carries::Carries;
-use crate::estimate::losses::Losses;
-use crate::estimate::segments::Segments;
 use crate::io::{
     ConnEvent, ConnId, Family, JoinFailure, LinkId, Reason, RemoteId, SubflowEvent, SubflowId, SubflowSample,
     Verb,
@@ -88,24 +83,7 @@ impl State {
                 initial,
                 backup,
             } => {
-                let since = now;
-                let subflow = Subflow {
-                    id,
-                    link,
-                    initial,
-                    since,
-                    backup,
-                    arrivals: Arrivals::new(now),
-                    acked: Acked::default(),
-                    carries: Carries::default(),
-                    losses: Losses::default(),
-                    segments: Segments::default(),
-                    waiting: None,
-                    sample: SubflowSample::default(),
-                    draining: None,
-                    held_back: false,
-                    cleared: None,
-                };
+                let subflow = Subflow::new(now, (id, link), initial, backup);
                 self.established(now, conn, subflow)
             }
             SubflowEvent::Closed => self.subflow_closed(now, id),

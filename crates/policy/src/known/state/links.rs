@@ -1,8 +1,8 @@
 //! Inputs about links.
 
 use super::{MOST_LINKS, State};
-use crate::io::reason::Evidence;
-use crate::io::{Checked, LONGEST, LinkEvent, LinkId, LinkSpec, Verb};
+use crate::io::reason::{Evidence, Trend};
+use crate::io::{Action, Checked, LONGEST, LinkEvent, LinkId, LinkSpec, Verb};
 use crate::known::change::Change;
 use crate::known::path::{Health, Path};
 use units::{Duration, Instant};
@@ -80,6 +80,7 @@ impl State {
                 }
                 Change::Shape
             }
+            LinkEvent::Roamed => self.roamed(now, link),
             LinkEvent::Appeared(_) | LinkEvent::Gone => Change::Counters,
             told => path.told(now, told),
         }
@@ -94,6 +95,30 @@ impl State {
         } else {
             self.found_nothing(now, link)
         }
+    }
+
+    /// The interface moved to another access point and kept its address: a hand-off without a new subflow. A
+    /// subflow with an older address is left alone, since it is replaced anyway.
+    fn roamed(&mut self, now: Instant, link: LinkId) -> Change {
+        let Some(path) = self.paths.get_mut(&link).filter(|path| path.is_wifi()) else {
+            return Change::Counters;
+        };
+        path.roamed();
+        let usable_since = path.usable_since;
+        let subflows = self.conns.values_mut().flat_map(|conn| &mut conn.subflows);
+        let mut living = 0;
+        for subflow in subflows {
+            let is_current = usable_since.is_some_and(|since| subflow.since >= since);
+            if subflow.link == link && is_current {
+                subflow.roamed(now);
+                living += 1;
+            }
+        }
+        self.remark(None, Some(link), Verb::Fade, Trend::Roamed);
+        if living > 0 {
+            self.push(Action::HandedOff(link));
+        }
+        Change::Shape
     }
 
     /// The link has another address: the peer may accept that one where it refused the last one.

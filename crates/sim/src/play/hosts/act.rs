@@ -1,8 +1,8 @@
 //! Carries out the engine's actions on the client's host and on the links.
 //!
 //! # Where we differ, and why
-//! 1. `CapPacing` and `Outlook` change nothing. They act on congestion controllers that pace or hear signals,
-//!    and no sender here does.
+//! 1. `CapPacing`, `Outlook` and `HandedOff` change nothing. They act on congestion controllers that pace or
+//!    hear signals, and no sender here does.
 
 use super::endpoints::Step;
 use super::world::World;
@@ -86,7 +86,7 @@ impl World<'_> {
             }
             Action::Mark(link, rate) => self.client.mark_arriving(wire(link), rate),
             Action::MarkSent(link, rate) => self.client.mark_leaving(wire(link), rate),
-            Action::CapPacing { .. } | Action::Outlook(..) | Action::Note(_) => {}
+            Action::CapPacing { .. } | Action::Outlook(..) | Action::HandedOff(_) | Action::Note(_) => {}
             Action::Ask { .. } => return Err(ActError::Unable("probe hosts that programs reach")),
             Action::Check(_) => return Err(ActError::Unable("check for captive portals")),
             Action::Assign(flow, link) => self.assign(flow, link)?,

@@ -17,7 +17,7 @@ use crate::hosts::{
 use crate::monitor::{Feed, Monitor};
 use crate::traffic::{Answers, Assigned, Server};
 use links::{LinkConfig, LinkId, LinkState, Network, NetworkConfig};
-use linux::capture::{Beacons, Capture, Listener as Ears};
+use linux::capture::{Aliases, Beacons, Capture, Listener as Ears, Reports};
 use linux::cla::Listener;
 use linux::daemon::{DeclaredLink, InletSender, SignalReports, inlet};
 use policy::Tariff;
@@ -311,7 +311,12 @@ fn ears(plan: &Plan, hosts: &Hosts, monitor: &Monitor, glue: &Glue) -> Result<Op
             .collect::<Result<Vec<_>, _>>()
     };
     let captures = hosts.client.run(listen).map_err(BuildError::from)??;
-    let ears = Ears::start(captures, monitor.transmitters(), Beacons::Elsewhere, glue.inlet());
+    let reports = Reports {
+        links: monitor.transmitters(),
+        beacons: Beacons::Elsewhere,
+        aliases: Aliases::default(),
+    };
+    let ears = Ears::start(captures, reports, glue.inlet());
     ears.map(Some).map_err(PlayError::Thread)
 }
 

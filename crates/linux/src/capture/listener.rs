@@ -1,7 +1,7 @@
 //! A thread that reports frames heard on monitor interfaces to a running daemon.
 //!
-//! The engine only needs to tell other stations apart. It gets hashes of their addresses, with a salt of each
-//! listener. So a recording of the engine names no device of other people.
+//! The engine only needs to tell other stations apart. It gets hashes of their addresses, with a salt
+//! ([`Aliases`]). So a recording of the engine names no device of other people.
 
 use super::Capture;
 use crate::daemon::InletSender;
@@ -33,6 +33,32 @@ pub enum Beacons {
     Elsewhere,
 }
 
+/// Other names for the stations of other people. With the same aliases, a station keeps its name.
+#[derive(Debug, Clone, Default)]
+pub struct Aliases(RandomState);
+
+impl Aliases {
+    /// A locally administered address in place of a station's own.
+    pub(crate) fn of(&self, station: MacAddr) -> MacAddr {
+        const GROUP: u8 = 1;
+        const LOCAL: u8 = 2;
+        let [first, second, third, fourth, fifth, sixth, ..] =
+            self.0.hash_one(station.octets()).to_be_bytes();
+        MacAddr::new([first & !GROUP | LOCAL, second, third, fourth, fifth, sixth])
+    }
+}
+
+/// What a listener reports.
+#[derive(Debug, Clone)]
+pub struct Reports {
+    /// Frames of these transmitters.
+    pub links: BTreeMap<MacAddr, LinkId>,
+    /// Whether beacons are reported as such.
+    pub beacons: Beacons,
+    /// How other stations are called.
+    pub aliases: Aliases,
+}
+
 /// Listens until it is dropped.
 #[derive(Debug)]
 pub struct Listener {
@@ -42,25 +68,18 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Starts to listen on these interfaces. Frames from the transmitters in `links` are reported.
+    /// Starts to listen on these interfaces.
     ///
     /// # Errors
     /// If no thread can be started.
-    pub fn start(
-        captures: Vec<Capture>,
-        links: BTreeMap<MacAddr, LinkId>,
-        beacons: Beacons,
-        inlet: InletSender,
-    ) -> io::Result<Self> {
+    pub fn start(captures: Vec<Capture>, reports: Reports, inlet: InletSender) -> io::Result<Self> {
         let (stop, told) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let mut work = Work {
             captures,
-            links,
-            beacons,
+            reports,
             inlet,
             stop: Arc::clone(&stop),
             told: Arc::clone(&told),
-            salt: RandomState::new(),
             facts: Vec::new(),
         };
         let thread = std::thread::Builder::new().name("monitor".into());
@@ -90,12 +109,10 @@ impl Drop for Listener {
 
 struct Work {
     captures: Vec<Capture>,
-    links: BTreeMap<MacAddr, LinkId>,
-    beacons: Beacons,
+    reports: Reports,
     inlet: InletSender,
     stop: Arc<AtomicBool>,
     told: Arc<AtomicU64>,
-    salt: RandomState,
     /// Frames of one batch.
     facts: Vec<Input>,
 }
@@ -113,22 +130,21 @@ impl Work {
     }
 
     fn read(&mut self) {
-        let (links, beacons, salt, facts) = (&self.links, self.beacons, &self.salt, &mut self.facts);
+        let (reports, facts) = (&self.reports, &mut self.facts);
+        let tells_beacons = reports.beacons == Beacons::Told;
         for capture in &mut self.captures {
             // A removed device reports no frames. Its link gives the reason.
             let _ = capture.read(|sighting| {
                 // Includes beacons: access points without QoS number them together with data.
-                let Some(&link) = links.get(&sighting.transmitter) else {
+                let Some(&link) = reports.links.get(&sighting.transmitter) else {
                     return;
                 };
                 let mut frame = sighting.frame;
                 if let Receiver::Other(station) = &mut frame.receiver {
-                    *station = alias(salt, *station);
+                    *station = reports.aliases.of(*station);
                 }
                 facts.push(Input::Link(link, LinkEvent::Frame(frame)));
-                let signal = sighting
-                    .signal
-                    .filter(|_| sighting.beacon && beacons == Beacons::Told);
+                let signal = sighting.signal.filter(|_| sighting.beacon && tells_beacons);
                 facts.extend(signal.map(|signal| Input::Link(link, LinkEvent::Beacon(signal))));
             });
         }
@@ -146,25 +162,21 @@ impl Work {
     }
 }
 
-/// A locally administered address in place of a station's own.
-fn alias(salt: &RandomState, station: MacAddr) -> MacAddr {
-    const GROUP: u8 = 1;
-    const LOCAL: u8 = 2;
-    let [first, second, third, fourth, fifth, sixth, ..] = salt.hash_one(station.octets()).to_be_bytes();
-    MacAddr::new([first & !GROUP | LOCAL, second, third, fourth, fifth, sixth])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_station_keeps_its_alias_and_others_have_another_one() {
-        let salt = RandomState::new();
-        let [one, two] = [7, 8].map(|number| alias(&salt, MacAddr::local(number)));
-        assert_eq!(one, alias(&salt, MacAddr::local(7)));
+        let aliases = Aliases::default();
+        let [one, two] = [7, 8].map(|number| aliases.of(MacAddr::local(number)));
+        assert_eq!(
+            one,
+            aliases.clone().of(MacAddr::local(7)),
+            "also for another listener"
+        );
         assert_ne!(one, two);
         assert!(!one.is_group());
-        assert_ne!(one, alias(&RandomState::new(), MacAddr::local(7)));
+        assert_ne!(one, Aliases::default().of(MacAddr::local(7)));
     }
 }

@@ -25,7 +25,7 @@ mod socket;
 #[cfg(test)]
 mod tests;
 
-pub use listener::{Beacons, Listener};
+pub use listener::{Aliases, Beacons, Listener, Reports};
 pub use socket::{Capture, OpenError};
 
 use policy::estimate::delivery::{Frame, Receiver};

@@ -9,7 +9,7 @@
 //! `tests` below; `journal::tests` for the removal; the trial `joins-no-monitor` of `guest`, with a radio
 //! that offers none.
 
-use crate::capture::{Beacons, Capture, Listener};
+use crate::capture::{Aliases, Beacons, Capture, Listener, Reports};
 use crate::daemon::api::inlet::InletSender;
 use crate::daemon::host::Host;
 use crate::daemon::radio::wiphy;
@@ -36,6 +36,9 @@ pub(crate) struct Members {
 #[derive(Debug)]
 pub(crate) struct Ears {
     inlet: InletSender,
+    /// How other stations are called while the daemon runs, whatever access points come and go: a recording
+    /// would have one station under two names.
+    aliases: Aliases,
     /// Whether to create those that are missing.
     creates: bool,
     open: BTreeMap<u32, Ear>,
@@ -59,9 +62,10 @@ struct Ear {
 }
 
 impl Ears {
-    pub(crate) const fn new(inlet: InletSender, creates: bool) -> Self {
+    pub(crate) fn new(inlet: InletSender, creates: bool) -> Self {
         Self {
             inlet,
+            aliases: Aliases::default(),
             creates,
             open: BTreeMap::new(),
             refused: BTreeMap::new(),
@@ -132,8 +136,8 @@ impl Ears {
             None => return Ok(None),
         };
         let capture = Capture::open(&name, &members.own)?;
-        let points = members.points.clone();
-        let listener = Listener::start(vec![capture], points, Beacons::Told, self.inlet.clone())?;
+        let reports = self.reports(&members);
+        let listener = Listener::start(vec![capture], reports, self.inlet.clone())?;
         Ok(Some(Ear {
             listener,
             members,
@@ -141,6 +145,14 @@ impl Ears {
             told: 0,
             hears: false,
         }))
+    }
+
+    fn reports(&self, members: &Members) -> Reports {
+        Reports {
+            links: members.points.clone(),
+            beacons: Beacons::Told,
+            aliases: self.aliases.clone(),
+        }
     }
 }
 
@@ -182,6 +194,20 @@ fn create(wiphy: u32, kernel: &mut Nl80211, host: &mut Host) -> Result<String, B
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_station_keeps_its_alias_when_access_points_come_and_go() {
+        let (inlet, _) = crate::daemon::inlet().unwrap();
+        let ears = Ears::new(inlet, false);
+        let more = Members {
+            points: BTreeMap::from([(MacAddr::local(1), LinkId(0))]),
+            own: Vec::new(),
+        };
+        let station = MacAddr::local(7);
+        let [first, second] = [Members::default(), more].map(|members| ears.reports(&members));
+        assert_eq!(first.aliases.of(station), second.aliases.of(station));
+        assert_eq!((first.links.len(), second.links.len()), (0, 1));
+    }
 
     #[test]
     fn a_monitor_of_the_same_radio_is_used() {

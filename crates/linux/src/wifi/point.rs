@@ -45,6 +45,8 @@ pub(super) struct Point {
     pause: Option<Instant>,
     /// Why it is not joined.
     pub(super) why: Option<String>,
+    /// The failure that was last warned about, until it is joined.
+    warned: Option<String>,
 }
 
 /// The interface that is, or is to be, joined to an access point.
@@ -84,6 +86,7 @@ impl Point {
             failures: 0,
             pause: None,
             why: None,
+            warned: None,
         }
     }
 
@@ -92,8 +95,16 @@ impl Point {
         self.pause.is_some_and(|until| now < until)
     }
 
-    /// An attempt has failed: leaves it alone for a while, longer each time.
-    pub(super) fn failed(&mut self, now: Instant, failure: Failure, why: String) {
+    /// An attempt has failed: leaves it alone for a while, longer each time. Returns whether to warn: not
+    /// again about the same failure.
+    pub(super) fn failed(&mut self, now: Instant, failure: Failure, why: String) -> bool {
+        let is_news = self.warned.as_ref() != Some(&why);
+        self.warned = Some(why.clone());
+        self.pause_after(now, failure, why);
+        is_news
+    }
+
+    fn pause_after(&mut self, now: Instant, failure: Failure, why: String) {
         let (first, longest) = match failure {
             Failure::WrongKey => KEY_PAUSES,
             Failure::Other => PAUSES,
@@ -116,6 +127,7 @@ impl Point {
     /// It was joined.
     pub(super) fn succeeded(&mut self) {
         (self.failures, self.pause, self.why) = (0, None, None);
+        self.warned = None;
     }
 
     /// When its stage has taken too long.
@@ -214,6 +226,29 @@ mod tests {
         assert_eq!(pause(&mut point, Failure::Lost), 0, "it may be back at once");
         let key = [0; 7].map(|_| pause(&mut point, Failure::WrongKey));
         assert_eq!(key, [60, 120, 240, 480, 960, 1_920, 3_600]);
+    }
+
+    #[test]
+    fn each_failure_is_warned_about_once_until_it_is_joined() {
+        let now = Instant::now();
+        let mut point = point(now);
+        let mut warns = |why: Option<&str>| match why {
+            Some(why) => point.failed(now, Failure::WrongKey, why.to_owned()),
+            None => {
+                point.succeeded();
+                false
+            }
+        };
+        let told = [
+            Some("key"),
+            Some("key"),
+            Some("key"),
+            Some("DHCP"),
+            None,
+            Some("DHCP"),
+        ]
+        .map(&mut warns);
+        assert_eq!(told, [true, false, false, true, false, true]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::rtnl::IfName;
 use crate::wifi::bss::Bss;
 use crate::wifi::lease;
 use crate::wifi::network::Network;
-use crate::wifi::point::{Failure, Station};
+use crate::wifi::point::{Failure, Point, Station};
 use crate::wifi::view::Stage;
 use crate::wifi::{radio, station};
 use policy::LinkId;
@@ -35,9 +35,12 @@ impl Worker {
             Ok(station) => Some(station),
             Err(error) => {
                 remove(means, name);
-                let why = in_words(error.as_ref());
-                tracing::warn!(ssid = networks[point.network].ssid, %bssid, "not joined: {why}");
-                point.failed(now, Failure::Other, why);
+                end(
+                    now,
+                    point,
+                    &networks[point.network].ssid,
+                    (Failure::Other, in_words(error.as_ref())),
+                );
                 None
             }
         };
@@ -76,15 +79,24 @@ impl Worker {
         }
     }
 
-    /// Ends an attempt that has failed, and says so.
+    /// Ends an attempt that has failed, and says so once.
     pub(super) fn fail(&mut self, now: Instant, bssid: MacAddr, failure: Failure, why: String) {
         self.close(bssid);
         if let Some(point) = self.points.get_mut(&bssid) {
-            point.failed(now, failure, why);
             let ssid = &self.plan.setup.networks[point.network].ssid;
-            let why = point.why.as_deref().unwrap_or_default();
-            tracing::warn!(ssid, %bssid, "not joined: {why}");
+            end(now, point, ssid, (failure, why));
         }
+    }
+}
+
+/// Takes in that an attempt has failed. A wrong key fails again at each attempt, and one warning is enough.
+fn end(now: Instant, point: &mut Point, ssid: &str, (failure, why): (Failure, String)) {
+    let warns = point.failed(now, failure, why);
+    let (bssid, why) = (point.bss.bssid, point.why.as_deref().unwrap_or_default());
+    if warns {
+        tracing::warn!(ssid, %bssid, "not joined: {why}");
+    } else {
+        tracing::debug!(ssid, %bssid, "not joined again: {why}");
     }
 }
 

@@ -11,7 +11,6 @@
 //! `tests`; the trials `joins` and `joins-four` of `guest`.
 
 use crate::estimate::signal::EDGE;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use units::{Db, Dbm};
@@ -39,16 +38,32 @@ pub struct Capacity {
     pub channels: usize,
 }
 
-/// For each access point, whether it should be joined. `held` are channels that others use on the radio.
+/// Why an access point is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftOut {
+    /// Its signal is too weak.
+    Weak,
+    /// The radio is on as many other channels as it can be.
+    OtherChannel,
+    /// The radio has no interface left.
+    NoInterface,
+}
+
+/// For each access point, whether it should be joined, or why not. `held` are channels that others use on the
+/// radio.
 #[must_use]
-pub fn choose(audible: &[Audible], held: &[u16], capacity: Capacity) -> Vec<bool> {
+pub fn choose(audible: &[Audible], held: &[u16], capacity: Capacity) -> Vec<Result<(), LeftOut>> {
     let on = channels(audible, held, capacity.channels);
-    let fits = |one: &Audible| on.contains(&one.channel) && (one.joined || is_usable(one));
-    let mut order: Vec<usize> = (0..audible.len()).filter(|&at| fits(&audible[at])).collect();
+    let fits = |one: &Audible| match (one.joined || is_usable(one), on.contains(&one.channel)) {
+        (false, _) => Err(LeftOut::Weak),
+        (true, false) => Err(LeftOut::OtherChannel),
+        (true, true) => Ok(()),
+    };
+    let mut chosen: Vec<Result<(), LeftOut>> = audible.iter().map(fits).collect();
+    let mut order: Vec<usize> = (0..audible.len()).filter(|&at| chosen[at].is_ok()).collect();
     order.sort_by_key(|&at| (Reverse(audible[at].joined), Reverse(audible[at].signal), at));
-    let mut chosen = vec![false; audible.len()];
-    for at in order.into_iter().take(capacity.stations) {
-        chosen[at] = true;
+    for at in order.into_iter().skip(capacity.stations) {
+        chosen[at] = Err(LeftOut::NoInterface);
     }
     chosen
 }
@@ -83,6 +98,10 @@ fn channels(audible: &[Audible], held: &[u16], most: usize) -> Vec<u16> {
 mod tests {
     use super::*;
 
+    const WEAK: Result<(), LeftOut> = Err(LeftOut::Weak);
+    const OTHER: Result<(), LeftOut> = Err(LeftOut::OtherChannel);
+    const FULL: Result<(), LeftOut> = Err(LeftOut::NoInterface);
+
     const ONE_CHANNEL: Capacity = Capacity {
         stations: 8,
         channels: 1,
@@ -106,24 +125,24 @@ mod tests {
     #[test]
     fn the_channel_with_the_most_usable_access_points_is_chosen() {
         let audible = [at(1, -40), at(6, -60), at(6, -70), at(1, -99)];
-        assert_eq!(choose(&audible, &[], ONE_CHANNEL), [false, true, true, false]);
+        assert_eq!(choose(&audible, &[], ONE_CHANNEL), [OTHER, Ok(()), Ok(()), WEAK]);
     }
 
     #[test]
     fn of_equal_channels_the_one_with_the_better_signal_is_chosen() {
         let audible = [at(1, -60), at(11, -50)];
-        assert_eq!(choose(&audible, &[], ONE_CHANNEL), [false, true]);
+        assert_eq!(choose(&audible, &[], ONE_CHANNEL), [OTHER, Ok(())]);
     }
 
     #[test]
     fn a_channel_in_use_stays_whatever_others_offer() {
         let audible = [joined(1, -85), at(6, -40), at(6, -41), at(1, -70)];
-        let expected = [true, false, false, true];
+        let expected = [Ok(()), OTHER, OTHER, Ok(())];
         assert_eq!(choose(&audible, &[], ONE_CHANNEL), expected);
         let others = [at(1, -75), at(6, -40)];
         assert_eq!(
             choose(&others, &[1], ONE_CHANNEL),
-            [true, false],
+            [Ok(()), OTHER],
             "the user's own"
         );
     }
@@ -135,7 +154,7 @@ mod tests {
             channels: 2,
             ..ONE_CHANNEL
         };
-        assert_eq!(choose(&audible, &[], two), [true, true, false]);
+        assert_eq!(choose(&audible, &[], two), [Ok(()), Ok(()), OTHER]);
     }
 
     #[test]
@@ -145,6 +164,6 @@ mod tests {
             stations: 2,
             ..ONE_CHANNEL
         };
-        assert_eq!(choose(&audible, &[], two), [true, true, false]);
+        assert_eq!(choose(&audible, &[], two), [Ok(()), Ok(()), FULL]);
     }
 }

@@ -11,7 +11,7 @@ use crate::wifi::point::Point;
 use crate::wifi::station;
 use crate::wifi::supplicant::{Supplicant, SupplicantError};
 use crate::wifi::view::{PointReport, Stage};
-use policy::reach::{self, Audible};
+use policy::reach::{self, Audible, Capacity, LeftOut};
 use policy::{Input, LinkEvent, LinkId, LinkKind, LinkSpec};
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -225,10 +225,9 @@ impl Worker {
             .unzip();
         let chosen = reach::choose(&audible, &held, capacity);
         for (&bssid, chosen) in bssids.iter().zip(chosen) {
-            if chosen {
-                self.show(now, bssid);
-            } else {
-                self.pass_over(bssid);
+            match chosen {
+                Ok(()) => self.show(now, bssid),
+                Err(left) => self.pass_over(bssid, left, capacity),
             }
         }
         self.forget(now);
@@ -272,15 +271,12 @@ impl Worker {
         }
     }
 
-    /// The radio has no place for it.
-    fn pass_over(&mut self, bssid: MacAddr) {
+    /// The access point is left out.
+    fn pass_over(&mut self, bssid: MacAddr, left: LeftOut, capacity: Capacity) {
         if let Some(point) = self.points.get_mut(&bssid)
             && point.station.is_none()
         {
-            point.why = Some(
-                "the radio is on another channel, has no interface left, or the signal is too weak"
-                    .to_owned(),
-            );
+            point.why = Some(why_left_out(left, capacity));
             if let Some((link, _)) = point.link.take() {
                 let _ = self.plan.inlet.retire(link);
             }
@@ -306,6 +302,26 @@ impl Worker {
         };
         let mut names = self.plan.names.iter().copied();
         names.find(|name| !is_scanner(name) && !used(name))
+    }
+}
+
+fn why_left_out(left: LeftOut, capacity: Capacity) -> String {
+    let Capacity { stations, channels } = capacity;
+    match left {
+        LeftOut::Weak => "its signal is too weak".to_owned(),
+        LeftOut::OtherChannel if channels <= 1 => {
+            "the radio is on another channel, and drivers cannot divide a radio's time between channels"
+                .to_owned()
+        }
+        LeftOut::OtherChannel => {
+            format!("the radio is on other channels, and its driver allows {channels} at once")
+        }
+        LeftOut::NoInterface if stations == 0 => {
+            "interfaces of other programs take all places of the driver; set one down".to_owned()
+        }
+        LeftOut::NoInterface => {
+            format!("no interface is left for it: the card can join {stations} now, and those are in use")
+        }
     }
 }
 
@@ -359,6 +375,25 @@ mod tests {
     use super::*;
     use crate::wifi::network::Security;
     use policy::{Role, Tariff};
+
+    #[test]
+    fn each_reason_to_leave_an_access_point_out_has_its_own_sentence() {
+        let said = |left, stations, channels| why_left_out(left, Capacity { stations, channels });
+        assert_eq!(said(LeftOut::Weak, 4, 1), "its signal is too weak");
+        assert_eq!(
+            said(LeftOut::OtherChannel, 4, 1),
+            "the radio is on another channel, and drivers cannot divide a radio's time between channels"
+        );
+        assert_eq!(
+            said(LeftOut::OtherChannel, 4, 2),
+            "the radio is on other channels, and its driver allows 2 at once"
+        );
+        assert_eq!(
+            said(LeftOut::NoInterface, 4, 1),
+            "no interface is left for it: the card can join 4 now, and those are in use"
+        );
+        assert!(said(LeftOut::NoInterface, 0, 1).ends_with("set one down"));
+    }
 
     #[test]
     fn hidden_networks_are_asked_for_in_turn_by_every_second_scan() {

@@ -127,6 +127,25 @@ impl Radio {
         Ok((all.len() >= self.channels()).then_some(all))
     }
 
+    /// Whether it can be on another channel beside these frequencies in MHz and those of others.
+    pub(super) fn has_free_channel(
+        &self,
+        kernel: &mut Nl80211,
+        ours: &[IfName],
+        used: &BTreeSet<u32>,
+    ) -> Result<bool, ReadError> {
+        if self.channels() <= used.len() {
+            return Ok(false);
+        }
+        let busy = self.others(kernel, ours)?;
+        let all: BTreeSet<u32> = busy
+            .iter()
+            .filter_map(|one| one.mhz)
+            .chain(used.iter().copied())
+            .collect();
+        Ok(all.len() < self.channels())
+    }
+
     /// Interfaces of others that are on a channel. One without a channel is down or idle, and holds none.
     fn others(&self, kernel: &mut Nl80211, ours: &[IfName]) -> Result<Vec<Interface>, ReadError> {
         let mut all = kernel.interfaces()?;

@@ -1,6 +1,7 @@
 //! The thread that joins access points: sleeps, reads what happened, and does what is due.
 
 mod associate;
+mod channels;
 mod scan;
 mod tend;
 

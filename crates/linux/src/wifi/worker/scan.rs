@@ -1,6 +1,7 @@
 //! Scans, and decides which access points become links.
 
 use super::associate::{create_scanner, hex, in_words, is_scanner, remove};
+use super::channels::Wide;
 use super::{AGAIN, Means, Worker};
 use crate::daemon::DeclaredLink;
 use crate::nl80211::channel_number;
@@ -44,6 +45,7 @@ pub(super) struct Scan {
     running: Option<(IfName, Instant)>,
     /// Number of scans so far. Every second one asks for hidden networks by their names.
     count: usize,
+    pub(super) wide: Wide,
 }
 
 impl Scan {
@@ -88,12 +90,8 @@ impl Worker {
     }
 
     fn begin_scan(&mut self, now: Instant) -> Result<(), Box<dyn Error>> {
-        let joined = self.points.values().find_map(|point| {
-            let station = point.station.as_ref()?;
-            (station.stage == Stage::Joined).then_some((station.name, point.bss.mhz))
-        });
-        let (name, only) = match joined {
-            Some((name, mhz)) => (name, BTreeSet::from([mhz])),
+        let (name, only) = match self.scan_beside(now)? {
+            Some(scope) => scope,
             // A scan would disturb an association in progress.
             None if self.points.values().any(|point| point.station.is_some()) => {
                 self.scan.next = Some(now + SEARCHES);

@@ -9,7 +9,8 @@
 use crate::bpf::cc::Coupled;
 use crate::bpf::{self, LoadError, UnsentLever, WindowKind, WindowLever};
 use crate::netstat::counted;
-use crate::nl80211::{Nl80211, Wiphy, able, rfkill};
+use crate::nl80211::able::{self, Around};
+use crate::nl80211::{Nl80211, Wiphy, rfkill};
 use crate::rights;
 use crate::rtnl::Rtnl;
 use crate::sysctl::{self, PathManager, SysctlError};
@@ -111,12 +112,15 @@ fn radios(root: &Path) -> Vec<Check> {
                 let names = own().map(|one| one.name.as_str()).filter(|name| !name.is_empty());
                 let others = own().filter(|one| up.contains(&one.name) && !crate::wifi::is_ours(&one.name));
                 let others = others.filter_map(|one| Some((one.name.as_str(), one.kind?)));
-                wifi(able::finding(
-                    radio,
-                    &Vec::from_iter(names),
-                    &Vec::from_iter(others),
-                    &switches,
-                ))
+                // A kernel without rules names none.
+                let country = kernel.country(radio.index).ok().flatten();
+                let around = Around {
+                    interfaces: &Vec::from_iter(names),
+                    others: &Vec::from_iter(others),
+                    switches: &switches,
+                    country: country.as_deref(),
+                };
+                wifi(able::finding(radio, around))
             };
             let joins = || check("wifi-join", Need::Should, crate::wifi::supplicant_found());
             let joins = (!radios.is_empty()).then(joins);

@@ -74,20 +74,25 @@ fn has_monitor_beside(wiphy: &Wiphy) -> bool {
     wiphy.software.has(IfType::Monitor) || wiphy.combinations.iter().any(beside)
 }
 
+/// What surrounds a radio.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Around<'a> {
+    /// The names of its interfaces.
+    pub interfaces: &'a [&'a str],
+    /// The interfaces of other programs that are up.
+    pub others: &'a [(&'a str, IfType)],
+    /// The switches of the host.
+    pub switches: &'a [Switch],
+    /// The country whose rules it follows, as two letters. `None`: not known.
+    pub country: Option<&'a str>,
+}
+
 /// What is found about a radio. `Ok`: what it can do. `Err`: what limits it, with the remedy.
-///
-/// `interfaces` are the names of its interfaces, `others` those of other programs that are up, and `switches`
-/// those of the host.
-pub fn finding(
-    wiphy: &Wiphy,
-    interfaces: &[&str],
-    others: &[(&str, IfType)],
-    switches: &[Switch],
-) -> Result<String, String> {
-    let name = if interfaces.is_empty() {
+pub fn finding(wiphy: &Wiphy, around: Around<'_>) -> Result<String, String> {
+    let name = if around.interfaces.is_empty() {
         wiphy.name.clone()
     } else {
-        format!("{} ({})", wiphy.name, interfaces.join(", "))
+        format!("{} ({})", wiphy.name, around.interfaces.join(", "))
     };
     let able = Able::of(wiphy);
     if able.stations == 0 {
@@ -95,10 +100,11 @@ pub fn finding(
             "{name} cannot join access points: its driver has no station interfaces; use another card"
         ));
     }
-    let words = format!("{name}: {}", in_words(able));
-    let taken = taken(wiphy, able.stations, others);
+    let country = around.country.map(country).unwrap_or_default();
+    let words = format!("{name}: {}{country}", in_words(able));
+    let taken = taken(wiphy, able.stations, around.others);
     let mut obstacles: Vec<&str> = Vec::new();
-    if let Some(switch) = switches.iter().find(|switch| switch.name == wiphy.name) {
+    if let Some(switch) = around.switches.iter().find(|switch| switch.name == wiphy.name) {
         obstacles.extend(
             switch
                 .hard
@@ -137,6 +143,17 @@ fn taken(wiphy: &Wiphy, stations: u32, others: &[(&str, IfType)]) -> Option<Stri
     (left < stations).then(|| {
         format!("other interfaces that are up ({names}) take places of the driver: {rest}; set one down")
     })
+}
+
+/// The regulatory domain. Codes of digits are not countries: 00 is the world.
+fn country(code: &str) -> String {
+    match code {
+        "00" => "; country: not set, so only what all countries allow".to_owned(),
+        digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("; country: {digits}, which is the rules of no single country")
+        }
+        letters => format!("; country: {letters}"),
+    }
 }
 
 fn in_words(able: Able) -> String {

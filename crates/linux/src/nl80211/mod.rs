@@ -171,13 +171,14 @@ impl Nl80211 {
         self.dump("survey", |message| Survey::parse(message.attrs(GENL_HEADER_LEN)))
     }
 
-    /// The country whose rules hold, as two letters. `00` is the world: what all countries allow.
+    /// The country whose rules hold for a radio, as two letters. `00` is the world: what all countries allow.
+    /// Where a radio has no rules of its own, those of the host hold.
     ///
     /// # Errors
     /// If the kernel refuses.
-    pub fn country(&mut self) -> Result<Option<String>, ReadError> {
+    pub fn country(&mut self, wiphy: u32) -> Result<Option<String>, ReadError> {
         let mut country = None;
-        self.start(Command::GetReg);
+        self.start(Command::GetReg).u32(attr::WIPHY, wiphy);
         let asked = self.socket.ask(&mut self.request, |message| {
             let alpha2 = message.attrs(GENL_HEADER_LEN).find(attr::REG_ALPHA2);
             country = alpha2.and_then(|attr| attr.str().map(str::to_owned));

@@ -1,4 +1,4 @@
-use super::able::{Able, finding, stations_beside};
+use super::able::{Able, Around, finding, stations_beside};
 use super::rfkill::{Switch, switches, wifi_interfaces};
 use super::*;
 use crate::netlink::{Attrs, Messages};
@@ -301,9 +301,32 @@ fn hwsim() -> Wiphy {
     radio(vec![combination(limits, 2_048, 1)], &[Monitor])
 }
 
+const WLAN0: Around<'_> = Around {
+    interfaces: &["wlan0"],
+    others: &[],
+    switches: &[],
+    country: None,
+};
+
+#[test]
+fn the_country_of_a_card_is_named() {
+    let said = |country| {
+        let around = Around {
+            country: Some(country),
+            ..WLAN0
+        };
+        let words = finding(&ath9k(), around).unwrap();
+        let (_, country) = words.split_once("beside them: yes; ").unwrap();
+        country.to_owned()
+    };
+    assert_eq!(said("DE"), "country: DE");
+    assert_eq!(said("00"), "country: not set, so only what all countries allow");
+    assert_eq!(said("99"), "country: 99, which is the rules of no single country");
+}
+
 #[test]
 fn what_cards_can_do_is_said_in_words() {
-    let words = |wiphy: Wiphy| finding(&wiphy, &["wlan0"], &[], &[]);
+    let words = |wiphy: Wiphy| finding(&wiphy, WLAN0);
     assert_eq!(
         words(intel()).unwrap_err(),
         "phy0 (wlan0): 1 access point at a time; one channel at a time; monitor beside it: yes. the driver allows one station \
@@ -323,7 +346,7 @@ fn what_stands_in_the_way_comes_with_its_remedy() {
     let plain = radio(Vec::new(), &[]);
     let able = Able::of(&plain);
     assert_eq!((able.stations, able.channels, able.monitor), (1, 1, false));
-    let words = finding(&plain, &[], &[], &[]).unwrap_err();
+    let words = finding(&plain, Around::default()).unwrap_err();
     assert!(
         words.starts_with("phy0: 1 access point at a time") && words.contains("driver's counters"),
         "{words}"
@@ -333,12 +356,19 @@ fn what_stands_in_the_way_comes_with_its_remedy() {
         soft,
         hard,
     };
-    let soft = finding(&hwsim(), &[], &[], &[switch(true, false)]).unwrap_err();
+    let switched = |switches| {
+        let around = Around {
+            switches,
+            ..Around::default()
+        };
+        finding(&hwsim(), around)
+    };
+    let soft = switched(&[switch(true, false)]).unwrap_err();
     assert!(
         soft.ends_with("it is blocked; run `rfkill unblock wifi`"),
         "{soft}"
     );
-    let hard = finding(&hwsim(), &[], &[], &[switch(true, true)]).unwrap_err();
+    let hard = switched(&[switch(true, true)]).unwrap_err();
     assert!(
         hard.ends_with("a switch on the device turns it off; turn it on there"),
         "{hard}"
@@ -350,12 +380,12 @@ fn what_stands_in_the_way_comes_with_its_remedy() {
         listen_first: false,
         radar: false,
     }];
-    let words = finding(&forbidden, &[], &[], &[]).unwrap_err();
+    let words = finding(&forbidden, Around::default()).unwrap_err();
     assert!(words.ends_with("set the country with `iw reg set`"), "{words}");
     let mut deaf = hwsim();
     (deaf.types, deaf.combinations) = (Types::of(&[AccessPoint]), Vec::new());
     assert!(
-        finding(&deaf, &[], &[], &[])
+        finding(&deaf, Around::default())
             .unwrap_err()
             .ends_with("use another card")
     );
@@ -387,7 +417,7 @@ fn interfaces_of_others_take_places_of_their_limits() {
     assert_eq!(left(&both(2), &[AccessPoint]), 2, "only against the total");
     let plain = radio(Vec::new(), &[]);
     assert_eq!([left(&plain, &[]), left(&plain, &[Sta])], [1, 0]);
-    let said = |others: &[(&str, IfType)]| finding(&both(2), &["wlan0"], others, &[]);
+    let said = |others: &[(&str, IfType)]| finding(&both(2), Around { others, ..WLAN0 });
     assert!(said(&[]).is_ok());
     let one = said(&[("wlan0", Sta)]).unwrap_err();
     assert!(

@@ -167,6 +167,7 @@ fn access_points(
     };
     let setup = wifi::Setup {
         radio: config.radio.clone(),
+        drawn: config.random_addresses.then(wifi::draw),
         networks: planned.networks.clone(),
         directory: args.place.wifi(),
         leases: args.place.leases(),

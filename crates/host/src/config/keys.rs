@@ -67,6 +67,8 @@ pub const RADIO: Key = key(
     "radio",
     "the name of a radio in quotes as in `iw phy`, such as \"phy0\"",
 );
+/// Whether addresses of interfaces stay the same.
+pub const MAC: Key = key("mac", "\"stable\" or \"random\"");
 /// The networks.
 pub const NETWORK: Key = key(
     "network",
@@ -186,7 +188,7 @@ pub const OF_FILE: [Key; 16] = [
 pub const OF_RELAY: [Key; 6] = [ADDRESS, KEY_FILE, WAY, EARLY_DATA, SOCKS, BYPASS];
 
 /// The keys of the table of networks.
-pub const OF_WIFI: [Key; 2] = [RADIO, NETWORK];
+pub const OF_WIFI: [Key; 3] = [RADIO, MAC, NETWORK];
 
 /// The keys of a network.
 pub const OF_NETWORK: [Key; 8] = [SSID, HIDDEN, PSK_FILE, SECURITY, LOGIN_FILE, OPEN, ROLE, METERED];

@@ -257,7 +257,7 @@ const WRONG: [(&str, &str, &str); 30] = [
 /// Text after [`LINK`] or by itself, with a value of a wrong type for each key of the example. The last part
 /// is how the message calls that value.
 #[rustfmt::skip]
-const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 50] = [
+const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 51] = [
     ("", "policy = 7\n", &keys::POLICY, "7"),
     ("", "mode = true\n", &keys::MODE, "true"),
     ("", "peer_subflows = \"two\"\n", &keys::PEER_SUBFLOWS, "\"two\""),
@@ -279,6 +279,7 @@ const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 50] = [
     ("", "[relay]\naddress = \"r:1\"\nkey_file = \"/k\"\nbypass = [\"uid:0\", \"10.0.0.0/33\"]\n", &keys::BYPASS, "\"10.0.0.0/33\""),
     ("", "wifi = \"home\"\n", &keys::WIFI, "\"home\""),
     ("", "[wifi]\nradio = 0\n", &keys::RADIO, "0"),
+    ("", "[wifi]\nmac = 1\n", &keys::MAC, "1"),
     ("", "[wifi]\nnetwork = \"home\"\n", &keys::NETWORK, "\"home\""),
     ("", "[[wifi.network]]\nssid = 1\n", &keys::SSID, "1"),
     ("", "[[wifi.network]]\nssid = \"home\"\npsk_file = 1\n", &keys::PSK_FILE, "1"),

@@ -18,6 +18,8 @@ const LONGEST_SSID: usize = 32;
 pub struct WifiConfig {
     /// The radio; `None`: the only one.
     pub radio: Option<String>,
+    /// Whether interfaces get new hardware addresses at each start.
+    pub random_addresses: bool,
     /// The networks.
     pub networks: Vec<WifiNetwork>,
 }
@@ -75,9 +77,29 @@ impl FromStr for Least {
     }
 }
 
+/// Hardware addresses of interfaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Addresses {
+    Stable,
+    Random,
+}
+
+impl FromStr for Addresses {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "stable" => Ok(Self::Stable),
+            "random" => Ok(Self::Random),
+            _ => Err(()),
+        }
+    }
+}
+
 /// Reads the table.
 pub(super) fn wifi(table: &Section<'_>) -> Result<WifiConfig, ConfigError> {
     let radio = table.text::<String>(&keys::RADIO)?.map(Spanned::into_inner);
+    let addresses = table.word::<Addresses>(&keys::MAC, ["stable", "random"])?;
     let tables = table.tables(&keys::NETWORK, "network", &keys::OF_NETWORK)?;
     if tables.is_empty() {
         table.need::<()>(&keys::NETWORK, None)?;
@@ -91,7 +113,11 @@ pub(super) fn wifi(table: &Section<'_>) -> Result<WifiConfig, ConfigError> {
         }
         networks.push(network);
     }
-    Ok(WifiConfig { radio, networks })
+    Ok(WifiConfig {
+        radio,
+        random_addresses: addresses.is_some_and(|addresses| *addresses.get_ref() == Addresses::Random),
+        networks,
+    })
 }
 
 fn network(table: &Section<'_>) -> Result<(Spanned<()>, WifiNetwork), ConfigError> {
@@ -236,7 +262,10 @@ login_file = "DIR/office.login"
 "#;
         read("keys", text, |directory, config| {
             let wifi = config.unwrap().wifi.unwrap();
-            assert_eq!(wifi.radio.as_deref(), Some("phy0"));
+            assert_eq!(
+                (wifi.radio.as_deref(), wifi.random_addresses),
+                (Some("phy0"), false)
+            );
             let key = directory.join("first.psk");
             assert!(wifi.networks().unwrap_err().contains("there is no such file"));
             fs::write(&key, "correct horse\n").unwrap();
@@ -267,12 +296,27 @@ login_file = "DIR/office.login"
     }
 
     #[test]
+    fn addresses_are_random_where_the_user_wants_that() {
+        let of = |mac: &str| {
+            let text = format!("[wifi]\n{mac}\n[[wifi.network]]\nssid = \"cafe\"\nopen = true\n");
+            read("mac", &text, |_, config| {
+                config.unwrap().wifi.unwrap().random_addresses
+            })
+        };
+        assert_eq!(
+            ["", "mac = \"stable\"", "mac = \"random\""].map(of),
+            [false, false, true]
+        );
+    }
+
+    #[test]
     fn what_is_wrong_is_refused_with_the_remedy() {
         let network = |lines: &str| format!("[wifi]\n[[wifi.network]]\n{lines}\n");
         let long = "x".repeat(33);
         #[rustfmt::skip]
         let table = [
             ("[wifi]\n".to_owned(), "this wifi has no `network`"),
+            ("[wifi]\nmac = \"fixed\"\n".to_owned(), "`mac` is \"fixed\"; give \"stable\" or \"random\""),
             (network("open = true"), "this network has no `ssid`"),
             (network("ssid = \"a\""), "this network has no `psk_file`"),
             (network("ssid = \"a\"\nopen = true\npsk_file = \"/k\""), "a network with `open = true` has no key"),

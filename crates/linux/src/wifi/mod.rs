@@ -50,6 +50,7 @@ mod worker;
 
 pub use login::{Login, LoginError};
 pub use network::{Network, Secret, SecretError, Security};
+pub use station::draw;
 pub(crate) use station::is_ours;
 pub use supplicant::found as supplicant_found;
 pub use view::{PointReport, Stage, View, Views};
@@ -72,6 +73,9 @@ const FIRST_LINK: u16 = 0x4000;
 pub struct Setup {
     /// The radio, such as `phy0`. `None`: the only one.
     pub radio: Option<String>,
+    /// What [`draw`] gave, for addresses of interfaces that no other start has. `None`: an interface has the
+    /// same address on each visit.
+    pub drawn: Option<u64>,
     /// Networks that may be joined.
     pub networks: Vec<Network>,
     /// Directory for the control socket of `wpa_supplicant`. Only root may enter it.

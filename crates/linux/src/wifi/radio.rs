@@ -1,6 +1,6 @@
 //! The radio that joins access points, and what it can do beside what others do with it.
 
-use super::station;
+use super::{Setup, station};
 use crate::nl80211::able::{self, Able};
 use crate::nl80211::rfkill::{self, Switch};
 use crate::nl80211::{IfType, Interface, Nl80211, ReadError, StationError, Wiphy, channel_number};
@@ -19,6 +19,8 @@ pub(super) struct Radio {
     wiphy: Wiphy,
     /// The address that it was built with.
     pub(super) mac: MacAddr,
+    /// For addresses of interfaces: see [`station::draw`].
+    drawn: Option<u64>,
 }
 
 /// Why there is no radio to use.
@@ -43,10 +45,10 @@ pub(super) enum RadioError {
 }
 
 impl Radio {
-    /// The radio of this name, or the only one.
-    pub(super) fn find(kernel: &mut Nl80211, name: Option<&str>) -> Result<Self, RadioError> {
+    /// The radio that the user named, or the only one.
+    pub(super) fn find(kernel: &mut Nl80211, setup: &Setup) -> Result<Self, RadioError> {
         let all = kernel.wiphys()?;
-        let wiphy = pick(&all, name)?;
+        let wiphy = pick(&all, setup.radio.as_deref())?;
         if Able::of(wiphy).stations == 0 {
             return Err(RadioError::NoStations(wiphy.name.clone()));
         }
@@ -57,6 +59,7 @@ impl Radio {
         Ok(Self {
             mac: mac.unwrap_or(MacAddr::local(wiphy.index)),
             wiphy: wiphy.clone(),
+            drawn: setup.drawn,
         })
     }
 
@@ -191,9 +194,9 @@ pub(super) fn create(
     kernel: &mut Nl80211,
     radio: &Radio,
     name: IfName,
-    (ssid, bssid): (&[u8], MacAddr),
+    network: (&[u8], MacAddr),
 ) -> Result<MacAddr, StationError> {
-    let mac = station::address(radio.mac, ssid, bssid);
+    let mac = station::address(radio.mac, network, radio.drawn);
     kernel.add_station(radio.wiphy.index, name, mac)?;
     Ok(mac)
 }

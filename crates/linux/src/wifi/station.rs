@@ -2,9 +2,12 @@
 //!
 //! # Where we differ, and why
 //! 1. The address of an interface depends on the radio, the network and the access point, and stays the same
-//!    on each visit: a portal or a reservation of addresses recognises the host. It is no secret.
+//!    on each visit: a portal or a reservation of addresses recognises the host. It is no secret. Where the
+//!    user wants that, it also depends on a number that is drawn at each start ([`draw`]).
 
 use crate::rtnl::IfName;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hasher as _};
 use units::MacAddr;
 
 /// Most interfaces at once.
@@ -26,9 +29,16 @@ pub(super) fn names(exists: impl Fn(&IfName) -> bool) -> Vec<IfName> {
     all.filter(|name| !exists(name)).collect()
 }
 
-/// The address for an access point of a network, as seen from a radio.
-pub(super) fn address(radio: MacAddr, ssid: &[u8], bssid: MacAddr) -> MacAddr {
-    let parts = [&radio.octets()[..], &bssid.octets()[..], ssid];
+/// Draws a random number for the addresses of one start.
+pub fn draw() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+/// The address for an access point of a network, as seen from a radio, with a number that was drawn or none.
+pub(super) fn address(radio: MacAddr, (ssid, bssid): (&[u8], MacAddr), drawn: Option<u64>) -> MacAddr {
+    let drawn = drawn.map(u64::to_be_bytes);
+    let drawn = drawn.as_ref().map_or(&[][..], |drawn| drawn);
+    let parts = [drawn, &radio.octets()[..], &bssid.octets()[..], ssid];
     let hash = parts.into_iter().flatten().fold(FNV_BASIS, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME)
     });
@@ -59,17 +69,27 @@ mod tests {
     #[test]
     fn an_address_is_stable_local_and_another_one_for_each_access_point() {
         let (radio, other) = (MacAddr::local(1), MacAddr::local(2));
-        let first = address(radio, b"first", MacAddr::local(9));
-        assert_eq!(first, address(radio, b"first", MacAddr::local(9)));
+        let first = address(radio, (b"first", MacAddr::local(9)), None);
+        assert_eq!(first, address(radio, (b"first", MacAddr::local(9)), None));
         let others = [
-            address(other, b"first", MacAddr::local(9)),
-            address(radio, b"second", MacAddr::local(9)),
-            address(radio, b"first", MacAddr::local(10)),
+            address(other, (b"first", MacAddr::local(9)), None),
+            address(radio, (b"second", MacAddr::local(9)), None),
+            address(radio, (b"first", MacAddr::local(10)), None),
         ];
         for one in others {
             assert_ne!(one, first);
             assert_eq!(one.octets()[0] & 3, 2);
         }
+    }
+
+    #[test]
+    fn a_random_address_stays_for_one_start_only() {
+        let of = |drawn| address(MacAddr::local(1), (b"first", MacAddr::local(9)), drawn);
+        let (one, two) = (draw(), draw());
+        assert_eq!(of(Some(one)), of(Some(one)));
+        assert_ne!(of(Some(one)), of(Some(two)));
+        assert_ne!(of(Some(one)), of(None));
+        assert_eq!(of(Some(one)).octets()[0] & 3, 2);
     }
 
     #[test]

@@ -231,7 +231,7 @@ impl Worker {
 
 fn means(setup: &Setup, now: Instant) -> Result<Means, Box<dyn Error>> {
     let mut kernel = Nl80211::open()?;
-    let radio = Radio::find(&mut kernel, setup.radio.as_deref())?;
+    let radio = Radio::find(&mut kernel, setup)?;
     Ok(Means {
         kernel,
         rtnl: Rtnl::open()?,

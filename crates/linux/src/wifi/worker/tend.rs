@@ -187,8 +187,11 @@ impl Worker {
                 }
                 station.enter(now, Stage::Joined);
                 point.known = Some(lease.address);
-                let until = unix_s() + lease.until.saturating_duration_since(now).as_secs();
-                remembered(self.memory.keep(station.mac, lease.address, until));
+                // No other start has a random address of an interface.
+                if self.plan.setup.drawn.is_none() {
+                    let until = unix_s() + lease.until.saturating_duration_since(now).as_secs();
+                    remembered(self.memory.keep(station.mac, lease.address, until));
+                }
                 name_servers(&mut means.bus, station, &lease);
                 point.succeeded();
                 point.why = (lease.router.is_none()).then(|| {

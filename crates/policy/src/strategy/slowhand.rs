@@ -28,6 +28,7 @@ use crate::queue::windows;
 use crate::strategy::amendments::{self, Amendments};
 use crate::subflow::membership;
 use crate::subflow::renewal;
+use crate::wifi::departures::Departures;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use units::{Db, Duration, Instant};
@@ -42,6 +43,7 @@ pub(crate) struct Slowhand {
     amendments: Amendments,
     queues: Queues,
     reserves: Reserves,
+    departures: Departures,
     routes: Routes,
     purposes: BTreeMap<LinkId, Use>,
     bounds_window: bool,
@@ -54,6 +56,7 @@ impl Slowhand {
             amendments: Amendments::of_slowhand(),
             queues: Queues::default(),
             reserves: Reserves::default(),
+            departures: Departures::default(),
             routes: Routes::default(),
             purposes: BTreeMap::new(),
             bounds_window,
@@ -95,6 +98,7 @@ impl Slowhand {
         portal::look(now, state);
         self.reserves.look(now, state);
         associate_all(now, state);
+        self.departures.look(now, state);
         let mut wants = self.selection.wants(now, &state.paths);
         self.amendments.apply(now, state, &mut wants);
         if self.bounds_window {

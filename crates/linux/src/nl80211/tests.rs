@@ -356,7 +356,7 @@ fn what_stands_in_the_way_comes_with_its_remedy() {
         soft,
         hard,
     };
-    let switched = |switches| {
+    let switched = |switches: &[Switch]| {
         let around = Around {
             switches,
             ..Around::default()

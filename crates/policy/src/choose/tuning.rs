@@ -14,6 +14,10 @@ pub(crate) const SHOWS: Duration = Duration::from_secs(4);
 /// A trial without a result ends after this time.
 pub(crate) const LIMIT: Duration = Duration::from_secs(8);
 
+// departures.rs
+/// How long an access point must have faded, and carried nothing, before it is left.
+pub(crate) const LEAVE_AFTER: Duration = Duration::from_secs(10);
+
 // overflow.rs
 pub(crate) const FULL_PERCENT: u64 = 90;
 pub(crate) const FULL_FOR: Duration = Duration::from_secs(1);

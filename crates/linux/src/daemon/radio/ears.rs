@@ -147,6 +147,7 @@ impl Ears {
         }))
     }
 
+    /// What a listener for these access points reports.
     fn reports(&self, members: &Members) -> Reports {
         Reports {
             links: members.points.clone(),

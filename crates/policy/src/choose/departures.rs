@@ -8,11 +8,11 @@
 //! # Checked by
 //! `tests/engine_departures.rs`.
 
-use crate::choose::rank::is_faded;
+use super::rank::is_faded;
+use super::tuning::LEAVE_AFTER;
 use crate::io::LinkId;
 use crate::known::path::Path;
 use crate::known::state::State;
-use crate::wifi::tuning::LEAVE_AFTER;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use units::Instant;

@@ -163,6 +163,7 @@ fn slowhand_joins_four_access_points_and_refuses_impostors_and_wrong_keys() {
     let download = &figures["download"];
     assert_eq!(download["sha256"], figures["sent_sha256"], "{figures:#}");
     assert_eq!(download["bytes"].as_u64(), Some(DOWNLOAD.0), "{figures:#}");
+    assert_eq!(figures["subflows"], 4, "{figures:#}");
 }
 
 #[test]

@@ -7,6 +7,17 @@ TRIAL=joins-four
 # shellcheck source=crates/guest/guest/joining.sh
 . /lib/joining.sh
 
+# has_subflows: whether the server has an established subflow over each of the four access points. Their
+# number is in /run/subflows.
+has_subflows() {
+    ip netns exec server ss -Htin state established "sport = :5000" >"$LOGS/subflows"
+    grep -o '10\.0\.[1-4]\.[0-9]*' "$LOGS/subflows" | sort -u | wc -l >/run/subflows
+    [ "$(cat /run/subflows)" -eq 4 ]
+}
+
+# all_subflows: waits for them.
+all_subflows() { await "a subflow over each of four access points" has_subflows; }
+
 PROTECTION[4]=$(wpa3)
 PROTECTION[5]=$(unprotected)
 PROTECTION[6]=$(wpa2 'another passphrase')
@@ -24,8 +35,15 @@ for n in 1 2 3 4; do await "joining network $n" has_lease $n; done
 say "joined: $(ip -br -4 address show | grep slow-w | tr -s ' ' | tr '\n' ' ')"
 await "the refusal of the open one" reports 'network net1 .*: refused; it is open'
 await "the refusal of the key" reports 'network locked .*: heard; the key is wrong'
+for n in 1 2 3 4; do before[n]=$(sent_to $n); done
+all_subflows &
+watcher=$!
 download_joined 8000000 1000000
+wait $watcher || fail "the access points never had four subflows at once"
+for n in 1 2 3 4; do sent[n]=$(($(sent_to $n) - before[n])); done
+(IFS=, && sed -i "s/}\$/,\"subflows\":$(cat /run/subflows),\"sent_bytes\":[${sent[*]}]}/" /share/figures.json)
 [ -z "$(interface_of 5)$(interface_of 6)" ] || fail "an access point was joined that must not be"
 stop
 host >/run/after
 diff /run/before /run/after || fail "slowhand left the host changed"
+cat /share/figures.json

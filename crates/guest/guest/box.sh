@@ -34,9 +34,12 @@ await() {
 
 has_text() { grep -q "$2" "$1"; }
 
+# Further parameters of the radios' driver.
+RADIO_OPTIONS=()
+
 # radios N: a client's radio, phy0, and N for access points. One channel at a time on each.
 radios() {
-    modprobe mac80211_hwsim radios=$(($1 + 1)) channels=1
+    modprobe mac80211_hwsim radios=$(($1 + 1)) channels=1 "${RADIO_OPTIONS[@]}"
     await "the last radio" test -e "/sys/class/ieee80211/phy$1"
     iw reg set DE
 }
@@ -121,7 +124,7 @@ interface=wlan
 driver=nl80211
 ctrl_interface=/run/hostapd-$ns
 ssid=$2
-hw_mode=g
+hw_mode=$(mode "$3")
 channel=$3
 ieee80211n=0
 wpa=2
@@ -133,8 +136,11 @@ HOSTAPD
     await "the start of $ns" has_text "$LOGS/$ns.hostapd" AP-ENABLED
 }
 
-# frequency CHANNEL: MHz of a channel in the band of 2.4 GHz.
-frequency() { echo $((2407 + 5 * $1)); }
+# frequency CHANNEL: MHz of a channel. Those from 36 on are in the band of 5 GHz.
+frequency() { echo $((($1 < 36 ? 2407 : 5000) + 5 * $1)); }
+
+# mode CHANNEL: its hw_mode of hostapd.
+mode() { if [ "$1" -lt 36 ]; then echo g; else echo a; fi; }
 
 # interfaces N: N managed interfaces, sta1 to staN, on the client's one radio, and a monitor. Each has an
 # address of its own: the kernel has only two for a radio.

@@ -14,7 +14,7 @@ radio_on() {
     local ns=ap$1
     {
         printf 'interface=wlan\ndriver=nl80211\nctrl_interface=/run/hostapd-%s\n' "$ns"
-        printf 'ssid=%s\nhw_mode=g\nchannel=%s\nieee80211n=0\n' "$2" "$3"
+        printf 'ssid=%s\nhw_mode=%s\nchannel=%s\nieee80211n=0\n' "$2" "$(mode "$3")" "$3"
         echo "${PROTECTION[$1]:-$(wpa2 "$PASSPHRASE")}"
     } >"/run/$ns.conf"
     ip netns exec "$ns" hostapd -B -P "/run/$ns.hostapd" -f "$LOGS/$ns.hostapd" "/run/$ns.conf"

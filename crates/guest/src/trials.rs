@@ -47,8 +47,14 @@ const RETRIES: Figure = Figure {
     at_most: Some(1.0),
 };
 
+const ESTIMATES: Figure = Figure {
+    name: "mean error of the loss that slowhand knows, points",
+    pointer: "/estimates/windows/mean",
+    at_most: Some(2.0),
+};
+
 /// Every trial.
-pub const TRIALS: [Trial; 19] = [
+pub const TRIALS: [Trial; 21] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -83,6 +89,22 @@ pub const TRIALS: [Trial; 19] = [
         programs: &["wifi-meter", "wifi-medium", "slowhand", "slowhandd"],
         scenario: Some(LOSS),
         figure: RETRIES,
+    },
+    Trial {
+        name: "estimates-g",
+        about: "`slowhand up` on 802.11g that loses 0 to 60 % of the frames: its estimates against the truth",
+        script: include_str!("../guest/trials/estimates.sh"),
+        programs: &["wifi-meter", "wifi-medium", "slowhand", "slowhandd"],
+        scenario: Some(include_str!("../guest/trials/estimates-g.toml")),
+        figure: ESTIMATES,
+    },
+    Trial {
+        name: "estimates-a",
+        about: "`slowhand up` on 802.11a that loses 0 to 60 % of the frames: its estimates against the truth",
+        script: include_str!("../guest/trials/estimates.sh"),
+        programs: &["wifi-meter", "wifi-medium", "slowhand", "slowhandd"],
+        scenario: Some(include_str!("../guest/trials/estimates-a.toml")),
+        figure: ESTIMATES,
     },
     Trial {
         name: "walk-alone",

@@ -4,6 +4,7 @@
 //!
 //! [docs/wifi-box.md]: ../../../../docs/wifi-box.md
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -91,6 +92,8 @@ struct LinkWhy {
 /// Length of an estimate's window, and the fewest frames for a comparison.
 const WINDOW_S: f64 = 0.5;
 const FEWEST: u64 = 50;
+/// Fewest first attempts of a window for the mean error: consecutive estimates count together until then.
+const WINDOW_FRAMES: u64 = 500;
 /// Length of a bin.
 const BIN_S: f64 = 0.1;
 
@@ -177,6 +180,7 @@ fn percent(part: u64, whole: u64) -> f64 {
 /// Errors of the estimates: loss of first attempts in points, airtime of a delivered packet in percent.
 fn estimates(text: &str, bins: &[Bin], names: &[String]) -> anyhow::Result<Value> {
     let (mut losses, mut airtimes) = (Vec::new(), Vec::new());
+    let mut windows = Windows::default();
     for said in serde_json::Deserializer::from_str(text).into_iter::<Said>() {
         let said = said.context("this is not what `slowhand why --json` prints")?;
         for about in &said.why.links {
@@ -191,15 +195,73 @@ fn estimates(text: &str, bins: &[Bin], names: &[String]) -> anyhow::Result<Value
             if truth.frames < FEWEST {
                 continue;
             }
-            if let Some((percent, _)) = delivered(&about.why).filter(|(_, frames)| *frames >= FEWEST) {
+            if let Some((percent, frames)) = delivered(&about.why).filter(|(_, frames)| *frames >= FEWEST) {
                 losses.push(((100.0 - percent) - truth.loss_percent()).abs());
+                windows.add(name, (100.0 - percent, frames), &truth);
                 if let Some((told, real)) = airtime(&about.why).zip(truth.airtime_us()) {
                     airtimes.push(100.0 * (told - real).abs() / real);
                 }
+            } else {
+                windows.missed += 1;
             }
         }
     }
-    Ok(json!({"loss_points": spread(losses), "airtime_percent": spread(airtimes)}))
+    Ok(json!({
+        "loss_points": spread(losses), "airtime_percent": spread(airtimes), "windows": windows.judged(names),
+    }))
+}
+
+/// Estimates of the loss over at least [`WINDOW_FRAMES`] first attempts each.
+#[derive(Debug, Default)]
+struct Windows {
+    open: BTreeMap<String, Pooled>,
+    /// Errors in points.
+    errors: BTreeMap<String, Vec<f64>>,
+    /// Half seconds with enough frames on the air in which the daemon knew of too few.
+    missed: u64,
+}
+
+/// Frames of consecutive estimates, and those that the daemon and the air know as lost at first.
+#[derive(Debug, Default)]
+struct Pooled {
+    told_frames: u64,
+    told_lost: f64,
+    frames: u64,
+    first_lost: u64,
+}
+
+impl Windows {
+    fn add(&mut self, name: &str, (told_percent, told_frames): (f64, u64), truth: &Truth) {
+        let pooled = self.open.entry(name.to_owned()).or_default();
+        pooled.told_frames += told_frames;
+        pooled.told_lost += told_percent / 100.0 * told_frames as f64;
+        pooled.frames += truth.frames;
+        pooled.first_lost += truth.first_lost;
+        if pooled.frames >= WINDOW_FRAMES {
+            let told = 100.0 * pooled.told_lost / pooled.told_frames as f64;
+            let error = (told - percent(pooled.first_lost, pooled.frames)).abs();
+            *pooled = Pooled::default();
+            self.errors.entry(name.to_owned()).or_default().push(error);
+        }
+    }
+
+    fn judged(&self, names: &[String]) -> Value {
+        let all: Vec<f64> = self.errors.values().flatten().copied().collect();
+        let of = |name: &String| {
+            let errors = self.errors.get(name).map_or(&[][..], Vec::as_slice);
+            json!({"ap": name, "n": errors.len(), "mean": mean(errors)})
+        };
+        let each: Vec<Value> = names.iter().map(of).collect();
+        json!({
+            "n": all.len(), "mean": mean(&all), "worst": all.iter().copied().reduce(f64::max),
+            "missed": self.missed, "access_points": each,
+        })
+    }
+}
+
+/// `None` of nothing.
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// The truth of the window that ends at a time.
@@ -292,6 +354,33 @@ mod tests {
         assert_eq!(
             judged["airtime_percent"],
             json!({"n": 1, "median": 25.0, "p95": 25.0})
+        );
+    }
+
+    #[test]
+    fn consecutive_estimates_are_one_window_of_500_frames() {
+        let truth = |frames, first_lost| Truth {
+            frames,
+            first_lost,
+            full: 0,
+            full_air_us: 0,
+        };
+        let mut windows = Windows::default();
+        // 150 of 600 lost as told, 120 of 500 in truth.
+        windows.add("near", (25.0, 400), &truth(300, 90));
+        assert_eq!(windows.judged(&[])["n"], 0);
+        windows.add("near", (25.0, 200), &truth(200, 30));
+        // Too few by themselves.
+        windows.add("near", (99.0, 200), &truth(200, 0));
+        windows.add("far", (60.0, 500), &truth(500, 285));
+        let judged = windows.judged(&["near".into(), "far".into()]);
+        assert_eq!(
+            (&judged["n"], &judged["mean"], &judged["worst"]),
+            (&json!(2), &json!(2.0), &json!(3.0))
+        );
+        assert_eq!(
+            judged["access_points"][0],
+            json!({"ap": "near", "n": 1, "mean": 1.0})
         );
     }
 

@@ -125,6 +125,12 @@ reports() {
     has_text "$LOGS/reported" "$1"
 }
 
+# explains TEXT: whether `slowhand why` has it.
+explains() {
+    slowhand why >"$LOGS/explained"
+    has_text "$LOGS/explained" "$1"
+}
+
 # sent_to N: bytes that the server has sent to access point N.
 sent_to() { ip netns exec server cat "/sys/class/net/ap$1/statistics/tx_bytes"; }
 

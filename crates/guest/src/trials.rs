@@ -54,7 +54,7 @@ const ESTIMATES: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 21] = [
+pub const TRIALS: [Trial; 22] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -157,6 +157,18 @@ pub const TRIALS: [Trial; 21] = [
         figure: Figure {
             at_most: Some(150.0),
             ..GAP
+        },
+    },
+    Trial {
+        name: "joins-closed",
+        about: "`slowhand up` joins two, one of which lets nothing through, and then has a captive portal",
+        script: include_str!("../guest/trials/joins-closed.sh"),
+        programs: &["wifi-meter", "slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            name: "time from the opening of the portal until its access point is used, s",
+            pointer: "/returns_s/portal",
+            at_most: Some(40.0),
         },
     },
     Trial {

@@ -51,7 +51,6 @@ for n in 1 2; do ip -n "ap$n" route add $SITE via "10.1.$n.2"; done
 site server 'Status: 204 No Content'
 networks first second
 sed -i "1i portal_url = \"http://$SITE/cgi-bin/check\"" /etc/slowhand/slowhand.toml
-host >/run/before
 head -c 4000000 /dev/urandom >/run/content
 hash=$(sha256sum /run/content | cut -d ' ' -f 1)
 close 1

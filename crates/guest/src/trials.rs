@@ -197,12 +197,12 @@ pub const TRIALS: [Trial; 22] = [
     },
     Trial {
         name: "joins-login",
-        about: "`slowhand up` joins a hidden network and one with a login, and is refused with a wrong password",
+        about: "`slowhand up` joins a hidden network, one with a login, an open one and one with WPA2 and WPA3",
         script: include_str!("../guest/trials/joins-login.sh"),
         programs: &["slowhand", "slowhandd"],
         scenario: None,
         figure: Figure {
-            name: "time until both are joined, s",
+            name: "time until all are joined, s",
             pointer: "/joined_s",
             at_most: None,
         },

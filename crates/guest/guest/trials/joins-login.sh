@@ -1,5 +1,7 @@
 # shellcheck shell=bash
-# `slowhand up` joins a hidden network, and one with a login (802.1X, EAP-PWD). A wrong password is refused.
+# `slowhand up` joins a hidden network, one with a login (802.1X, EAP-PWD), an open one that is allowed by name, and
+# one in the transition mode of WPA2 and WPA3. A wrong password of a login and one of WPA3 are refused, without a
+# storm of attempts.
 TRIAL=joins-login
 # shellcheck source=crates/guest/guest/box.sh
 . /lib/box.sh
@@ -8,30 +10,53 @@ TRIAL=joins-login
 # shellcheck source=crates/guest/guest/beside.sh
 . /lib/beside.sh
 
+# transition: lines of hostapd's configuration for WPA2 and WPA3 at once.
+transition() {
+    printf 'wpa=2\nwpa_key_mgmt=WPA-PSK SAE\nrsn_pairwise=CCMP\nieee80211w=1\nwpa_passphrase=%s\n' "$PASSPHRASE"
+}
+
+# attempts: how often slowhand has given up joining a network that refuses it.
+attempts() { grep -c 'not joined.*ssid=\(third\|wrong\) ' "$LOGS/slowhand"; }
+
 say "radios and access points"
-radios 3
+radios 6
 server
 echo '"me" PWD "open sesame"' >/run/users
 login='wpa=2\nwpa_key_mgmt=WPA-EAP\nrsn_pairwise=CCMP\nieee80211w=1\nieee8021x=1\neap_server=1\neap_user_file=/run/users\n'
 # shellcheck disable=SC2034 # joining.sh reads it
 PROTECTION=([1]="$(wpa2 "$PASSPHRASE" && echo ignore_broadcast_ssid=1)"
-    [2]="$(printf '%b' "$login")" [3]="$(printf '%b' "$login")")
+    [2]="$(printf '%b' "$login")" [3]="$(printf '%b' "$login")"
+    [4]="$(wpa3 | sed 's/^sae_password=.*/sae_password=another passphrase/')" [5]="$(unprotected)" [6]="$(transition)")
 access_point 1 first 6 12mbit 5ms
 access_point 2 second 6 12mbit 5ms
 access_point 3 third 6 12mbit 5ms
+access_point 4 wrong 6 12mbit 5ms
+access_point 5 guests 6 12mbit 5ms
+access_point 6 mixed 6 12mbit 5ms
 networks first
 {
     echo 'hidden = true'
     for n in second third; do printf '[[wifi.network]]\nssid = "%s"\nlogin_file = "/etc/slowhand/%s.login"\n' $n $n; done
+    printf '[[wifi.network]]\nssid = "guests"\nopen = true\n'
+    for n in wrong mixed; do
+        printf '[[wifi.network]]\nssid = "%s"\npsk_file = "/etc/slowhand/networks.psk"\n' $n
+    done
 } >>/etc/slowhand/slowhand.toml
 (umask 077 && printf 'eap=PWD\nidentity="me"\npassword="open sesame"\n' >/etc/slowhand/second.login)
 (umask 077 && printf 'eap=PWD\nidentity="me"\npassword="wrong"\n' >/etc/slowhand/third.login)
 host >/run/before
 begun=$(cut -d ' ' -f 1 /proc/uptime)
 start
-for ssid in first second; do await "joining $ssid" joined $ssid; done
+for ssid in first second guests mixed; do await "joining $ssid" joined $ssid; done
 ended=$(cut -d ' ' -f 1 /proc/uptime)
 await "the refusal of the wrong password" reports 'refuses the login'
+await "the refusal of the wrong key of WPA3" reports 'network wrong .* it is tried again after'
+hostapd_cli -p /run/hostapd-ap6 -i wlan all_sta >"$LOGS/mixed"
+has_text "$LOGS/mixed" 'AKMSuiteSelector=00-0f-ac-8' || fail "WPA2 was used where WPA3 was possible"
+# Each pause is twice as long as the one before it, and the first one is 5 s or more.
+tries=$(attempts)
+sleep 30
+[ $(($(attempts) - tries)) -le 3 ] || fail "slowhand storms a network that refuses it"
 stop
 ! grep -r -e sesame -e "$PASSPHRASE" /run/slowhand "$LOGS/slowhand" || fail "a secret was written"
 host >/run/after

@@ -10,8 +10,8 @@ RADIO_OPTIONS=(regtest=5)
 scenario_networks
 TRIAL=estimates-g
 [ "$CHANNEL" -lt 36 ] || TRIAL=estimates-a
-# Without the slow rates of 802.11b, which rate control may choose at a high loss: too few frames would be sent.
-# The kernel requires one that all stations must have, so 11 Mb/s stays.
+# Without the slow rates of 802.11b, which rate control may choose at a high loss: too few frames would be
+# sent. The kernel requires one that all stations must have, so 11 Mb/s stays.
 for n in $(seq "$COUNT"); do
     [ "$TRIAL" = estimates-g ] || break
     ip netns exec "ap$n" iw dev wlan set bitrates legacy-2.4 6 9 11 12 18 24 36 48 54

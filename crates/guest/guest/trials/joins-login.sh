@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# `slowhand up` joins a hidden network, one with a login (802.1X, EAP-PWD), an open one that is allowed by name, and
-# one in the transition mode of WPA2 and WPA3. A wrong password of a login and one of WPA3 are refused, without a
-# storm of attempts.
+# `slowhand up` joins a hidden network, one with a login (802.1X, EAP-PWD), an open one that is allowed by
+# name, and one in the transition mode of WPA2 and WPA3. A wrong password of a login and one of WPA3 are
+# refused, without a storm of attempts.
 TRIAL=joins-login
 # shellcheck source=crates/guest/guest/box.sh
 . /lib/box.sh

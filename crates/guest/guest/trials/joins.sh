@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# `slowhand up` joins two access points by itself, over one radio: a download, measured with a monitor interface of
-# its own, and the loss of one. A stop and a kill leave the host as it was.
+# `slowhand up` joins two access points by itself, over one radio: a download, measured with a monitor
+# interface of its own, and the loss of one. A stop and a kill leave the host as it was.
 TRIAL=joins
 # shellcheck source=crates/guest/guest/box.sh
 . /lib/box.sh

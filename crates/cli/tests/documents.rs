@@ -96,6 +96,13 @@ fn the_guide_to_the_first_simulated_walk_works() {
 }
 
 #[test]
+fn the_page_about_recordings_makes_one_and_replays_it() {
+    let desk = desk("recordings");
+    run_all(&desk, "docs/recordings.md", 2);
+    assert!(desk.path("out/recordings/two-homes-slowhand-1.record").is_file());
+}
+
+#[test]
 fn the_picture_with_and_without_a_relay_shows_both() {
     let desk = desk("relay");
     run_all(&desk, "docs/relay.md", 1);

@@ -205,9 +205,9 @@ pub(super) fn create(
 #[derive(Debug, Error)]
 #[error("the driver refuses the interface {name} ({why}){beside}")]
 pub(super) struct Refused {
-    name: IfName,
-    why: String,
-    beside: String,
+    pub(super) name: IfName,
+    pub(super) why: String,
+    pub(super) beside: String,
 }
 
 /// Sets an interface up. The driver counts its places only now.
@@ -231,7 +231,7 @@ pub(super) fn set_up(
 }
 
 /// Which interfaces may have taken the place, and the remedy.
-fn beside(rivals: &[String]) -> String {
+pub(super) fn beside(rivals: &[String]) -> String {
     let Some(first) = rivals.first() else {
         return String::new();
     };

@@ -2,6 +2,8 @@
 
 mod associate;
 mod channels;
+#[cfg(test)]
+mod faults;
 mod scan;
 mod tend;
 

@@ -29,7 +29,7 @@ impl Worker {
         }
     }
 
-    fn take_event(&mut self, now: Instant, event: &Event) {
+    pub(super) fn take_event(&mut self, now: Instant, event: &Event) {
         match event.what {
             What::Scanned => return self.scanned(now, &event.interface),
             What::ScanFailed => return self.scan_failed(now, &event.interface),
@@ -141,7 +141,7 @@ impl Worker {
     }
 
     /// Another host has the address that the server gives.
-    fn decline(&mut self, bssid: MacAddr, message: &Message) {
+    pub(super) fn decline(&mut self, bssid: MacAddr, message: &Message) {
         let Some(point) = self.points.get_mut(&bssid) else {
             return;
         };

@@ -70,6 +70,8 @@ fn the_package_starts_nothing_and_a_purge_leaves_no_file() {
         "/usr/share/doc/slowhand/examples/slowhand.toml",
         "/usr/share/fish/vendor_completions.d/slowhand.fish",
         "/usr/share/man/man1/slowhand-up.1.gz",
+        "/usr/share/man/man5/slowhand.toml.5.gz",
+        "/usr/share/man/man7/slowhand.7.gz",
         "/usr/share/man/man8/slowhandd.8.gz",
         "/usr/share/man/man8/slowhand-relay.8.gz",
         "/usr/share/slowhand/scenarios/train.toml",

@@ -119,6 +119,57 @@ fn every_verb_has_a_manual_page() {
     }
 }
 
+/// The text of a page, as far as these tests need it.
+fn plain(scratch: &Scratch, name: &str) -> String {
+    let page = std::fs::read_to_string(scratch.path(name)).unwrap();
+    let page = page.replace("\\-", "-").replace("\\*(Aq", "'");
+    page.replace("\\fB", "").replace("\\fR", "").replace("\\&", "")
+}
+
+#[test]
+fn the_configuration_has_a_manual_page_with_every_key_and_its_valid_values() {
+    let scratch = Scratch::new("man-configuration");
+    let made = slowhand(&["man", scratch.path("").to_str().unwrap()]);
+    assert_eq!(made.code, Some(0), "{}", made.err);
+    let page = plain(&scratch, "slowhand.toml.5");
+    let tables = host::config::reference();
+    assert!(tables.iter().map(|table| table.keys.len()).sum::<usize>() > 40);
+    for table in tables {
+        let heading = format!(".SH {}\n", table.header.unwrap_or("\"KEYS OF THE FILE\""));
+        let (_, section) = page.split_once(&heading).unwrap_or_else(|| panic!("{heading}"));
+        let section = section.split("\n.SH ").next().unwrap();
+        for key in table.keys {
+            let term = format!(".TP\n{} = {}\n", key.name, key.example);
+            assert!(section.contains(&term), "{heading}: {term}");
+            assert!(
+                section.contains(&format!("Valid: {}.\n", key.valid)),
+                "{heading}: {term}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_overview_names_every_page_of_a_verb_and_pages_that_exist() {
+    let scratch = Scratch::new("man-overview");
+    let made = slowhand(&["man", scratch.path("").to_str().unwrap()]);
+    assert_eq!(made.code, Some(0), "{}", made.err);
+    let page = plain(&scratch, "slowhand.7");
+    for verb in verbs().iter().filter(|verb| *verb != "help") {
+        assert!(page.contains(&format!(".TP\nslowhand-{verb}(1)\n")), "{verb}");
+    }
+    let both = page + &plain(&scratch, "slowhand.toml.5");
+    let named = both.split([' ', ',', '\n', ':', ';', '.']).filter_map(|word| {
+        let (name, section) = word.strip_suffix(')')?.split_once('(')?;
+        (name.starts_with("slowhand") && section.len() == 1).then(|| format!("{name}.{section}"))
+    });
+    let named = BTreeSet::from_iter(named);
+    assert!(named.len() > verbs().len(), "{named:?}");
+    for name in named {
+        assert!(scratch.path(&name).is_file(), "{name}");
+    }
+}
+
 /// Every `--option` in a text.
 fn options(text: &str) -> BTreeSet<String> {
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');

@@ -1,4 +1,8 @@
-//! `slowhand man DIR`: the manual pages, made from the same descriptions as `--help`.
+//! `slowhand man DIR`: the manual pages. Those of commands are made from the same descriptions as `--help`.
+
+mod configuration;
+mod overview;
+mod page;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,8 +26,8 @@ pub struct Args {
     directory: PathBuf,
 }
 
-/// Writes one page for the program, one for every verb, and one each for the daemon and the relay. Each is
-/// written once it is complete.
+/// Writes one page for the program, one for every verb, one each for the daemon, the relay and the
+/// configuration, and an overview. Each is written once it is complete.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = &args.directory;
     std::fs::create_dir_all(directory).map_err(|error| {
@@ -39,6 +43,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     write_page(&daemon, directory)?;
     let relay = Man::new(Relay::command()).section("8");
     write_page(&relay, directory)?;
+    for page in [configuration::page(), overview::page(&command)] {
+        put(directory, &page.file_name(), page.render().as_bytes())?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -52,5 +59,9 @@ fn write(command: &Command, directory: &Path) -> anyhow::Result<()> {
 fn write_page(man: &Man, directory: &Path) -> anyhow::Result<()> {
     let mut page = Vec::new();
     man.render(&mut page)?;
-    Output::create(&directory.join(man.get_filename()))?.write_quietly(&page)
+    put(directory, &man.get_filename(), &page)
+}
+
+fn put(directory: &Path, name: &str, page: &[u8]) -> anyhow::Result<()> {
+    Output::create(&directory.join(name))?.write_quietly(page)
 }

@@ -8,11 +8,13 @@
 mod keys;
 mod networks;
 mod problem;
+mod reference;
 mod relay;
 mod section;
 mod wifi;
 
 pub use networks::{CgroupPath, FlowConfig, NetworksConfig, NoCgroupPath};
+pub use reference::{Table, TableKey, reference};
 pub use relay::{Bypass, EarlyData, RelayConfig, RelayServer, WayChoice};
 pub use wifi::{Protection, WifiConfig, WifiNetwork};
 

@@ -65,11 +65,11 @@ dist: build
 FUZZ_S ?= 120
 fuzz:
 	cd fuzz && $(CARGO) +nightly fuzz run engine -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=4000 -len_control=20
-	cd fuzz && $(CARGO) +nightly fuzz run dot11 -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=512
-	mkdir -p fuzz/corpus/convert fuzz/corpus/socks fuzz/corpus/dhcp
+	mkdir -p $(addprefix fuzz/corpus/,dot11 nl80211 convert socks dhcp)
+	cd fuzz && $(CARGO) +nightly fuzz run dot11 corpus/dot11 seeds/dot11 -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=512
+	cd fuzz && $(CARGO) +nightly fuzz run nl80211 corpus/nl80211 seeds/nl80211 -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=2000
 	cd fuzz && $(CARGO) +nightly fuzz run convert corpus/convert seeds/convert -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=1024
 	cd fuzz && $(CARGO) +nightly fuzz run socks corpus/socks seeds/socks -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=300
-	cd fuzz && $(CARGO) +nightly fuzz run nl80211 -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=2000
 	cd fuzz && $(CARGO) +nightly fuzz run dhcp corpus/dhcp seeds/dhcp -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=1000
 
 .PHONY: ready

@@ -2,22 +2,9 @@
 
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use linux::netlink::Attrs;
-use linux::nl80211::{Event, Interface, Station, Survey, Wiphy, able, wiphys_of};
+#[path = "../../crates/linux/tests/wifi_messages/nl80211.rs"]
+mod nl80211;
 
-fuzz_target!(|bytes: &[u8]| {
-    let _ = Event::parse(bytes);
-    let attrs = || Attrs::new(bytes);
-    let _ = (
-        Interface::parse(attrs()),
-        Station::parse(attrs()),
-        Survey::parse(attrs()),
-    );
-    // The two halves are the parts of a dump.
-    let (first, second) = bytes.split_at(bytes.len() / 2);
-    let parts = [bytes, first, second].map(|part| Wiphy::parse(Attrs::new(part)));
-    for wiphy in wiphys_of(parts.into_iter().flatten().collect()) {
-        let _ = able::finding(&wiphy, &[], &[]);
-    }
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    nl80211::read(bytes);
 });

@@ -3,19 +3,9 @@
 
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use wire::socks::{MOST, Wanted, choose, greeting, request};
+#[path = "../../crates/wire/tests/any_bytes/socks.rs"]
+mod socks;
 
-fuzz_target!(|bytes: &[u8]| {
-    if let Some(Ok(length)) = bytes.first_chunk().map(|head| greeting(*head)) {
-        assert!(length <= MOST);
-        let _ = choose(&bytes[..length.min(bytes.len())]);
-    }
-    if let Some(Ok(length)) = bytes.first_chunk().map(|head| request(*head)) {
-        assert!(length <= MOST);
-    }
-    if let Ok(wanted) = Wanted::parse(bytes) {
-        let written = wanted.write().expect("a name that was read fits");
-        assert_eq!(Wanted::parse(&written), Ok(wanted));
-    }
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    socks::read(bytes);
 });

@@ -11,7 +11,7 @@ const ELEMENTS: u16 = 6;
 const SSID_ELEMENT: u8 = 0;
 
 /// The access point and the name in its last beacon or probe response. `None`: it hides its name there.
-pub(super) fn named(attrs: Attrs<'_>) -> Option<(MacAddr, Vec<u8>)> {
+pub fn named(attrs: Attrs<'_>) -> Option<(MacAddr, Vec<u8>)> {
     let bss = attrs.clone().find(attr::BSS)?;
     let value = |kind| bss.attrs().find(kind);
     let bssid = super::interface::mac(&value(BSSID)?)?;

@@ -25,7 +25,7 @@
 //! `tests`, with messages made by hand, and the fuzz target `nl80211`.
 
 pub mod able;
-mod bss;
+pub mod bss;
 mod error;
 mod event;
 mod interface;

@@ -1,0 +1,10 @@
+//! The fuzz target `nl80211` of `fuzz/`, on the seeds there and on damaged ones.
+
+#[path = "../../../wire/tests/any_bytes/damage.rs"]
+mod damage;
+mod nl80211;
+
+#[test]
+fn seeds_and_damaged_ones_are_read() {
+    damage::each("nl80211", nl80211::read);
+}

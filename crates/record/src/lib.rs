@@ -17,12 +17,12 @@
 //!
 //! # The format
 //! [`MAGIC`], then the header, the entries, an end mark, and a checksum (FNV-1a, 64 bits) of all bytes before
-//! it. Numbers are LEB128. Times are differences from the previous entry, in nanoseconds. `docs/recordings.md`
-//! describes all of it.
+//! it. Numbers are LEB128. Times are differences from the previous entry, in nanoseconds.
+//! `docs/recordings.md` describes all of it.
 //!
 //! # Checked by
-//! `tests/golden.rs` (the recordings in `golden/record`), `tests/page.rs` (the description), `tests` (any fact,
-//! any damage).
+//! `tests/golden.rs` (the recordings in `golden/record`), `tests/page.rs` (the description), `tests` (any
+//! fact, any damage).
 
 mod acts;
 mod bytes;

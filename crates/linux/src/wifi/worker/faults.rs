@@ -1,7 +1,7 @@
 //! Every sentence with which a user learns of a fault of WiFi, as `golden/faults.txt` has it.
 //!
-//! `SLOWHAND_GOLDEN=1 cargo test -p linux --lib wifi::worker::faults` writes the file anew. A new variant of an
-//! error does not compile until it has a name here. What `scan` says while it chooses is not in the file.
+//! `SLOWHAND_GOLDEN=1 cargo test -p linux --lib wifi::worker::faults` writes the file anew. A new variant of
+//! an error does not compile until it has a name here. What `scan` says while it chooses is not in the file.
 
 use super::associate::in_words;
 use super::*;

@@ -1,4 +1,4 @@
-//! The fuzz target `nl80211` of `fuzz/`, on the seeds there and on damaged ones.
+//! The fuzz target `nl80211` of `fuzz/`, on its seeds, whole and damaged.
 
 #[path = "../../../wire/tests/any_bytes/damage.rs"]
 mod damage;

@@ -1,4 +1,4 @@
-//! The fuzz targets `convert`, `dhcp`, `dot11` and `socks` of `fuzz/`, on the seeds there and on damaged ones.
+//! The fuzz targets `convert`, `dhcp`, `dot11` and `socks` of `fuzz/`, on their seeds, whole and damaged.
 
 mod convert;
 mod damage;

@@ -137,7 +137,7 @@ fn the_configuration_has_a_manual_page_with_every_key_and_its_valid_values() {
     for table in tables {
         let heading = format!(".SH {}\n", table.header.unwrap_or("\"KEYS OF THE FILE\""));
         let (_, section) = page.split_once(&heading).unwrap_or_else(|| panic!("{heading}"));
-        let section = section.split("\n.SH ").next().unwrap();
+        let section = section.split(".SH ").next().unwrap();
         for key in table.keys {
             let term = format!(".TP\n{} = {}\n", key.name, key.example);
             assert!(section.contains(&term), "{heading}: {term}");

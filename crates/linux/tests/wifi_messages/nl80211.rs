@@ -19,6 +19,11 @@ pub fn read(bytes: &[u8]) {
     let (first, second) = bytes.split_at(bytes.len() / 2);
     let parts = [bytes, first, second].map(|part| Wiphy::parse(Attrs::new(part)));
     for wiphy in wiphys_of(parts.into_iter().flatten().collect()) {
-        let _ = able::finding(&wiphy, &["wlan0"], &[("wlan1", IfType::Station)], &[]);
+        let around = able::Around {
+            interfaces: &["wlan0"],
+            others: &[("wlan1", IfType::Station)],
+            ..able::Around::default()
+        };
+        let _ = able::finding(&wiphy, around);
     }
 }

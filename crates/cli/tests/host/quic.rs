@@ -6,7 +6,9 @@ use crate::networks::{nft, on_client, with_networks};
 use crate::rig::{Host, until};
 use quinn::rustls::RootCertStore;
 use quinn::rustls::pki_types::PrivatePkcs8KeyDer;
-use quinn::{ClientConfig, Connection, Endpoint, EndpointConfig, ServerConfig, TokioRuntime, TransportConfig};
+use quinn::{
+    ClientConfig, Connection, Endpoint, EndpointConfig, ServerConfig, TokioRuntime, TransportConfig,
+};
 use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -36,9 +38,8 @@ impl Upload {
     fn begin(host: &Host) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = { runtime }.worker_threads(1).enable_all().build().unwrap();
-        let bound = |netns: &linux::netns::Netns, at: &str| {
-            netns.run(|| UdpSocket::bind(at).unwrap()).unwrap()
-        };
+        let bound =
+            |netns: &linux::netns::Netns, at: &str| netns.run(|| UdpSocket::bind(at).unwrap()).unwrap();
         let sockets = (bound(&host.server, SERVER), bound(&host.client, "0.0.0.0:0"));
         let (stop, received) = (Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
         let (ends, [server, client]) = runtime.block_on(connected(sockets));
@@ -71,7 +72,9 @@ impl Upload {
     /// Ends the upload. Returns the bytes that were sent and received.
     fn end(self) -> (u64, u64) {
         self.stop.store(true, Ordering::Relaxed);
-        let ended = self.runtime.block_on(async { (self.sends.await, self.receives.await) });
+        let ended = self
+            .runtime
+            .block_on(async { (self.sends.await, self.receives.await) });
         drop(self.ends);
         (ended.0.unwrap().unwrap(), ended.1.unwrap().unwrap())
     }
@@ -181,7 +184,11 @@ fn a_quic_connection_and_a_tunnel_survive_twenty_cuts() {
         });
         let before = upload.seen();
         let link = link_of(&before);
-        let cut = if number % 2 == 0 { Cut::Silent(link) } else { Cut::Down(link) };
+        let cut = if number % 2 == 0 {
+            Cut::Silent(link)
+        } else {
+            Cut::Down(link)
+        };
         cut.make(&host);
         until("the server sees another address", || upload.seen() != before);
         until("the upload goes on", || upload.goes_on());
@@ -192,8 +199,15 @@ fn a_quic_connection_and_a_tunnel_survive_twenty_cuts() {
         }
         cut.restore(&host);
     }
-    assert_eq!(tunnel.as_ref().map(Tunnel::session), session, "the session has its keys");
-    assert_eq!((upload.client.close_reason(), upload.server.close_reason()), (None, None));
+    assert_eq!(
+        tunnel.as_ref().map(Tunnel::session),
+        session,
+        "the session has its keys"
+    );
+    assert_eq!(
+        (upload.client.close_reason(), upload.server.close_reason()),
+        (None, None)
+    );
     let (sent, received) = upload.end();
     assert_eq!(received, sent);
 }
@@ -208,6 +222,8 @@ fn without_networks_a_silent_link_ends_a_quic_connection() {
     until("the upload goes on", || upload.goes_on());
     let before = upload.seen();
     Cut::Silent(link_of(&before)).make(&host);
-    until("the connection is over", || upload.client.close_reason().is_some());
+    until("the connection is over", || {
+        upload.client.close_reason().is_some()
+    });
     assert_eq!(upload.seen(), before);
 }

@@ -51,8 +51,7 @@ pub(super) fn run(
     tell: Tell<'_>,
 ) -> Result<Outcome, TransferError> {
     let ends = Ends::open(task, server).map_err(TransferError::Prepare)?;
-    let mut meter =
-        FlowMeter::new(task.name.clone(), task.clock.now()).sent_every(task.work.interval());
+    let mut meter = FlowMeter::new(task.name.clone(), task.clock.now()).sent_every(task.work.interval());
     let mut intact = true;
     if ends.meet(task).map_err(TransferError::Prepare)? {
         let (from, to) = match way {

@@ -423,12 +423,7 @@ impl Networks {
     ///
     /// New flows go there, too, unless a rule or shares of the user name another link. Those only moves of
     /// single flows may overrule: a link that works again would stay without its flows.
-    pub(crate) fn assign(
-        &mut self,
-        now: Instant,
-        id: FlowId,
-        link: Option<LinkId>,
-    ) -> Result<(), FlowError> {
+    pub(crate) fn assign(&mut self, now: Instant, id: FlowId, link: Option<LinkId>) -> Result<(), FlowError> {
         let Some(known) = self.flows.get(id).filter(|known| known.link() != link) else {
             return Ok(());
         };

@@ -132,7 +132,13 @@ fn abilities() -> Vec<Said> {
         hard,
     };
     let said = |wiphy: &Wiphy, others: &[(&str, IfType)], switches: &[Switch]| {
-        able::finding(wiphy, &["wlan0"], others, switches).unwrap_err()
+        let around = able::Around {
+            interfaces: &["wlan0"],
+            others,
+            switches,
+            ..able::Around::default()
+        };
+        able::finding(wiphy, around).unwrap_err()
     };
     vec![
         ("one-station", said(&plain, &[], &[])),
@@ -203,6 +209,7 @@ fn worker(now: Instant, stage: Stage) -> (Worker, Inlet) {
     };
     let setup = Setup {
         radio: None,
+        drawn: None,
         networks: vec![network("first"), network("second")],
         directory: nowhere.into(),
         leases: nowhere.into(),

@@ -34,6 +34,9 @@ pub(super) enum What {
     ScanFailed,
 }
 
+/// The status code of a failed challenge (IEEE 802.11-2020, table 9-50).
+const CHALLENGE: u16 = 15;
+
 impl Event {
     /// Parses a message. `None`: it is another one.
     pub(super) fn parse(message: &str) -> Option<Self> {
@@ -55,6 +58,12 @@ impl Event {
                 reason: number("reason"),
             },
             "CTRL-EVENT-SSID-TEMP-DISABLED" if text.contains("reason=WRONG_KEY") => What::WrongKey,
+            // WPA3: the access point got another proof of the key than its own (IEEE 802.11-2020 §12.4.7.6).
+            "CTRL-EVENT-AUTH-REJECT"
+                if value("auth_type") == Some("3") && number("status_code") == CHALLENGE =>
+            {
+                What::WrongKey
+            }
             "CTRL-EVENT-EAP-FAILURE" => What::LoginRefused,
             "CTRL-EVENT-ASSOC-REJECT" => What::Refused {
                 status: number("status_code"),
@@ -85,6 +94,8 @@ mod tests {
             ("CTRL-EVENT-DISCONNECTED bssid=02:00:00:00:01:00 reason=4 locally_generated=1", Some(What::Disconnected { reason: 4 })),
             ("CTRL-EVENT-SSID-TEMP-DISABLED id=0 ssid=\"first\" auth_failures=1 duration=10 reason=WRONG_KEY", Some(What::WrongKey)),
             ("CTRL-EVENT-SSID-TEMP-DISABLED id=0 ssid=\"first\" auth_failures=1 duration=10 reason=CONN_FAILED", None),
+            ("CTRL-EVENT-AUTH-REJECT 02:00:00:00:01:00 auth_type=3 auth_transaction=2 status_code=15", Some(What::WrongKey)),
+            ("CTRL-EVENT-AUTH-REJECT 02:00:00:00:01:00 auth_type=3 auth_transaction=1 status_code=76", None),
             ("CTRL-EVENT-EAP-FAILURE EAP authentication failed", Some(What::LoginRefused)),
             ("CTRL-EVENT-ASSOC-REJECT bssid=02:00:00:00:01:00 status_code=17", Some(What::Refused { status: 17 })),
             ("CTRL-EVENT-CHANNEL-SWITCH freq=2462 ht_enabled=0 ch_offset=0 ch_width=20 MHz", Some(What::Switched { mhz: 2462 })),

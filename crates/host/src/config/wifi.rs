@@ -316,7 +316,7 @@ login_file = "DIR/office.login"
         #[rustfmt::skip]
         let table = [
             ("[wifi]\n".to_owned(), "this wifi has no `network`"),
-            ("[wifi]\nmac = \"fixed\"\n".to_owned(), "`mac` is \"fixed\"; give \"stable\" or \"random\""),
+            ("[wifi]\nmac = \"fixed\"\n".to_owned(), "help: give \"stable\" or \"random\""),
             (network("open = true"), "this network has no `ssid`"),
             (network("ssid = \"a\""), "this network has no `psk_file`"),
             (network("ssid = \"a\"\nopen = true\npsk_file = \"/k\""), "a network with `open = true` has no key"),

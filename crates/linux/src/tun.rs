@@ -18,6 +18,8 @@ use thiserror::Error;
 pub const DEVICE: &str = "/dev/net/tun";
 
 const TUNSETIFF: libc::Ioctl = 0x4004_54ca;
+const TUNSETOFFLOAD: libc::Ioctl = 0x4004_54d0;
+const TUN_F_CSUM: libc::c_ulong = 1;
 
 /// Why a TUN device could not be made.
 #[derive(Debug, Error)]
@@ -66,6 +68,23 @@ pub fn attach(name: &str, flags: libc::c_int) -> Result<(File, libc::ifreq), Cre
         return Err(refused(name, io::Error::last_os_error()));
     }
     Ok((file, request))
+}
+
+/// Leaves checksums of sent packets to the device that transmits them, for one from which no packet is read.
+///
+/// If the kernel routes a packet to another device only after it was made, and translates its address, a packet
+/// of several segments (`UDP_SEGMENT`) would otherwise have a wrong checksum, at least in Linux 6.18.
+pub fn leave_checksums(device: &File, name: &str) -> Result<(), CreateError> {
+    // SAFETY: TUNSETOFFLOAD takes a number.
+    let set = unsafe { libc::ioctl(device.as_raw_fd(), TUNSETOFFLOAD, TUN_F_CSUM) };
+    if set < 0 {
+        return Err(CreateError::Kernel {
+            name: name.to_owned(),
+            request: "leaving checksums to other devices",
+            source: io::Error::last_os_error(),
+        });
+    }
+    Ok(())
 }
 
 fn request(name: &str, flags: libc::c_int) -> Result<libc::ifreq, CreateError> {

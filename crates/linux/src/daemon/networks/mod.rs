@@ -133,6 +133,7 @@ impl Networks {
         }
         let flags = libc::IFF_TUN | libc::IFF_NO_PI;
         let (device, _) = tun::attach(interface.as_str(), flags)?;
+        tun::leave_checksums(&device, interface.as_str())?;
         let link = rtnl
             .link_named(interface)?
             .ok_or(NetworksError::Gone(interface))?;

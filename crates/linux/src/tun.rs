@@ -72,8 +72,8 @@ pub fn attach(name: &str, flags: libc::c_int) -> Result<(File, libc::ifreq), Cre
 
 /// Leaves checksums of sent packets to the device that transmits them, for one from which no packet is read.
 ///
-/// If the kernel routes a packet to another device only after it was made, and translates its address, a packet
-/// of several segments (`UDP_SEGMENT`) would otherwise have a wrong checksum, at least in Linux 6.18.
+/// The kernel may route a packet to another device after it was made, and translate its address. Without
+/// this, one of several segments (`UDP_SEGMENT`) then gets a wrong checksum, at least in Linux 6.18.
 pub fn leave_checksums(device: &File, name: &str) -> Result<(), CreateError> {
     // SAFETY: TUNSETOFFLOAD takes a number.
     let set = unsafe { libc::ioctl(device.as_raw_fd(), TUNSETOFFLOAD, TUN_F_CSUM) };

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 const SERVER: &str = "10.255.0.1:4433";
 const NAME: &str = "server.example";
-/// A QUIC connection without packets for so long is over.
+/// A QUIC connection without packets for this long is over.
 const IDLE: Duration = Duration::from_secs(8);
 /// Bytes of a write, one every 5 ms: several datagrams, which `quinn` gives to the kernel as one.
 const WRITE: usize = 6_000;
@@ -63,7 +63,7 @@ impl Upload {
     }
 
     /// Whether more arrives.
-    fn goes_on(&self) -> bool {
+    fn continues(&self) -> bool {
         let before = self.received.load(Ordering::Relaxed);
         std::thread::sleep(Duration::from_millis(60));
         self.received.load(Ordering::Relaxed) > before
@@ -179,8 +179,8 @@ fn a_quic_connection_and_a_tunnel_survive_twenty_cuts() {
     let call = tunnel.as_ref().map(|_| Call::through_tunnel(&host));
     let session = tunnel.as_ref().map(Tunnel::session);
     for number in 0..CUTS {
-        until("the upload and the call go on", || {
-            upload.goes_on() && call.as_ref().is_none_or(Call::is_on)
+        until("the upload and the call continue", || {
+            upload.continues() && call.as_ref().is_none_or(Call::is_on)
         });
         let before = upload.seen();
         let link = link_of(&before);
@@ -191,9 +191,9 @@ fn a_quic_connection_and_a_tunnel_survive_twenty_cuts() {
         };
         cut.make(&host);
         until("the server sees another address", || upload.seen() != before);
-        until("the upload goes on", || upload.goes_on());
+        until("the upload continues", || upload.continues());
         if let (Some(call), Some(tunnel)) = (&call, &tunnel) {
-            until("the call goes on over another link", || {
+            until("the call continues over another link", || {
                 call.is_on() && link_of(&tunnel.seen()) != link
             });
         }
@@ -219,7 +219,7 @@ fn without_networks_a_silent_link_ends_a_quic_connection() {
     };
     let _up = host.up();
     let upload = Upload::begin(&host);
-    until("the upload goes on", || upload.goes_on());
+    until("the upload continues", || upload.continues());
     let before = upload.seen();
     Cut::Silent(link_of(&before)).make(&host);
     until("the connection is over", || {

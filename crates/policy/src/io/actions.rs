@@ -88,8 +88,8 @@ pub enum Action {
     /// Outlook of a WiFi link's signal, for the congestion controller of whoever sends over it (cla). No
     /// effect without such a controller.
     Outlook(LinkId, Outlook),
-    /// The living subflows of this link go over another access point now: whoever sends over them continues as
-    /// on new subflows (cla). No effect without a controller that accepts advice.
+    /// The living subflows of this link go over another access point now: whoever sends over them continues
+    /// as on new subflows (cla). No effect without a controller that accepts advice.
     HandedOff(LinkId),
     /// Let a radio repeat this cycle of slots until further notice. Empty: the radio need not listen to
     /// anything.

@@ -426,7 +426,7 @@ impl Known {
                 self.links.contains(&link)
             }
             Action::DefaultRoute(_, link) => link.is_none_or(|link| self.links.contains(&link)),
-            Action::Check(link) => self.links.contains(&link),
+            Action::Check(link) | Action::HandedOff(link) => self.links.contains(&link),
             Action::Ask { link, host, .. } => self.links.contains(&link) && self.hosts.contains(&host),
             Action::Join { conn, link, .. } | Action::Probe { conn, link, .. } => {
                 self.conns.contains(&conn) && self.links.contains(&link)
@@ -436,10 +436,8 @@ impl Known {
             | Action::Withdraw(subflow)
             | Action::CapPacing { subflow, .. } => self.subflows.contains(&subflow),
             Action::Window(conn, _) | Action::Unsent(conn, _) => self.conns.contains(&conn),
-            Action::Mark(link, _)
-            | Action::MarkSent(link, _)
-            | Action::Outlook(link, _)
-            | Action::HandedOff(link) => self.links.contains(&link),
+            Action::Mark(link, _) | Action::MarkSent(link, _) => self.links.contains(&link),
+            Action::Outlook(link, _) => self.links.contains(&link),
             Action::Slots(radio, _) => self.radios.contains(&radio),
             Action::Assign(flow, link) | Action::Move(flow, link) => {
                 self.flows.contains(&flow) && self.links.contains(&link)

@@ -6,8 +6,9 @@
 //!    point.
 //! 2. A survey has the busy time of the channel, but not the number of exchanges. The time that stations wait
 //!    between them is left out, so the channel looks a little emptier than it is.
-//! 3. An interface that moved to another access point of its network is reported as roamed, also where a read
-//!    found no association in between. Whoever moved it kept its address. If it did not, the subflows are new.
+//! 3. An interface that moved to another access point of its network is reported as roamed, also where a
+//!    read found no association in between. Whoever moved it kept its address. If it did not, the subflows
+//!    are new.
 //! 4. The engine's PHYs end with 802.11n. For later standards, the closest mode of it is used.
 //!
 //! # Checked by

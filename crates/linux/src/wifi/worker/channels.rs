@@ -1,9 +1,9 @@
 //! Which channels a scan has while something is joined.
 //!
 //! # Where we differ, and why
-//! 1. The channels in use are scanned, because that costs nothing. All channels are scanned only if the card
-//!    can be on another one beside them, once a minute, and only while the host sends almost nothing: the
-//!    radio is away from its access points meanwhile.
+//! 1. The channels in use are scanned, because that costs nothing. All channels are scanned once a minute, if
+//!    the card can be on another one beside them. That happens only while the host sends almost nothing,
+//!    because the radio is away from its access points meanwhile.
 //!
 //! # Checked by
 //! `tests`.

@@ -58,7 +58,8 @@ impl Event {
                 reason: number("reason"),
             },
             "CTRL-EVENT-SSID-TEMP-DISABLED" if text.contains("reason=WRONG_KEY") => What::WrongKey,
-            // WPA3: the access point got another proof of the key than its own (IEEE 802.11-2020 §12.4.7.6).
+            // WPA3: the access point has got another proof of the key than it expects (IEEE 802.11-2020
+            // §12.4.7.6). `wpa_supplicant` 2.10 does not report it.
             "CTRL-EVENT-AUTH-REJECT"
                 if value("auth_type") == Some("3") && number("status_code") == CHALLENGE =>
             {

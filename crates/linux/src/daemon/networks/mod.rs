@@ -422,8 +422,8 @@ impl Networks {
 
     /// The engine wants this flow on this link, or held until there is one. It follows with its next packet.
     ///
-    /// New flows go there, too, unless a rule or shares of the user name another link. Those only moves of
-    /// single flows may overrule: a link that works again would stay without its flows.
+    /// New flows go there, too, unless the user has named another link for them, by a rule or shares. Then
+    /// this flow alone moves, so that new ones use that link as soon as it works again.
     pub(crate) fn assign(&mut self, now: Instant, id: FlowId, link: Option<LinkId>) -> Result<(), FlowError> {
         let Some(known) = self.flows.get(id).filter(|known| known.link() != link) else {
             return Ok(());

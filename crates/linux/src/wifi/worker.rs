@@ -46,18 +46,7 @@ pub(super) struct Plan {
 
 /// Runs until it is told to stop, then leaves all access points.
 pub(super) fn run(plan: Plan) {
-    let memory = Memory::open(&plan.setup.leases);
-    let mut worker = Worker {
-        plan,
-        memory,
-        means: None,
-        points: BTreeMap::new(),
-        refused: BTreeMap::new(),
-        scan: Scan::default(),
-        next_link: FIRST_LINK,
-        trouble: None,
-        again: None,
-    };
+    let mut worker = Worker::new(plan);
     while worker.obey() {
         let now = Instant::now();
         worker.turn(now);
@@ -96,6 +85,20 @@ struct Worker {
 }
 
 impl Worker {
+    fn new(plan: Plan) -> Self {
+        Self {
+            memory: Memory::open(&plan.setup.leases),
+            plan,
+            means: None,
+            points: BTreeMap::new(),
+            refused: BTreeMap::new(),
+            scan: Scan::default(),
+            next_link: FIRST_LINK,
+            trouble: None,
+            again: None,
+        }
+    }
+
     /// Carries out the pending orders. Returns whether to continue.
     fn obey(&mut self) -> bool {
         let mut bytes = [0; 64];

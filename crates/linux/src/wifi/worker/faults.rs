@@ -214,24 +214,14 @@ fn worker(now: Instant, stage: Stage) -> (Worker, Inlet) {
         directory: nowhere.into(),
         leases: nowhere.into(),
     };
-    let mut worker = Worker {
-        memory: Memory::open(&setup.leases),
-        plan: Plan {
-            setup,
-            names: Vec::new(),
-            inlet: sender,
-            orders,
-            woken,
-            views: Views::default(),
-        },
-        means: None,
-        points: BTreeMap::new(),
-        refused: BTreeMap::new(),
-        scan: Scan::default(),
-        next_link: FIRST_LINK,
-        trouble: None,
-        again: None,
-    };
+    let mut worker = Worker::new(Plan {
+        setup,
+        names: Vec::new(),
+        inlet: sender,
+        orders,
+        woken,
+        views: Views::default(),
+    });
     worker.points.insert(BSSID, point(now, stage));
     (worker, inlet)
 }

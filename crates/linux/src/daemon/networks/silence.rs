@@ -7,8 +7,12 @@
 //! |---|---|
 //! | [`Shown::Heard`] | a reply arrived, reported at most every [`TELL_EVERY`] |
 //! | [`Shown::Unanswered`] | it sends without a reply for [`SILENCE`], or [`AT_FIRST`] if it never had one |
-//! | [`Shown::Answered`] | it has had [`STEADY`] replies, also after a reported silence |
-//! | [`Shown::Silent`] | it had [`STEADY`] replies, and sends without one for much longer than usual |
+//! | [`Shown::Answered`] | it has had [`STEADY`] replies, and after a reported silence one in time |
+//! | [`Shown::Silent`] | it had [`STEADY`] replies, and [`LEAST_SENT`] packets had none for much longer than usual |
+//!
+//! If packets are lost in one direction only, both ends repeat theirs ever more rarely. The server's packets
+//! then end each silence of the client's before it has sent [`LEAST_SENT`]. So packets of several silences are
+//! added up until a reply comes in time.
 //!
 //! None of this proves anything, since a server may pause. The engine probes the server over this link and
 //! others.
@@ -38,6 +42,9 @@ const LEAST: Duration = Duration::from_millis(40);
 const LEAST_SENT: u64 = 3;
 /// The longest usual silence is remembered for at least this long, and at most twice as long.
 const REMEMBERED: Duration = Duration::from_secs(10);
+/// How long a flow is counted often after it has sent: what it sends next may come soon after a reply, and a
+/// rare count would find both at once.
+const LINGERS: Duration = Duration::from_millis(200);
 
 /// What a flow shows about its link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,15 +84,26 @@ impl Usual {
     }
 }
 
+/// Packets whose replies came late, and the longest silence after them.
+#[derive(Debug, Clone, Copy, Default)]
+struct Late {
+    sent: u64,
+    longest: Duration,
+    at: Instant,
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Counted {
     packets: Packets,
     at: Instant,
     /// Whether it sent anything in the interval before this count.
     sends: bool,
+    sent_at: Instant,
     /// Since when it has sent without a reply, and its packets by then.
     silent: Option<(Instant, u64)>,
     usual: Usual,
+    /// Silences that lasted for longer than usual, since the last reply in time.
+    late: Late,
     /// The silence that is reported next. `None`: twice the usual one.
     next: Option<Duration>,
     /// When its replies were last reported, unless a silence was reported since.
@@ -100,11 +118,13 @@ impl Counted {
             packets: Packets::default(),
             at: now,
             sends: false,
+            sent_at: now,
             silent: None,
             usual: Usual {
                 since: now,
                 ..Usual::default()
             },
+            late: Late::default(),
             next: None,
             answered: None,
             quiet_until: now,
@@ -122,15 +142,9 @@ impl Counted {
         let was = self.packets;
         let sends = packets.sent > was.sent;
         if packets.replies > was.replies {
-            // A flow's first replies are counted too rarely to show how long it is usually silent.
-            if let Some((since, _)) = self.silent.take()
-                && was.replies >= STEADY
-            {
-                self.usual.take(now, now - since);
-            }
-            self.next = None;
+            let in_time = self.replied(now);
             let again = self.answered.is_none_or(|at| now - at >= TELL_AGAIN);
-            if packets.replies >= STEADY && again {
+            if packets.replies >= STEADY && in_time && again {
                 self.answered = Some(now);
                 show(Shown::Answered);
             }
@@ -154,15 +168,50 @@ impl Counted {
             self.quiet_until = now + TELL_EVERY;
             show(evidence);
         }
-        let usual = self.usual.longest();
-        let due = self.next.unwrap_or(LEAST.max(usual * 2));
         if let Some((lasts, sent)) = silence
-            && (lasts >= due && sent >= LEAST_SENT && packets.replies >= STEADY)
+            && (lasts >= self.next.unwrap_or(LEAST.max(self.usual.longest() * 2)))
+            && (self.late.sent + sent >= LEAST_SENT && packets.replies >= STEADY)
         {
             (self.next, self.answered) = (Some(lasts * 2), None);
-            show(Shown::Silent(lasts, usual));
+            show(Shown::Silent(lasts, self.usual.longest()));
         }
         (self.packets, self.at, self.sends) = (packets, now, sends);
+        if sends {
+            self.sent_at = now;
+        }
+    }
+
+    /// Whether the next count should come soon.
+    fn is_watched(&self, now: Instant) -> bool {
+        let is_late = self.late.sent > 0 || self.silent.is_some();
+        let lasts = if is_late { REMEMBERED } else { LINGERS };
+        self.packets.replies >= STEADY && now - self.sent_at < lasts
+    }
+
+    /// Takes in that a reply has arrived since the last count. Returns whether it came in time.
+    fn replied(&mut self, now: Instant) -> bool {
+        let reported = self.next.take().is_some();
+        // A flow's first replies are counted too rarely to show how long it is usually silent.
+        let ended = self.silent.take().filter(|_| self.packets.replies >= STEADY);
+        let Some((since, sent)) = ended else {
+            return true;
+        };
+        let lasted = now - since;
+        let usual = self.usual.longest();
+        let is_first = usual == Duration::ZERO && !reported;
+        // Timeouts double: twice as long as usual would be a matter of chance.
+        let in_time = lasted < LEAST.max(usual * 3 / 2) || is_first;
+        if now - self.late.at >= REMEMBERED {
+            self.late = Late::default();
+        }
+        self.late.at = now;
+        self.late.sent += self.packets.sent - sent;
+        self.late.longest = self.late.longest.max(lasted);
+        if in_time || reported {
+            let Late { longest, .. } = std::mem::take(&mut self.late);
+            self.usual.take(now, longest);
+        }
+        in_time
     }
 }
 
@@ -170,7 +219,7 @@ impl Counted {
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     flows: BTreeMap<u32, Counted>,
-    /// Whether a flow with usual replies was active at the last count.
+    /// Whether a flow with usual replies was active before the last count.
     active: bool,
 }
 
@@ -186,7 +235,7 @@ impl Counts {
                 .filter(|earlier| earlier.continues_with(packets));
             let mut counted = earlier.unwrap_or(Counted::first(now));
             counted.count(now, packets, |what| shown.push((id, what)));
-            self.active |= packets.replies >= STEADY && counted.sends;
+            self.active |= counted.is_watched(now);
             self.flows.insert(id, counted);
         }
         shown
@@ -307,9 +356,57 @@ mod tests {
     }
 
     #[test]
-    fn replies_after_a_reported_silence_are_reported() {
+    fn packets_of_several_silences_are_added_up_until_a_reply_comes_in_time() {
+        // The server repeats its packets ever more rarely, each time before the client sends again.
+        let rarely = |lasts: &[usize]| {
+            let mut counts = echo(20, 20);
+            for (&lasts, number) in lasts.iter().zip(41..) {
+                counts.extend(vec![(number, number - 1); lasts]);
+                counts.push((number, number));
+            }
+            silences(&all(20, &counts))
+        };
+        let ms = Duration::from_millis;
+        let found = [(41, ms(80)), (45, ms(160)), (53, ms(320))];
+        assert_eq!(rarely(&[1, 4, 9, 19]), found, "in the fourth silence");
+        let found = rarely(&[1, 2, 4, 8, 16]);
+        assert!(found.len() > 1, "each lasts only twice as long: {found:?}");
+        assert_eq!(
+            rarely(&[1, 4, 9, 1, 19]),
+            [],
+            "a reply in time shows that the link works"
+        );
+    }
+
+    #[test]
+    fn a_flow_is_counted_often_for_a_while_after_it_has_sent() {
+        let mut counts = Counts::default();
+        let mut often = |at_ms, sent, replies| {
+            counts.take(Instant::from_millis(at_ms), &[(FLOW, Packets { sent, replies })]);
+            counts.interval() == SOON
+        };
+        assert!(!often(0, 1, 1), "replies are not usual yet");
+        assert!(often(100, 20, 20));
+        assert!(often(290, 20, 20), "it may send soon after a reply");
+        assert!(!often(310, 20, 20));
+        assert!(often(400, 21, 20), "it waits for a reply");
+        assert!(often(9_000, 21, 20));
+        assert!(!often(11_000, 21, 20), "it seems to wait no longer");
+    }
+
+    #[test]
+    fn replies_in_time_after_a_reported_silence_are_reported() {
         let mut counts = echo(25, 20);
         counts.push((52, 52));
+        let shown = all(20, &counts);
+        assert!(
+            shown
+                .iter()
+                .skip(20)
+                .flatten()
+                .all(|shown| *shown != Shown::Answered)
+        );
+        counts.push((54, 54));
         let shown = all(20, &counts);
         assert!(shown.last().is_some_and(|shown| shown.contains(&Shown::Answered)));
     }

@@ -103,6 +103,23 @@ fn a_flow_that_is_heard_again_stays() {
 }
 
 #[test]
+fn a_suspend_ends_the_doubt_about_a_flow_and_a_silence_afterwards_begins_another_one() {
+    let mut host = Host::with_flow(SITE);
+    host.dies(0);
+    let since = host.now;
+    host.silent(SITE);
+    host.now += 600 * S;
+    host.engine.handle(host.now, Input::Resumed);
+    host.carry_out();
+    let resumed = host.now;
+    host.run(60 * MS);
+    assert_eq!(host.moves(since), [], "what was silent before proves nothing");
+    host.silent(SITE);
+    host.run(S);
+    assert!(matches!(host.moves(resumed)[..], [(_, to)] if to == link(1)));
+}
+
+#[test]
 fn where_the_server_never_replied_to_probes_silence_must_last_and_each_move_doubles_it() {
     let mut host = Host::with_flow(OTHER_SITE);
     for id in [0, 1] {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-const LINKS: &str = "[[link]]\ninterface = \"w0\"\nname = \"wlan0\"\nkind = \"wifi\"\n\n\
+pub(crate) const LINKS: &str = "[[link]]\ninterface = \"w0\"\nname = \"wlan0\"\nkind = \"wifi\"\n\n\
                      [[link]]\ninterface = \"w1\"\nname = \"phone\"\nkind = \"cable\"\n";
 /// The server's end of the tunnel.
 const SERVER: &str = "callsrv0";
@@ -63,10 +63,10 @@ fn run(host: &Host, netns: &Netns, script: &str) -> String {
 }
 
 /// Both ends of the tunnel, which are taken down at last.
-struct Tunnel<'a>(&'a Host);
+pub(crate) struct Tunnel<'a>(&'a Host);
 
 impl<'a> Tunnel<'a> {
-    fn between(host: &'a Host) -> Self {
+    pub(crate) fn between(host: &'a Host) -> Self {
         let keys = format!("umask 077; wg genkey >{SERVER}.key; wg pubkey <{SERVER}.key >server.pub");
         run(host, &host.server, &keys);
         let [make_keys, bring_up, show] = &blocks("client")[..] else {
@@ -89,12 +89,12 @@ impl<'a> Tunnel<'a> {
     }
 
     /// When the peers last agreed on keys, in seconds since 1970. The session lasts for two minutes.
-    fn session(&self) -> String {
+    pub(crate) fn session(&self) -> String {
         run(self.0, &self.0.client, "wg show call0 latest-handshakes")
     }
 
     /// The address from which the server receives.
-    fn seen(&self) -> String {
+    pub(crate) fn seen(&self) -> String {
         run(self.0, &self.0.server, &format!("wg show {SERVER} endpoints"))
     }
 }
@@ -112,7 +112,7 @@ impl Drop for Tunnel<'_> {
 }
 
 /// A call: fifty packets a second through the tunnel, each with a reply.
-struct Call {
+pub(crate) struct Call {
     over: Arc<AtomicBool>,
     echo: Option<std::thread::JoinHandle<()>>,
     socket: UdpSocket,
@@ -121,7 +121,7 @@ struct Call {
 }
 
 impl Call {
-    fn through_tunnel(host: &Host) -> Self {
+    pub(crate) fn through_tunnel(host: &Host) -> Self {
         let bound = |netns: &Netns, at: &str| {
             let socket = netns.run(|| UdpSocket::bind(at).unwrap()).unwrap();
             socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
@@ -159,7 +159,7 @@ impl Call {
     }
 
     /// Sends a packet. Whether its reply arrives: one to an earlier packet may have been on its way.
-    fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         self.last.set(self.last.get() + 1);
         let number = self.last.get().to_be_bytes();
         let mut packet = [7; 160];
@@ -182,10 +182,14 @@ impl Drop for Call {
     }
 }
 
+pub(crate) fn has_wireguard() -> bool {
+    Command::new("wireguard-go").arg("--version").output().is_ok()
+}
+
 #[test]
 fn a_wireguard_tunnel_survives_lost_links_as_the_guide_says() {
     let Some(host) = Host::new("calls") else { return };
-    if Command::new("wireguard-go").arg("--version").output().is_err() {
+    if !has_wireguard() {
         println!("skipped: needs wireguard-go and wg-quick; install wireguard-go and wireguard-tools");
         return;
     }

@@ -1,7 +1,9 @@
-//! A QUIC upload (`quinn`) with `[networks]`, and through a silent link without.
+//! A QUIC upload (`quinn`) and a WireGuard tunnel through many lost links, beside the same upload without
+//! `[networks]`.
 
-use crate::networks::{nft, with_networks};
-use crate::rig::{Host, output, until};
+use crate::calls::{Call, Tunnel};
+use crate::networks::{nft, on_client, with_networks};
+use crate::rig::{Host, until};
 use quinn::rustls::RootCertStore;
 use quinn::rustls::pki_types::PrivatePkcs8KeyDer;
 use quinn::{
@@ -18,6 +20,7 @@ const NAME: &str = "server.example";
 const IDLE: Duration = Duration::from_secs(8);
 /// Bytes of a write, one every 5 ms: several datagrams, which `quinn` gives to the kernel as one.
 const WRITE: usize = 6_000;
+const CUTS: usize = 20;
 
 /// An upload over one QUIC connection, and its server.
 struct Upload {
@@ -124,23 +127,96 @@ async fn receive(connection: Connection, received: Arc<AtomicU64>) -> Result<u64
     Ok(received.load(Ordering::Relaxed))
 }
 
+/// A link that is cut, until it is restored.
+#[derive(Debug, Clone, Copy)]
+enum Cut {
+    /// The far end drops everything in both directions. The link stays up.
+    Silent(usize),
+    Down(usize),
+}
+
+impl Cut {
+    fn make(self, host: &Host) {
+        match self {
+            Self::Silent(link) => {
+                let rules = format!(
+                    "add table inet cut; add chain inet cut in {{ type filter hook prerouting priority -300; }}; \
+                     add chain inet cut out {{ type filter hook postrouting priority -300; }}; \
+                     add rule inet cut in iifname w{link} drop; add rule inet cut out oifname w{link} drop"
+                );
+                host.server.run(|| nft(&rules)).unwrap();
+            }
+            Self::Down(link) => on_client(host, &format!("ip link set w{link} down")),
+        }
+    }
+
+    fn restore(self, host: &Host) {
+        match self {
+            Self::Silent(_) => host.server.run(|| nft("delete table inet cut")).unwrap(),
+            Self::Down(link) => {
+                on_client(host, &format!("ip link set w{link} up"));
+                let metric = 100 * (link + 1);
+                let route = format!("ip route add default via 10.0.{link}.2 dev w{link} metric {metric}");
+                on_client(host, &route);
+            }
+        }
+    }
+}
+
+fn both_work(host: &Host) -> bool {
+    let status = host.json("status");
+    let links = status["links"].as_array().unwrap();
+    links.len() == 2 && links.iter().all(|link| link["state"] == "use")
+}
+
+/// The link from which the server receives: 0 or 1.
+fn link_of(address: &str) -> usize {
+    usize::from(address.contains("10.0.1."))
+}
+
 #[test]
-fn packets_of_several_segments_have_right_checksums() {
-    let Some(host) = Host::new("quic-segments") else {
+fn a_quic_connection_and_a_tunnel_survive_twenty_cuts() {
+    let Some(host) = Host::new("quic-cuts") else {
         return;
     };
     with_networks(&host, "");
-    let _up = host.up();
+    let _up = host.up_with_config(host.command("up"), &host.config(crate::calls::LINKS), &[], |_| {});
     let upload = Upload::begin(&host);
-    until("the upload continues", || {
-        upload.received.load(Ordering::Relaxed) > 300_000
-    });
-    let counters = "grep -h Udp: /proc/thread-self/net/snmp";
-    let counters = host.server.run(|| output(counters)).unwrap();
-    let mut rows = counters.lines().map(str::split_whitespace);
-    let (names, values) = (rows.next().unwrap(), rows.next().unwrap());
-    let wrong = names.zip(values).find(|(name, _)| *name == "InCsumErrors");
-    assert_eq!(wrong, Some(("InCsumErrors", "0")), "{counters}");
+    let tunnel = crate::calls::has_wireguard().then(|| Tunnel::between(&host));
+    let call = tunnel.as_ref().map(|_| Call::through_tunnel(&host));
+    let session = tunnel.as_ref().map(Tunnel::session);
+    for number in 0..CUTS {
+        until("the upload and the call continue", || {
+            upload.continues() && call.as_ref().is_none_or(Call::is_on)
+        });
+        // A link that is cut while the other one is not known to work again leaves nothing to move to.
+        until("both links are known to work", || both_work(&host));
+        let before = upload.seen();
+        let link = link_of(&before);
+        let cut = if number % 2 == 0 {
+            Cut::Silent(link)
+        } else {
+            Cut::Down(link)
+        };
+        cut.make(&host);
+        until("the server sees another address", || upload.seen() != before);
+        until("the upload continues", || upload.continues());
+        if let (Some(call), Some(tunnel)) = (&call, &tunnel) {
+            until("the call continues over another link", || {
+                call.is_on() && link_of(&tunnel.seen()) != link
+            });
+        }
+        cut.restore(&host);
+    }
+    assert_eq!(
+        tunnel.as_ref().map(Tunnel::session),
+        session,
+        "the session has its keys"
+    );
+    assert_eq!(
+        (upload.client.close_reason(), upload.server.close_reason()),
+        (None, None)
+    );
     let (sent, received) = upload.end();
     assert_eq!(received, sent);
 }
@@ -153,12 +229,10 @@ fn without_networks_a_silent_link_ends_a_quic_connection() {
     let _up = host.up();
     let upload = Upload::begin(&host);
     until("the upload continues", || upload.continues());
-    assert_eq!(upload.seen(), "10.0.0.1");
-    let cut = "add table inet cut; add chain inet cut in { type filter hook prerouting priority -300; }; \
-               add rule inet cut in iifname w0 drop";
-    host.server.run(|| nft(cut)).unwrap();
+    let before = upload.seen();
+    Cut::Silent(link_of(&before)).make(&host);
     until("the connection is over", || {
         upload.client.close_reason().is_some()
     });
-    assert_eq!(upload.seen(), "10.0.0.1");
+    assert_eq!(upload.seen(), before);
 }

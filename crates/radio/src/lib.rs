@@ -1,4 +1,5 @@
-//! The client's single radio in the modelled worlds: which access points it serves, and its turns.
+//! The client's radios in the modelled worlds: the PHY of an access point, and for a single radio its turns and which
+//! access points it serves.
 //!
 //! Both worlds ask [`SingleRadio`] what to do and carry out its [`Order`]s: `sim` on hosts in virtual time,
 //! the lab on the real kernel.
@@ -16,8 +17,11 @@
 //! # Checked by
 //! `tests`; in the two worlds, `tests/single_radio.rs` of `sim` and of the lab.
 
+mod phy;
 #[cfg(test)]
 mod tests;
+
+pub use phy::phy;
 
 use links::{LinkState, RadioReport, RadioSlot};
 use policy::estimate::energy::Radios;

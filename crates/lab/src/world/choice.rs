@@ -1,11 +1,9 @@
 //! Translates a plan's policy and links for the engine.
 
-use policy::estimate::phy::Phy;
 use policy::{LinkId, LinkSpec, Policy, Role};
-use scenario::{Link, LinkKind, Plan, Standard};
+use scenario::{Link, Plan};
 use std::collections::BTreeSet;
 use trace::{PolicyError, PolicyName};
-use units::wifi::ht::Band;
 
 /// The engine's policy of that name. Links have the numbers that [`Plan::links`] gives them.
 pub(super) fn engine_policy(name: &PolicyName, plan: &Plan) -> Result<Policy, PolicyError> {
@@ -29,25 +27,6 @@ pub(super) fn of_a_walker(link: &Link) -> LinkSpec {
     }
 }
 
-/// The PHY of a link's access point. `None` for other links.
-pub(super) fn phy(link: &Link) -> Option<Phy> {
-    let LinkKind::Wifi(ap) = &link.kind else {
-        return None;
-    };
-    let band = match ap.standard {
-        Standard::A => Band::Ghz5,
-        Standard::B | Standard::G => Band::Ghz2,
-    };
-    Some(match ap.ht {
-        None => Phy::Legacy(ap.standard),
-        Some(ht) => Phy::Ht {
-            band,
-            width: ht.width,
-            guard: ht.guard,
-        },
-    })
-}
-
 /// The channels that several access points share.
 pub(super) fn shared_channels(plan: &Plan) -> BTreeSet<u8> {
     let mut known = BTreeSet::new();
@@ -68,7 +47,10 @@ pub(super) fn spec(link: &Link) -> LinkSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::wifi::ht::{Guard, Width};
+    use policy::estimate::phy::Phy;
+    use radio::phy;
+    use scenario::Standard;
+    use units::wifi::ht::{Band, Guard, Width};
 
     #[test]
     fn drivers_know_the_phy_and_shared_channels_are_found() {

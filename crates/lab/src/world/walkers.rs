@@ -17,7 +17,7 @@
 
 use super::PlayError;
 use super::brain::{Brain, Wiring};
-use super::choice::{engine_config, of_a_walker, phy};
+use super::choice::{engine_config, of_a_walker};
 use super::glue::Glue;
 use super::network::PlanError;
 use super::note::Note;
@@ -182,7 +182,7 @@ impl Host {
         let (sender, inlet) = inlet().map_err(PlayError::Inlet)?;
         let specs = links.iter().map(|&(link, _)| {
             let link = &plan.links[link];
-            (of_a_walker(link), phy(link))
+            (of_a_walker(link), radio::phy(link))
         });
         let glue = Glue::new(plugs, specs.collect(), sender);
         let wiring = Wiring {

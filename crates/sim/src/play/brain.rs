@@ -54,6 +54,9 @@ impl Brain {
         };
         for (index, link) in plan.links.iter().enumerate() {
             brain.report(Instant::ZERO, index, LinkEvent::Appeared(spec(link)));
+            if let Some(phy) = radio::phy(link) {
+                brain.report(Instant::ZERO, index, LinkEvent::Phy(phy));
+            }
         }
         brain
     }

@@ -2,6 +2,7 @@
 
 use links::LinkState;
 use policy::estimate::energy::Radio;
+use policy::estimate::phy::Phy;
 use policy::{Input, LinkEvent, LinkId, LinkKind, LinkSpec, Role};
 use scenario::Plan;
 use std::collections::VecDeque;
@@ -17,6 +18,8 @@ pub(super) struct Plugs(Vec<Known>);
 #[derive(Debug)]
 struct Known {
     spec: LinkSpec,
+    /// Its access point's PHY. `None` if it has none.
+    phy: Option<Phy>,
     /// Power that its radio draws. `None` if the link has no radio.
     draws: Option<Radio>,
     appeared: bool,
@@ -27,16 +30,16 @@ struct Known {
 impl Plugs {
     /// Links of which the engine knows nothing yet.
     pub(super) fn new(plan: &Plan) -> Self {
-        let specs: Vec<LinkSpec> = plan.links.iter().map(spec).collect();
         let radios = radio::powered(plan);
-        let known = |(link, spec)| Known {
-            spec,
-            draws: radios.of_link(link),
+        let known = |(number, link)| Known {
+            spec: spec(link),
+            phy: ::radio::phy(link),
+            draws: radios.of_link(number),
             appeared: false,
             carrier: false,
             usable: false,
         };
-        Self(specs.into_iter().enumerate().map(known).collect())
+        Self(plan.links.iter().enumerate().map(known).collect())
     }
 
     /// Whether a link has an address.
@@ -71,9 +74,9 @@ impl Plugs {
         let known = &mut self.0[link];
         if !std::mem::replace(&mut known.appeared, true) {
             let appeared = LinkEvent::Appeared(known.spec.clone());
-            facts.push_back(Input::Link(LinkId(link as u16), appeared));
-            let draws = known.draws.map(LinkEvent::Draws);
-            facts.extend(draws.map(|draws| Input::Link(LinkId(link as u16), draws)));
+            let further = [known.phy.map(LinkEvent::Phy), known.draws.map(LinkEvent::Draws)];
+            let all = std::iter::once(appeared).chain(further.into_iter().flatten());
+            facts.extend(all.map(|event| Input::Link(LinkId(link as u16), event)));
         }
     }
 

@@ -96,6 +96,47 @@ fn weights_divide_the_time() {
     assert!((share - 0.75).abs() < 0.04, "{first} and {second} Mb/s");
 }
 
+/// Longer slices mean fewer changes of channel, and longer waits.
+#[test]
+fn the_slice_changes_during_a_run() {
+    let slots = "walkers.client.slots={ slice_ms = 30, slices = [{ at_s = 8, slice_ms = 150 }] }";
+    let played = played(UDP, PolicyName::Mptcp, &[slots]);
+    let divided = |why: &str, ms: u32| {
+        let of = |channel| format!("{ms} ms on channel {channel}");
+        why.contains(&of(36)) && why.contains(&of(44))
+    };
+    let (mut before, mut after) = (0, 0);
+    for (at, why) in cycles(&played).iter().filter(|(_, why)| why.contains("two")) {
+        // A cycle of 60 ms ends soon after 8 s.
+        if *at < 8.0 {
+            before += 1;
+            assert!(divided(why, 25), "{at} s: {why}");
+        } else {
+            after += 1;
+            assert!(*at < 8.07 && divided(why, 145), "{at} s: {why}");
+        }
+    }
+    assert!(before > 0 && after == 1, "{before} before, {after} after");
+    // Of 30 ms, 5 ms are lost for the change of channel. Of 150 ms, too.
+    let always = |slice: &str| {
+        let slots = format!("walkers.client.slots.slice_ms={slice}");
+        let played = self::played(UDP, PolicyName::Mptcp, &[&slots]);
+        mbps(&played, 0) + mbps(&played, 1)
+    };
+    let (short, long) = (always("30"), always("150"));
+    // From 5 to 8 s of the 10 s that count, slices are short.
+    let expected = 0.3 * short + 0.7 * long;
+    let both = mbps(&played, 0) + mbps(&played, 1);
+    assert!(
+        (both / expected - 1.0).abs() < 0.03,
+        "{both} Mb/s, {expected} expected"
+    );
+    assert!(
+        long > 1.1 * short,
+        "{long} Mb/s with long slices, {short} with short ones"
+    );
+}
+
 #[test]
 fn an_adaptive_cycle_prefers_the_better_access_point() {
     let poor = "aps.two.rate_mbps=6";

@@ -5,6 +5,7 @@ mod common;
 use common::plan;
 use sim::{Play, Played, play};
 use trace::{PolicyName, What};
+use units::Instant;
 
 /// Two access points on two channels of 802.11a.
 const TWO: &str = "sentence = \"One radio.\"\nduration_s = 15\nwarmup_s = 5\nmedium = \"exact\"\n\
@@ -135,6 +136,35 @@ fn the_slice_changes_during_a_run() {
         long > 1.1 * short,
         "{long} Mb/s with long slices, {short} with short ones"
     );
+}
+
+/// What arrives at an access point in its slot is delivered at once, and the rest waits for the next slot.
+#[test]
+fn round_trips_are_short_in_a_slot_and_wait_for_it_otherwise() {
+    let thin = "[flows.first]\ntransport = \"tcp\"\nover = \"one\"\ndirection = \"down\"\nlimit_mbps = 1\n\
+        [flows.second]\ntransport = \"tcp\"\nover = \"two\"\ndirection = \"down\"\nlimit_mbps = 1\n";
+    let plan = plan(&format!("{TWO}{thin}"), &["walkers.client.slots.alpha=0"]);
+    let mut what = Play::new(&plan, PolicyName::Mptcp);
+    let without = play(&what).unwrap();
+    assert!(without.round_trips.iter().all(Vec::is_empty));
+    what.round_trips = true;
+    let with = play(&what).unwrap();
+    assert_eq!(with.run, without.run, "keeping them changes nothing");
+    for (flow, samples) in with.round_trips.iter().enumerate() {
+        let after = samples.iter().filter(|sample| sample.at >= Instant::from_secs(5));
+        let ms: Vec<f64> = after.map(|sample| sample.took.as_secs_f64() * 1e3).collect();
+        assert!(
+            ms.len() > 400 && samples.iter().all(|sample| sample.link == flow),
+            "{ms:?}"
+        );
+        // A slot has 95 of 200 ms, and after an absence an acknowledgement covers two segments. The wire has a
+        // round trip of 10 ms, an absence takes 105 ms, and a delayed acknowledgement up to 10 ms more.
+        let at_once = ms.iter().filter(|&&ms| ms < 15.0).count() as f64 / ms.len() as f64;
+        assert!((0.45..0.75).contains(&at_once), "{at_once}");
+        let longest = ms.iter().copied().fold(0.0, f64::max);
+        assert!((105.0..130.0).contains(&longest), "{longest} ms");
+        assert!(ms.iter().all(|&ms| ms > 10.0));
+    }
 }
 
 #[test]

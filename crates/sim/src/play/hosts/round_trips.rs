@@ -1,8 +1,8 @@
 //! The round-trip times of flows, if a run keeps them.
 //!
 //! # Where we differ, and why
-//! 1. Of each acknowledgement, the time since the latest segment that it acknowledges was sent. Linux takes the
-//!    earliest for its RTO, which adds the time for which the peer delays its acknowledgement.
+//! 1. Of each acknowledgement, the time since the latest segment that it acknowledges was sent. Linux takes
+//!    the earliest for its RTO, which adds the time for which the peer delays its acknowledgement.
 //!
 //! # Checked by
 //! `tests/single_radio.rs`.

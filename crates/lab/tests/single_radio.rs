@@ -10,13 +10,18 @@ use trace::{PolicyName, What};
 
 /// Two access points on two channels, with a line of 4 Mb/s behind each.
 fn two(more: &str) -> Plan {
+    two_with("", more)
+}
+
+/// The same, with keys for the client.
+fn two_with(client: &str, more: &str) -> Plan {
     plan(&format!(
         "sentence = \"One radio.\"\nduration_s = 12\n\
          [aps.one]\nat_m = [0, 0]\nstandard = \"a\"\nchannel = 36\nrate_mbps = 54\n\
          backhaul = {{ rate_mbps = 4, rtt_ms = 20, queue_packets = 100 }}\n\
          [aps.two]\nat_m = [8, 0]\nstandard = \"a\"\nchannel = 44\nrate_mbps = 54\n\
          backhaul = {{ rate_mbps = 4, rtt_ms = 20, queue_packets = 100 }}\n\
-         [walkers.client]\nat_m = [4, 0]\nradio = \"single\"\n\
+         [walkers.client]\nat_m = [4, 0]\nradio = \"single\"\n{client}\
          [flows.download]\ndirection = \"down\"\n{more}"
     ))
 }
@@ -85,6 +90,25 @@ fn the_time_of_an_access_point_that_leaves_goes_to_the_other_one() {
     assert_eq!(played.run.flows[0].intact, Some(true));
     let bytes = down(&played, "two");
     assert!(bytes > 2_500_000, "{bytes} bytes over two in 12 s");
+}
+
+#[test]
+fn the_slice_changes_during_a_run() {
+    let slots = "slots = { slice_ms = 50, slices = [{ at_s = 6, slice_ms = 100 }] }\n";
+    let played = played(&two_with(slots, ""), PolicyName::Slowhand);
+    let divided = cycles(&played);
+    let both = |ms: u32| {
+        let of = [36, 44].map(|channel| format!("{ms} ms on channel {channel}"));
+        let is = move |why: &str| of.iter().all(|slot| why.contains(slot));
+        divided.iter().filter(move |(_, why)| is(why)).map(|(at, _)| *at)
+    };
+    assert!(
+        both(45).all(|at| at < 6.1) && both(45).next().is_some(),
+        "{divided:?}"
+    );
+    let changed = both(95).next().expect("a longer slice");
+    assert!((6.0..6.5).contains(&changed), "{divided:?}");
+    assert_eq!(played.run.flows[0].intact, Some(true));
 }
 
 /// A peer holds nothing for a radio that is away, so TCP over it hardly moves.

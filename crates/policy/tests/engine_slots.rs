@@ -160,6 +160,69 @@ fn weights_divide_as_juggler_does() {
 }
 
 #[test]
+fn a_slice_changes_with_the_next_cycle_and_keeps_requested_times() {
+    let begin = [
+        access_point(0, 1),
+        access_point(1, 6),
+        radio(WEIGHTED),
+        serves(0, 3),
+        serves(1, 1),
+        radio(RadioEvent::Scan(100 * MS)),
+    ];
+    let mut world = World::after(Policy::Slowhand, &begin);
+    let before = plans(&world);
+    assert_eq!(length(before.last().unwrap()), 500 * MS);
+    world.follow(&[radio(RadioEvent::Slice(30 * MS))]);
+    assert_eq!(plans(&world), before, "the present cycle keeps its slots");
+    world.follow(&[radio(RadioEvent::CycleEnded)]);
+    // Four slices of 30 ms, and as many as cover 100 ms for scanning.
+    assert_eq!(length(&plans(&world).pop().unwrap()), 240 * MS);
+    world.follow(&[radio(RadioEvent::Slice(100 * MS)), radio(RadioEvent::CycleEnded)]);
+    assert_eq!(
+        length(&plans(&world).pop().unwrap()),
+        500 * MS,
+        "nothing is lost by rounding"
+    );
+}
+
+#[test]
+fn a_slice_that_a_change_of_channel_uses_up_is_refused_and_the_old_plan_stays() {
+    for slice in [Duration::ZERO, 3 * MS] {
+        let begin = [
+            access_point(0, 1),
+            access_point(1, 6),
+            radio(WEIGHTED),
+            serves(0, 1),
+            serves(1, 1),
+        ];
+        let mut world = World::after(Policy::Slowhand, &begin);
+        let before = plans(&world);
+        world.follow(&[radio(RadioEvent::Slice(slice)), radio(RadioEvent::CycleEnded)]);
+        assert_eq!(plans(&world), before);
+        let reason = &world.notes(Verb::Slots).last().unwrap().reason;
+        assert!(
+            matches!(
+                reason,
+                Reason::Cycle(Cycle::Undivided {
+                    refused: Refused::TooShort { .. },
+                    ..
+                })
+            ),
+            "{reason:?}"
+        );
+    }
+}
+
+#[test]
+fn an_adaptive_cycle_has_no_slice() {
+    let mut world = World::after(Policy::Slowhand, TWO);
+    let before = plans(&world).pop().unwrap();
+    world.follow(&[radio(RadioEvent::Slice(30 * MS))]);
+    run_cycles(&mut world, 1, [20, 20]);
+    assert_eq!(length(&plans(&world).pop().unwrap()), length(&before));
+}
+
+#[test]
 fn if_not_all_channels_fit_the_best_are_used_and_the_others_named() {
     let mut world = World::after(Policy::Slowhand, TWO);
     let channels: Vec<Step> = (2..20).map(|id| access_point(id, 36 + 4 * id)).collect();

@@ -6,6 +6,7 @@
 //!
 //! # Sources
 //! - juggler §3.3: the radio visits its networks in turn, and joins a network the first time it visits it.
+//! - juggler §3.4: the slice is a parameter that changes while the radio works.
 //!
 //! # Where we differ, and why
 //! 1. A radio that serves no access point listens to all channels of the scenario's access points in turn.
@@ -66,6 +67,8 @@ struct Served {
 #[derive(Debug)]
 pub struct SingleRadio {
     config: scenario::SingleRadio,
+    /// How long slices are from when on, apart from what `config` has already.
+    slices: VecDeque<(Instant, Duration)>,
     /// The channel of each link that is an access point.
     channels: BTreeMap<LinkId, u8>,
     /// The links that are peers of ad hoc networks.
@@ -83,8 +86,16 @@ impl SingleRadio {
     pub fn new(plan: &Plan) -> Option<Self> {
         let config = plan.walkers.first()?.radio.clone()?;
         let access_points = || plan.access_points().map(|(link, ap)| (LinkId(link as u16), ap));
+        let slices = match &config.division {
+            scenario::Division::Adaptive { .. } => VecDeque::new(),
+            scenario::Division::Weighted { slices, .. } => slices
+                .iter()
+                .map(|&(at, slice)| (Instant::ZERO + at, slice))
+                .collect(),
+        };
         Some(Self {
             config,
+            slices,
             channels: access_points().map(|(link, ap)| (link, ap.channel)).collect(),
             peers: access_points()
                 .filter(|(_, ap)| ap.ad_hoc)
@@ -171,6 +182,9 @@ impl SingleRadio {
     ///
     /// `arrived`: what the client has received so far, per link.
     pub fn reports(&mut self, now: Instant, report: RadioReport, arrived: impl Fn(LinkId) -> Bytes) {
+        if report == RadioReport::CycleEnded {
+            self.change_slice(now);
+        }
         match report {
             RadioReport::Turned { channel } => self.returned_to(channel),
             RadioReport::CycleEnded if self.searches => self.search_is_over(arrived),
@@ -186,6 +200,22 @@ impl SingleRadio {
             .filter(|link| self.channels.get(link) == Some(&channel));
         let away = here.map(|&link| Order::Tell(Input::Link(link, LinkEvent::Away)));
         self.orders.extend(away);
+    }
+
+    /// Changes the slice if that is due. The time of peers is a number of slices.
+    fn change_slice(&mut self, now: Instant) {
+        let mut changed = None;
+        while let Some((_, slice)) = self.slices.pop_front_if(|(at, _)| *at <= now) {
+            changed = Some(slice);
+        }
+        let Some(to) = changed else { return };
+        if let scenario::Division::Weighted { slice, .. } = &mut self.config.division {
+            *slice = to;
+        }
+        self.tell(RadioEvent::Slice(to));
+        let peers = self.served.keys().filter(|link| self.peers.contains(link));
+        let told: Vec<RadioEvent> = peers.map(|&link| self.serves(link)).collect();
+        told.into_iter().for_each(|event| self.tell(event));
     }
 
     fn search_is_over(&mut self, arrived: impl Fn(LinkId) -> Bytes) {

@@ -170,3 +170,47 @@ fn a_loss_that_is_reported_late_takes_no_slot_away() {
     radio.reports(Instant::from_secs(9), RadioReport::CycleEnded, NOTHING);
     assert!(!orders(&mut radio).contains(&told(RadioEvent::Leaves(TWO))));
 }
+
+#[test]
+fn the_slice_changes_with_the_first_cycle_that_ends_after_its_time() {
+    let slots = "radio = \"single\"\nslots = { weights = { two = 2 }, \
+        slices = [{ at_s = 2, slice_ms = 50 }, { at_s = 3, slice_ms = 40 }, { at_s = 8, slice_ms = 60 }] }";
+    let of_peers = |peers: &str| {
+        let mut plan = plan(slots);
+        if !peers.is_empty() {
+            let scenario::LinkKind::Wifi(ap) = &mut plan.links[1].kind else {
+                panic!("an access point");
+            };
+            ap.ad_hoc = true;
+        }
+        let mut radio = SingleRadio::new(&plan).expect("a single radio");
+        radio.associate(TWO, Bytes::ZERO);
+        orders(&mut radio);
+        let changes = [1_999, 2_000, 2_500, 8_000, 9_000].map(|ms| {
+            radio.reports(Instant::from_millis(ms), RadioReport::CycleEnded, NOTHING);
+            let mut orders = orders(&mut radio);
+            assert_eq!(orders.pop(), Some(told(RadioEvent::CycleEnded)));
+            orders.retain(|order| !matches!(order, Order::Tell(Input::Radio(_, RadioEvent::Brought(..)))));
+            orders
+        });
+        changes.to_vec()
+    };
+    let slice = |ms| told(RadioEvent::Slice(Duration::from_millis(ms)));
+    let stays = |ms| {
+        told(RadioEvent::AdHoc {
+            link: TWO,
+            stays: Duration::from_millis(ms),
+        })
+    };
+    // The cycle that ends after 8 s has missed the second change.
+    let plain = [vec![], vec![slice(50)], vec![], vec![slice(60)], vec![]];
+    assert_eq!(of_peers(""), plain);
+    let peers = [
+        vec![],
+        vec![slice(50), stays(100)],
+        vec![],
+        vec![slice(60), stays(120)],
+        vec![],
+    ];
+    assert_eq!(of_peers("two"), peers);
+}

@@ -77,7 +77,7 @@ enums! {
     SubflowEvent { 0 Established { conn, link, initial, backup }, 1 Closed, 2 Sample(sample) }
     RadioEvent {
         0 Appeared(division), 1 Gone, 2 Serves { link, weight }, 3 AdHoc { link, stays }, 4 Leaves(link),
-        5 Scan(stays), 6 Brought(link, bytes), 7 CycleEnded,
+        5 Scan(stays), 6 Brought(link, bytes), 7 CycleEnded, 8 Slice(slice),
     }
     FlowEvent { 0 Began(wish), 1 Ended, 2 Answered(host), 3 Silent { host, silence, usual }, 4 Wanted(link) }
     HostEvent { 0 Resolves { near }, 1 Heard, 2 Unanswered }

@@ -63,6 +63,72 @@ fn weights_name_access_points() {
 }
 
 #[test]
+fn slices_change_at_times() {
+    let radio = radio("slots = { slices = [{ at_s = 10, slice_ms = 50 }, { at_s = 20.5, slice_ms = 200 }] }");
+    let Division::Weighted { slice, slices, .. } = radio.division else {
+        panic!("{radio:?}")
+    };
+    assert_eq!(slice, Duration::from_millis(100));
+    let expected = [(10_000, 50), (20_500, 200)];
+    assert_eq!(
+        slices,
+        expected.map(|(at, slice)| (Duration::from_millis(at), Duration::from_millis(slice)))
+    );
+}
+
+#[test]
+fn slices_that_cannot_change_so_are_refused() {
+    let table = [
+        (
+            "{ slice_ms = 50 }",
+            "bad.toml:24:21: change of the slice has no `at_s`; add `at_s` and `slice_ms`: when slices change, and how long they are then",
+        ),
+        (
+            "{ at_s = 9 }",
+            "bad.toml:24:21: change of the slice has no `slice_ms`; add `at_s` and `slice_ms`: when slices change, and how long they are then",
+        ),
+        (
+            "{ at_s = 9, slice_ms = 0 }",
+            "bad.toml:24:44: `slice_ms` is 0; give a number from 0.1 to 60000 ms",
+        ),
+        (
+            "{ at_s = 9, slice_ms = 5 }",
+            "bad.toml:24:44: a change of channel takes as long as a slice; make slices longer than `switch_ms`",
+        ),
+        (
+            "{ at_s = 30, slice_ms = 50 }",
+            "bad.toml:24:30: this would begin after 30 s, when the run has ended; begin before 30 s, or make `duration_s` longer",
+        ),
+        (
+            "{ at_s = 9, slice_ms = 50 }, { at_s = 9, slice_ms = 60 }",
+            "bad.toml:24:59: the slice changes no later than in the entry before; list changes in the order of time",
+        ),
+        (
+            "{ at_s = 9, slice_ms = 50, weight = 2 }",
+            "bad.toml:24:48: unknown key `weight` in change of the slice; known here: at_s, slice_ms",
+        ),
+    ];
+    for (change, expected) in table {
+        let more = format!("radio = \"single\"\nslots = {{ slices = [{change}] }}");
+        assert_eq!(messages(client(&more)), [expected], "{change}");
+    }
+    let (change, without) = (
+        "slots = { slices = [{ at_s = 9, slice_ms = 50 }] }",
+        "`slots` has no effect",
+    );
+    let said = messages(client(change));
+    assert!(said.len() == 1 && said[0].contains(without), "{said:?}");
+    let said = messages(client(&format!(
+        "radio = \"single\"\n{}",
+        change.replace("slots = {", "slots = { alpha = 2,")
+    )));
+    assert!(
+        said.len() == 1 && said[0].contains("`alpha` contradicts slots by weight"),
+        "{said:?}"
+    );
+}
+
+#[test]
 fn what_contradicts_a_single_radio_is_refused() {
     let table = [
         (

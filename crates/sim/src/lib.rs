@@ -54,7 +54,8 @@ mod world;
 
 pub use islands::Islands;
 pub use play::{
-    Addresses, Association, Capture, Cast, CastError, Play, Played, Radio, check, digest, play, wired,
+    Addresses, Association, Capture, Cast, CastError, Play, Played, Radio, RoundTrip, check, digest, play,
+    wired,
 };
 pub use queue::EventQueue;
 pub use sweep::sweep;

@@ -5,6 +5,7 @@ mod common;
 use common::plan;
 use sim::{Play, Played, play};
 use trace::{PolicyName, What};
+use units::Instant;
 
 /// Two access points on two channels of 802.11a.
 const TWO: &str = "sentence = \"One radio.\"\nduration_s = 15\nwarmup_s = 5\nmedium = \"exact\"\n\
@@ -94,6 +95,76 @@ fn weights_divide_the_time() {
     let (first, second) = (mbps(&played, 0), mbps(&played, 1));
     let share = first / (first + second);
     assert!((share - 0.75).abs() < 0.04, "{first} and {second} Mb/s");
+}
+
+/// Longer slices mean fewer changes of channel, and longer waits.
+#[test]
+fn the_slice_changes_during_a_run() {
+    let slots = "walkers.client.slots={ slice_ms = 30, slices = [{ at_s = 8, slice_ms = 150 }] }";
+    let played = played(UDP, PolicyName::Mptcp, &[slots]);
+    let divided = |why: &str, ms: u32| {
+        let of = |channel| format!("{ms} ms on channel {channel}");
+        why.contains(&of(36)) && why.contains(&of(44))
+    };
+    let (mut before, mut after) = (0, 0);
+    for (at, why) in cycles(&played).iter().filter(|(_, why)| why.contains("two")) {
+        // A cycle of 60 ms ends soon after 8 s.
+        if *at < 8.0 {
+            before += 1;
+            assert!(divided(why, 25), "{at} s: {why}");
+        } else {
+            after += 1;
+            assert!(*at < 8.07 && divided(why, 145), "{at} s: {why}");
+        }
+    }
+    assert!(before > 0 && after == 1, "{before} before, {after} after");
+    // Of 30 ms, 5 ms are lost for the change of channel. Of 150 ms, too.
+    let always = |slice: &str| {
+        let slots = format!("walkers.client.slots.slice_ms={slice}");
+        let played = self::played(UDP, PolicyName::Mptcp, &[&slots]);
+        mbps(&played, 0) + mbps(&played, 1)
+    };
+    let (short, long) = (always("30"), always("150"));
+    // From 5 to 8 s of the 10 s that count, slices are short.
+    let expected = 0.3 * short + 0.7 * long;
+    let both = mbps(&played, 0) + mbps(&played, 1);
+    assert!(
+        (both / expected - 1.0).abs() < 0.03,
+        "{both} Mb/s, {expected} expected"
+    );
+    assert!(
+        long > 1.1 * short,
+        "{long} Mb/s with long slices, {short} with short ones"
+    );
+}
+
+/// What arrives at an access point in its slot is delivered at once, and the rest waits for the next slot.
+#[test]
+fn round_trips_are_short_in_a_slot_and_wait_for_it_otherwise() {
+    let thin = "[flows.first]\ntransport = \"tcp\"\nover = \"one\"\ndirection = \"down\"\nlimit_mbps = 1\n\
+        [flows.second]\ntransport = \"tcp\"\nover = \"two\"\ndirection = \"down\"\nlimit_mbps = 1\n";
+    let plan = plan(&format!("{TWO}{thin}"), &["walkers.client.slots.alpha=0"]);
+    let mut what = Play::new(&plan, PolicyName::Mptcp);
+    let without = play(&what).unwrap();
+    assert!(without.round_trips.iter().all(Vec::is_empty));
+    what.round_trips = true;
+    let with = play(&what).unwrap();
+    assert_eq!(with.run, without.run, "keeping them changes nothing");
+    for (flow, samples) in with.round_trips.iter().enumerate() {
+        let after = samples.iter().filter(|sample| sample.at >= Instant::from_secs(5));
+        let ms: Vec<f64> = after.map(|sample| sample.took.as_secs_f64() * 1e3).collect();
+        assert!(
+            ms.len() > 400 && samples.iter().all(|sample| sample.link == flow),
+            "{ms:?}"
+        );
+        // A slot has 95 of 200 ms. After an absence of 105 ms an acknowledgement covers two segments. The wire
+        // has a round trip of 10 ms, and an acknowledgement is delayed by up to 10 ms more.
+        let at_once = ms.iter().filter(|&&ms| ms < 15.0).count() as f64 / ms.len() as f64;
+        assert!((0.45..0.75).contains(&at_once), "{at_once}");
+        let longest = ms.iter().copied().fold(0.0, f64::max);
+        assert!((105.0..130.0).contains(&longest), "{longest} ms");
+        assert!(ms.iter().all(|&ms| ms > 10.0));
+    }
 }
 
 #[test]

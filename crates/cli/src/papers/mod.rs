@@ -183,7 +183,13 @@ const PAPERS: [Paper; 24] = [
         "scenario.toml",
         "walk.toml"
     ),
-    paper!("nsdi15-switch", study::run, "study.toml", "scenario.toml"),
+    paper!(
+        "nsdi15-switch",
+        study::run,
+        "study.toml",
+        "scenario.toml",
+        "round-trips.toml"
+    ),
     paper!("nsdi15-tab1", study::run, "study.toml", "scenario.toml"),
     paper!("nsdi15-tab2", study::run, "study.toml", "scenario.toml"),
     paper!("nsdi15-tab3", study::run, "study.toml", "scenario.toml"),

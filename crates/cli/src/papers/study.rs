@@ -19,7 +19,7 @@ use super::folder::{Figures, Folder};
 use super::{Experiment, Report};
 use file::{Figure, Study};
 use table::Table;
-use trial::Trial;
+use trial::{Trial, Wanted};
 
 /// Runs between two reports of progress, for each core.
 const BATCH: usize = 4;
@@ -48,10 +48,14 @@ pub(super) fn run(folder: &Folder, report: Report<'_>) -> anyhow::Result<Experim
 fn play(study: &Study<'_>, figure: &Figure, ended: &dyn Fn(usize)) -> anyhow::Result<Vec<Trial>> {
     let jobs = study.jobs(figure);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let wanted = Wanted {
+        gaps: figure.listens(),
+        round_trips: figure.times_round_trips(),
+    };
     let mut trials = Vec::new();
     for batch in jobs.chunks(BATCH * cores) {
         let results = sim::sweep(batch, cores, |job| {
-            Trial::of(&job.plan()?, &job.case.policy, job.seed, figure.listens())
+            Trial::of(&job.plan()?, &job.case.policy, job.seed, wanted)
         });
         for trial in results {
             trials.push(trial?);

@@ -33,6 +33,8 @@ pub enum RadioEvent {
     Brought(LinkId, Bytes),
     /// A cycle is over. The next one follows from what each slot received.
     CycleEnded,
+    /// The duration of one slice from the next cycle on, where cycles are divided by weight (juggler §3.4).
+    Slice(Duration),
 }
 
 /// How a radio's time is divided.

@@ -5,7 +5,7 @@
 //!
 //! # Sources
 //! - nsdi15 §7 (a cycle follows from what the previous one received). juggler §3.3 (weights, scanning slot,
-//!   ad hoc networks).
+//!   ad hoc networks), §3.4 (the slice changes while the radio works).
 //!
 //! # Where we differ, and why
 //! 1. nsdi15 and juggler divide a radio among all its networks. If not all fit into a cycle, the least
@@ -47,12 +47,21 @@ pub(crate) struct Radios {
 struct Radio {
     division: Division,
     rotation: Rotation,
-    /// The occupants where cycles are divided by weight: the channel and weight of each.
-    weighted: Vec<(Occupant, u16, u32)>,
+    /// The occupants where cycles are divided by weight: the channel and part of each.
+    weighted: Vec<(Occupant, u16, Part)>,
     plan: Vec<Slot>,
     reported: Option<Cycle>,
     /// When its networks were last ranked. `None` if one came or went since.
     ranked: Option<Instant>,
+}
+
+/// An occupant's part of a cycle that is divided by weight.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    /// A number of slices, whatever their duration.
+    Slices(u32),
+    /// A time, which is rounded up to whole slices.
+    Time(Duration),
 }
 
 impl Radios {
@@ -94,6 +103,19 @@ impl Radios {
     }
 }
 
+impl Part {
+    /// The number of slices of this duration, at least one where a time is requested.
+    fn slices(self, slice: Duration) -> u32 {
+        match self {
+            Self::Slices(slices) => slices,
+            Self::Time(stays) => {
+                let slices = stays.as_nanos().div_ceil(slice.as_nanos().max(1)).max(1);
+                u32::try_from(slices).unwrap_or(u32::MAX)
+            }
+        }
+    }
+}
+
 impl Radio {
     const fn new(division: Division) -> Self {
         let rules = match division {
@@ -127,37 +149,35 @@ impl Radio {
             RadioEvent::Scan(stays) => self.scan(stays),
             RadioEvent::Brought(link, bytes) => self.brought(link, bytes),
             RadioEvent::CycleEnded => true,
+            RadioEvent::Slice(slice) => self.cut(slice),
             RadioEvent::Appeared(_) | RadioEvent::Gone => false,
         }
     }
 
     fn serve(&mut self, link: LinkId, channel: u16, weight: u32) -> bool {
         self.rotation.add(link, channel);
-        self.weigh(Occupant::Network(link), channel, weight);
+        self.weigh(Occupant::Network(link), channel, Part::Slices(weight));
         true
     }
 
     fn serve_peers(&mut self, link: LinkId, channel: u16, stays: Duration) -> bool {
         self.rotation.add_ad_hoc(link, channel, stays);
-        self.weigh(Occupant::AdHoc(link), channel, self.slices(stays));
+        self.weigh(Occupant::AdHoc(link), channel, Part::Time(stays));
         true
     }
 
-    /// In whole slices, at least one.
-    fn slices(&self, stays: Duration) -> u32 {
-        match self.division {
-            Division::Adaptive(_) => 1,
-            Division::Weighted { slice, .. } => {
-                let slices = stays.as_nanos().div_ceil(slice.as_nanos().max(1)).max(1);
-                u32::try_from(slices).unwrap_or(u32::MAX)
-            }
+    /// Sets the slice of the next cycle. The present cycle keeps its slots.
+    fn cut(&mut self, to: Duration) -> bool {
+        if let Division::Weighted { slice, .. } = &mut self.division {
+            *slice = to;
         }
+        false
     }
 
-    fn weigh(&mut self, occupant: Occupant, channel: u16, weight: u32) {
+    fn weigh(&mut self, occupant: Occupant, channel: u16, part: Part) {
         self.ranked = None;
         self.weighted.retain(|(known, ..)| *known != occupant);
-        self.weighted.push((occupant, channel, weight));
+        self.weighted.push((occupant, channel, part));
     }
 
     fn remove(&mut self, link: LinkId) -> bool {
@@ -174,7 +194,7 @@ impl Radio {
         self.weighted.retain(|(occupant, ..)| *occupant != Occupant::Scan);
         if channels.is_some() {
             let first = ScanChannels::JUGGLER[0];
-            self.weigh(Occupant::Scan, first, self.slices(stays));
+            self.weigh(Occupant::Scan, first, Part::Time(stays));
         }
         self.rotation.set_scan(channels.map(|channels| (channels, stays)));
         true
@@ -267,19 +287,21 @@ impl Radio {
                 .map(|slots| plan.extend_from_slice(slots)),
             Division::Weighted { radio, slice } => {
                 self.next_scan_channel();
-                by_weight(&radio, slice, &self.seats(state), &mut plan)
+                by_weight(&radio, slice, &self.seats(state, slice), &mut plan)
             }
         };
         (plan, verdict)
     }
 
     /// The occupants of the next cycle with their slices, where cycles are divided by weight.
-    fn seats(&self, state: &State) -> Vec<(Occupant, u16, u32)> {
+    fn seats(&self, state: &State, slice: Duration) -> Vec<(Occupant, u16, u32)> {
         let is = |occupant: Occupant, what: fn(&Path) -> bool| match occupant {
             Occupant::Network(link) => state.paths.get(&link).is_some_and(what),
             Occupant::AdHoc(_) | Occupant::Scan => false,
         };
-        let mut seats = self.weighted.clone();
+        let seat =
+            |&(occupant, channel, part): &(Occupant, u16, Part)| (occupant, channel, part.slices(slice));
+        let mut seats: Vec<_> = self.weighted.iter().map(seat).collect();
         let live = seats.iter().filter(|seat| is(seat.0, Path::is_candidate));
         let Some(heir) = live.max_by_key(|seat| seat.2).map(|seat| seat.0) else {
             return seats;

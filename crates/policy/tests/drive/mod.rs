@@ -244,8 +244,8 @@ impl Reader<'_> {
     }
 
     fn radio_event(&mut self) -> RadioEvent {
-        let link = self.link();
-        match self.below(9) {
+        let (link, stays) = (self.link(), self.duration());
+        match self.below(10) {
             0 => RadioEvent::Appeared(Division::Adaptive(self.rules())),
             1 => RadioEvent::Appeared(Division::Weighted {
                 radio: self.radio(),
@@ -256,13 +256,11 @@ impl Reader<'_> {
                 link,
                 weight: self.number() as u32,
             },
-            5 => RadioEvent::AdHoc {
-                link,
-                stays: self.duration(),
-            },
+            5 => RadioEvent::AdHoc { link, stays },
             6 => RadioEvent::Leaves(link),
-            7 => RadioEvent::Scan(self.duration()),
-            8 if self.flag() => RadioEvent::Brought(link, Bytes::new(self.number())),
+            7 => RadioEvent::Scan(stays),
+            8 => RadioEvent::Slice(stays),
+            9 if self.flag() => RadioEvent::Brought(link, Bytes::new(self.number())),
             _ => RadioEvent::CycleEnded,
         }
     }

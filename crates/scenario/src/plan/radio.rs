@@ -30,11 +30,13 @@ pub enum Division {
     },
     /// By whole multiples of a slice (juggler §3.3).
     Weighted {
-        /// The duration of one slice.
+        /// The duration of one slice at the start.
         slice: Duration,
         /// Access points with their number of slices in a cycle: each an index in [`crate::Plan::links`].
         /// Others have one.
         weights: Vec<(usize, u32)>,
+        /// When the duration of a slice changes, and to what, in the order of time.
+        slices: Vec<(Duration, Duration)>,
     },
 }
 

@@ -72,6 +72,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
             links,
             medium,
             hearing,
+            run: duration,
         },
     );
     let flows = traffic::all(

@@ -49,7 +49,7 @@ pub(super) fn read(section: &Section<'_>, name: &str, around: Around<'_>) -> Opt
         scan: Duration::ZERO,
     };
     let radio = slots.map(|slots| {
-        let radio = divided(&slots, around.links);
+        let radio = divided(&slots, around);
         slots.finish();
         refuse_scan(&slots, &radio, around.links);
         radio
@@ -107,11 +107,12 @@ fn refuse_scan(slots: &Section<'_>, radio: &SingleRadio, links: &[Link]) {
 }
 
 /// Reads how its time is divided.
-fn divided(slots: &Section<'_>, links: &[Link]) -> SingleRadio {
+fn divided(slots: &Section<'_>, around: Around<'_>) -> SingleRadio {
     let time = |key, usual| slots.amount(key, &Quantity::MS).map_or(usual, nanos);
     let switch = time("switch_ms", SWITCH);
-    let division = if slots.has("slice_ms") || slots.has("weights") {
-        by_weight(slots, links, switch)
+    let is_by_weight = ["slice_ms", "slices", "weights"].iter().any(|key| slots.has(key));
+    let division = if is_by_weight {
+        by_weight(slots, around, switch)
     } else {
         adaptive(slots)
     };
@@ -150,7 +151,7 @@ fn adaptive(slots: &Section<'_>) -> Division {
     }
 }
 
-fn by_weight(slots: &Section<'_>, links: &[Link], switch: Duration) -> Division {
+fn by_weight(slots: &Section<'_>, around: Around<'_>, switch: Duration) -> Division {
     for key in ["cycle_ms", "alpha", "least_ms"] {
         if slots.has(key) {
             slots.note(
@@ -160,21 +161,69 @@ fn by_weight(slots: &Section<'_>, links: &[Link], switch: Duration) -> Division 
             );
         }
     }
-    let slice = slots.amount("slice_ms", &Quantity::SOME_MS).map_or(SLICE, nanos);
+    let aps = around
+        .links
+        .iter()
+        .filter(|link| matches!(link.kind, LinkKind::Wifi(_)));
+    let aps = aps.map(|link| link.name.as_str());
+    let mut weights = Vec::new();
+    for (name, at, weight) in slots.counts("weights", 1..=MOST_SLICES) {
+        let known = names::resolve(slots, at, "access point", name, aps.clone());
+        let link = known.and_then(|_| around.links.iter().position(|link| link.name == name));
+        weights.extend(link.zip(weight.map(|weight| weight as u32)));
+    }
+    Division::Weighted {
+        slice: slice(slots, switch),
+        weights,
+        slices: slices(slots, switch, around.run),
+    }
+}
+
+fn slice(section: &Section<'_>, switch: Duration) -> Duration {
+    let slice = section
+        .amount("slice_ms", &Quantity::SOME_MS)
+        .map_or(SLICE, nanos);
     if slice <= switch {
-        slots.note(
+        section.note(
             "slice_ms",
             "a change of channel takes as long as a slice",
             "make slices longer than `switch_ms`",
         );
     }
-    let aps = links.iter().filter(|link| matches!(link.kind, LinkKind::Wifi(_)));
-    let aps = aps.map(|link| link.name.as_str());
-    let mut weights = Vec::new();
-    for (name, at, weight) in slots.counts("weights", 1..=MOST_SLICES) {
-        let known = names::resolve(slots, at, "access point", name, aps.clone());
-        let link = known.and_then(|_| links.iter().position(|link| link.name == name));
-        weights.extend(link.zip(weight.map(|weight| weight as u32)));
+    slice
+}
+
+/// Reads when slices change.
+fn slices(slots: &Section<'_>, switch: Duration, run: Duration) -> Vec<(Duration, Duration)> {
+    let tables = slots.tables("slices", "change of the slice");
+    let changes: Vec<_> = tables
+        .iter()
+        .map(|section| change(section, switch, run))
+        .collect();
+    for (index, pair) in changes.windows(2).enumerate() {
+        if pair[1].0 <= pair[0].0 {
+            tables[index + 1].note(
+                "at_s",
+                "the slice changes no later than in the entry before",
+                "list changes in the order of time",
+            );
+        }
     }
-    Division::Weighted { slice, weights }
+    changes
+}
+
+fn change(section: &Section<'_>, switch: Duration, run: Duration) -> (Duration, Duration) {
+    for key in ["at_s", "slice_ms"] {
+        if !section.has(key) {
+            section.missing(
+                key,
+                "`at_s` and `slice_ms`: when slices change, and how long they are then",
+            );
+        }
+    }
+    let at = section.amount("at_s", &Quantity::S).map_or(Duration::ZERO, nanos);
+    section.before_the_end("at_s", at, run);
+    let change = (at, slice(section, switch));
+    section.finish();
+    change
 }

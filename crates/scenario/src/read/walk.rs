@@ -19,6 +19,7 @@ pub(super) struct Around<'a> {
     pub links: &'a [Link],
     pub medium: Medium,
     pub hearing: Hearing,
+    pub run: Duration,
 }
 
 impl Around<'_> {

@@ -215,6 +215,12 @@ impl Connection {
         open.map(move |subflow| subflow.read(now))
     }
 
+    /// Samples of the RTT over each path whose subflow exists, if the configuration asks for them.
+    pub fn round_trips(&self) -> impl Iterator<Item = (Path, &[(Instant, Duration)])> {
+        let subflows = self.subflows.iter();
+        subflows.filter_map(|subflow| Some((subflow.path, subflow.sender.get()?.round_trips())))
+    }
+
     /// Receive window that this end offers.
     pub fn window(&self) -> Bytes {
         Bytes::new(self.incoming.window())

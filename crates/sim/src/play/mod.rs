@@ -40,5 +40,5 @@ pub use ears::digest;
 pub use error::CastError;
 pub use frames::Capture;
 pub use links::air::Addresses;
-pub use run::{Play, Played, check, play};
+pub use run::{Play, Played, RoundTrip, check, play};
 pub use wired::wired;

@@ -62,6 +62,8 @@ pub struct Play<'p> {
     /// Whether to keep everything that happens. If not, [`Played::record`] is empty, and the memory that a
     /// run takes does not grow with its events.
     pub events: bool,
+    /// Whether to keep the round-trip times of flows of hosts.
+    pub round_trips: bool,
     /// Where the inputs and actions of the engine are recorded; complete once the run is over. `None`:
     /// nowhere.
     pub record: Option<Buffer>,
@@ -82,6 +84,7 @@ impl<'p> Play<'p> {
             most: Self::MOST,
             capture: false,
             events: true,
+            round_trips: false,
             record: None,
             stop: None,
         }
@@ -120,6 +123,19 @@ pub struct Played {
     /// Of each flow of a host: when its application waited for data. Gaps under [`trace::WAIT_THRESHOLD`] are
     /// left out.
     pub waits: Vec<Vec<trace::Stall>>,
+    /// Of each flow of a host, if requested: its round-trip times over subflows that exist at the end.
+    pub round_trips: Vec<Vec<RoundTrip>>,
+}
+
+/// A sample of a sender's round-trip time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RoundTrip {
+    /// The link: an index in [`Plan::links`].
+    pub link: usize,
+    /// When the acknowledgement arrived.
+    pub at: Instant,
+    /// Time since the latest segment that it acknowledges was sent.
+    pub took: Duration,
 }
 
 /// Checks that a plan can be played.
@@ -394,6 +410,7 @@ impl<'p> Runner<'p> {
             capture: self.capture.map(Capture::finish),
             steps,
             waits: Vec::new(),
+            round_trips: Vec::new(),
         }
     }
 

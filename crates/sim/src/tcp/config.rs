@@ -38,6 +38,9 @@ pub struct Config {
     /// What an earlier connection to the same host has left (Linux's metrics cache). `None`: nothing is
     /// known, or the cache is off (`tcp_no_metrics_save`).
     pub metrics: Option<Metrics>,
+    /// Whether it keeps all samples of the RTT ([`super::Sender::round_trips`]). They take memory until the
+    /// sender is gone.
+    pub keeps_round_trips: bool,
 }
 
 impl Config {
@@ -54,6 +57,7 @@ impl Config {
             ssthresh: None,
             restarts_after_idle: true,
             metrics: None,
+            keeps_round_trips: false,
         }
     }
 

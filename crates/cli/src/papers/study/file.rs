@@ -218,6 +218,12 @@ impl Figure {
             .any(|value| matches!(value.quantity, Quantity::Gap(_)))
     }
 
+    /// Whether round-trip times are wanted.
+    pub(super) fn times_round_trips(&self) -> bool {
+        self.values()
+            .any(|value| matches!(value.quantity, Quantity::RoundTrip(..)))
+    }
+
     /// How many runs each number of a sweep of each case has.
     pub(super) const fn seeds(&self) -> usize {
         self.seeds as usize

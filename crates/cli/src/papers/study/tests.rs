@@ -33,7 +33,7 @@ const STUDY: &str = "
     x = \"row\"
     y = \"goodput, Mb/s\"
     show = [\"load\", \"share slow load\"]
-    also = [\"stall load\"]
+    also = [\"stall load\", \"rtt 25 slow\"]
     cases = [{ name = \"row\", set = [\"cables.slow.rate_mbps=4\"] }]
     [[figures]]
     title = \"Over time\"
@@ -72,6 +72,8 @@ fn values_have_the_names_of_case_value_and_place() {
     near("time_sum_4", 1.9);
     near("time_sum_6", 1.9);
     assert!(measured["row_stall_load"] < 1.0);
+    let rtt = measured["row_rtt_25_slow"];
+    assert!((20.0..500.0).contains(&rtt), "{rtt} ms, of which the wire has 20");
     let [sweep, table, time] = &figures[..] else {
         panic!("three figures")
     };

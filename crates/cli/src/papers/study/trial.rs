@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, ensure};
 use scenario::Plan;
-use sim::{Play, play};
+use sim::{Play, RoundTrip, play};
 use trace::{Datagrams, Event, LinkState, LinkUse, Playback, PolicyName, What};
 
 use super::gaps;
@@ -27,6 +27,17 @@ pub(super) struct Trial {
     gaps_ms: Vec<f64>,
     /// How long links took to be up again after a fault, in seconds.
     backs_s: BTreeMap<String, f64>,
+    /// When acknowledgements arrived over each link, in seconds, and the round-trip time of each, in ms.
+    /// Empty if nobody wants them.
+    round_trips: BTreeMap<String, Vec<(f64, f64)>>,
+}
+
+/// What a run keeps only for those who want it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Wanted {
+    /// Times between packets, which take a run of their own.
+    pub(super) gaps: bool,
+    pub(super) round_trips: bool,
 }
 
 /// What one flow did.
@@ -48,11 +59,11 @@ pub(super) struct FlowTrial {
 }
 
 impl Trial {
-    /// Plays a plan in virtual time. `listens`: whether times between packets are wanted, which takes a run
-    /// of its own.
-    pub(super) fn of(plan: &Plan, policy: &PolicyName, seed: u64, listens: bool) -> anyhow::Result<Self> {
+    /// Plays a plan in virtual time.
+    pub(super) fn of(plan: &Plan, policy: &PolicyName, seed: u64, wanted: Wanted) -> anyhow::Result<Self> {
         let mut what = Play::new(plan, policy.clone());
         what.seed = seed;
+        what.round_trips = wanted.round_trips;
         let played = play(&what)?;
         let stopped = played.stopped.is_some();
         ensure!(!stopped, "{}: {}", plan.name, played.run.notes.join("; "));
@@ -75,7 +86,8 @@ impl Trial {
             flows: played.run.flows.iter().enumerate().map(flow).collect(),
             marked_percent: marked_percent(&played.run.links),
             backs_s: backs(&played.record.events),
-            gaps_ms: match listens {
+            round_trips: round_trips(plan, &played.round_trips),
+            gaps_ms: match wanted.gaps {
                 true => gaps::between(plan, seed)?,
                 false => Vec::new(),
             },
@@ -95,12 +107,18 @@ impl Trial {
             paths: Vec::new(),
             waits: Vec::new(),
         };
+        let last_s = plan.duration.as_secs_f64() - 1e-3;
         Self {
             duration_s: plan.duration.as_secs_f64(),
             flows: plan.flows.iter().map(flow).collect(),
             marked_percent: 0.0,
             gaps_ms: vec![0.0],
             backs_s: plan.links.iter().map(|link| (link.name.clone(), 0.0)).collect(),
+            round_trips: plan
+                .links
+                .iter()
+                .map(|link| (link.name.clone(), vec![(last_s, 0.0)]))
+                .collect(),
         }
     }
 
@@ -113,6 +131,15 @@ impl Trial {
     /// A percentile of the times between packets.
     pub(super) fn gap_ms(&self, percent: u8) -> anyhow::Result<f64> {
         percentile(&self.gaps_ms, percent).context("the client received no packets")
+    }
+
+    /// A percentile of the round-trip times over a link.
+    pub(super) fn round_trip_ms(&self, percent: u8, link: &str, span: Span) -> anyhow::Result<f64> {
+        let samples = self.round_trips.get(link);
+        let within = samples.into_iter().flatten().filter(|(at_s, _)| span.has(*at_s));
+        let mut times: Vec<f64> = within.map(|(_, ms)| *ms).collect();
+        times.sort_by(f64::total_cmp);
+        percentile(&times, percent).with_context(|| format!("nothing was acknowledged over `{link}`"))
     }
 
     pub(super) fn flow(&self, name: &str) -> anyhow::Result<&FlowTrial> {
@@ -243,6 +270,16 @@ fn backs(events: &[Event]) -> BTreeMap<String, f64> {
     backs
 }
 
+/// Round-trip times of all flows over each link.
+fn round_trips(plan: &Plan, flows: &[Vec<RoundTrip>]) -> BTreeMap<String, Vec<(f64, f64)>> {
+    let mut over = BTreeMap::new();
+    for sample in flows.iter().flatten() {
+        let times: &mut Vec<_> = over.entry(plan.links[sample.link].name.clone()).or_default();
+        times.push((sample.at.as_nanos() as f64 / 1e9, sample.took.as_secs_f64() * 1e3));
+    }
+    over
+}
+
 /// What an application read, from the samples of the record.
 fn read(events: &[Event], name: &str) -> Vec<(f64, u64)> {
     let of = |event: &Event| match &event.what {
@@ -318,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_those_of_a_flow_or_of_all() {
+    fn values_are_those_of_a_flow_of_a_link_or_of_all() {
         let trial = Trial {
             duration_s: 4.0,
             flows: vec![
@@ -328,6 +365,10 @@ mod tests {
             marked_percent: 0.0,
             gaps_ms: vec![1.0, 2.0, 3.0, 10.0],
             backs_s: BTreeMap::new(),
+            round_trips: BTreeMap::from([(
+                "ap1".to_owned(),
+                vec![(0.5, 90.0), (1.5, 80.0), (2.5, 11.0), (2.6, 10.0)],
+            )]),
         };
         assert_eq!(trial.share_percent("ap2", Some("a")).unwrap(), 75.0);
         assert_eq!(trial.share_percent("ap1", None).unwrap(), 62.5);
@@ -338,5 +379,20 @@ mod tests {
             (trial.gap_ms(50).unwrap(), trial.gap_ms(99).unwrap()),
             (2.0, 10.0)
         );
+        let rtt = |percent, from_s| {
+            trial
+                .round_trip_ms(percent, "ap1", Span { from_s, to_s: 4.0 })
+                .unwrap()
+        };
+        assert_eq!([rtt(50, 1.0), rtt(99, 1.0), rtt(99, 0.0)], [11.0, 80.0, 90.0]);
+        let none = trial.round_trip_ms(
+            50,
+            "ap2",
+            Span {
+                from_s: 0.0,
+                to_s: 4.0,
+            },
+        );
+        assert!(none.unwrap_err().to_string().contains("over `ap2`"));
     }
 }

@@ -61,6 +61,8 @@ pub(super) enum Quantity {
     Marked,
     /// This percentile of the times between packets that the client's radio received, in ms.
     Gap(u8),
+    /// This percentile of the round-trip times over this link, of all flows, in ms.
+    RoundTrip(u8, String),
 }
 
 /// Long enough for a mean, and short enough to follow a channel.
@@ -99,8 +101,11 @@ impl TryFrom<String> for Value {
             ["losses", flow, "per", other] => Quantity::Losses(flow.to_owned(), other.to_owned()),
             ["correlation", one, other] => Quantity::Correlation(one.to_owned(), other.to_owned()),
             ["gap", percent] => Quantity::Gap(percent.parse().with_context(|| text.clone())?),
+            ["rtt", percent, link] => {
+                Quantity::RoundTrip(percent.parse().with_context(|| text.clone())?, link.to_owned())
+            }
             _ => bail!(
-                "`{text}` is no value; write `sum`, `fairness`, `FLOW`, `lost FLOW`, `seconds FLOW`, `back LINK`, `stall FLOW`, `gaps FLOW`, `pauses FLOW`, `wait PERCENT FLOW`, `share LINK`, `share LINK FLOW`, `dominant`, `marked`, `losses FLOW per FLOW`, `correlation FLOW FLOW` or `gap PERCENT`"
+                "`{text}` is no value; write `sum`, `fairness`, `FLOW`, `lost FLOW`, `seconds FLOW`, `back LINK`, `stall FLOW`, `gaps FLOW`, `pauses FLOW`, `wait PERCENT FLOW`, `share LINK`, `share LINK FLOW`, `dominant`, `marked`, `losses FLOW per FLOW`, `correlation FLOW FLOW`, `gap PERCENT` or `rtt PERCENT LINK`"
             ),
         };
         Ok(Self {
@@ -168,7 +173,8 @@ impl Quantity {
             | Self::Back(_)
             | Self::Dominant
             | Self::Marked
-            | Self::Gap(_) => None,
+            | Self::Gap(_)
+            | Self::RoundTrip(..) => None,
             Self::Goodput(flow)
             | Self::Lost(flow)
             | Self::Seconds(flow)
@@ -210,6 +216,7 @@ impl Quantity {
                 correlation(&windows(one)?, &windows(other)?)
             }
             Self::Gap(percent) => trial.gap_ms(*percent)?,
+            Self::RoundTrip(percent, link) => trial.round_trip_ms(*percent, link, span)?,
             Self::Seconds(flow) => trial.flow(flow)?.seconds,
             Self::Share(link, flow) => trial.share_percent(link, flow.as_deref())?,
         })

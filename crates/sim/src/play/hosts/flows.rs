@@ -79,6 +79,13 @@ pub(super) struct Opening {
 }
 
 impl Flows {
+    /// Lets the senders of all flows keep their round-trip times.
+    pub(super) fn keep_round_trips(&mut self) {
+        for config in self.all.iter_mut().flat_map(|flow| &mut flow.configs) {
+            config.sender.keeps_round_trips = true;
+        }
+    }
+
     /// The flows of a plan under this policy. `ecn`: whether the client asks for ECN.
     pub(super) fn new(
         plan: &Plan,

@@ -57,6 +57,7 @@ mod paths;
 mod plugs;
 mod radio;
 mod relay;
+mod round_trips;
 mod sampler;
 mod script;
 mod stage;

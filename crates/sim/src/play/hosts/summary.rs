@@ -38,6 +38,9 @@ impl World<'_> {
         let run = self.summary(stopped);
         let flows = self.flows.all.iter();
         let waits = flows.map(|flow| flow.meter.waits().to_vec()).collect();
+        let round_trips = (0..self.flows.all.len())
+            .map(|index| self.round_trips(index))
+            .collect();
         self.record(What::RunEnd {
             summary: Box::new(run.clone()),
         });
@@ -49,6 +52,7 @@ impl World<'_> {
             capture: self.capture.map(Capture::finish),
             steps,
             waits,
+            round_trips,
         }
     }
 

@@ -91,6 +91,9 @@ pub(super) struct World<'p> {
 /// Plays a scenario with TCP flows to its end.
 pub(in crate::play) fn play(what: &Play<'_>) -> Result<Played, CastError> {
     let mut world = World::build(what)?;
+    if what.round_trips {
+        world.flows.keep_round_trips();
+    }
     world.begin()?;
     let end = Instant::ZERO + what.plan.duration;
     while world.now < end && world.carrier.sent() < what.most && !what.is_interrupted() {

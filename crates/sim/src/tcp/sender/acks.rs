@@ -55,6 +55,9 @@ impl Sender {
             None => return,
         };
         self.last_rtt = now - last;
+        if self.config.keeps_round_trips {
+            self.round_trips.push((now, self.last_rtt));
+        }
         self.shorten_min_rtt();
         self.sample(now - first);
     }

@@ -83,6 +83,8 @@ pub struct Sender {
     deviation: Deviation,
     min_rtt: Option<Duration>,
     last_rtt: Duration,
+    /// When segments were acknowledged, and the RTT of the latest of them.
+    round_trips: Vec<(Instant, Duration)>,
     timer: Option<(Instant, Timer)>,
     /// When to check again for late segments.
     check_late_at: Option<Instant>,
@@ -137,6 +139,7 @@ impl Sender {
             deviation: Deviation::default(),
             min_rtt: None,
             last_rtt: Duration::ZERO,
+            round_trips: Vec::new(),
             timer: None,
             check_late_at: None,
             probed_to: None,
@@ -196,6 +199,12 @@ impl Sender {
     /// Minimum RTT. `None` until the first sample.
     pub const fn min_rtt(&self) -> Option<Duration> {
         self.min_rtt
+    }
+
+    /// All samples of the RTT, if the configuration asks for them: when each was taken, and the RTT of the
+    /// latest segment that was acknowledged then.
+    pub fn round_trips(&self) -> &[(Instant, Duration)] {
+        &self.round_trips
     }
 
     /// What this connection leaves to the next one to the same host. `None` without a sample.

@@ -157,8 +157,8 @@ fn round_trips_are_short_in_a_slot_and_wait_for_it_otherwise() {
             ms.len() > 400 && samples.iter().all(|sample| sample.link == flow),
             "{ms:?}"
         );
-        // A slot has 95 of 200 ms. After an absence of 105 ms an acknowledgement covers two segments. The wire
-        // has a round trip of 10 ms, and an acknowledgement is delayed by up to 10 ms more.
+        // A slot has 95 of 200 ms. After an absence of 105 ms an acknowledgement covers two segments. The
+        // wire has a round trip of 10 ms, and an acknowledgement is delayed by up to 10 ms more.
         let at_once = ms.iter().filter(|&&ms| ms < 15.0).count() as f64 / ms.len() as f64;
         assert!((0.45..0.75).contains(&at_once), "{at_once}");
         let longest = ms.iter().copied().fold(0.0, f64::max);

@@ -37,9 +37,12 @@ has_text() { grep -q "$2" "$1"; }
 # Further parameters of the radios' driver.
 RADIO_OPTIONS=()
 
-# radios N: a client's radio, phy0, and N for access points. One channel at a time on each.
+# Channels that each radio can serve at a time.
+CHANNELS=1
+
+# radios N: a client's radio, phy0, and N for access points.
 radios() {
-    modprobe mac80211_hwsim radios=$(($1 + 1)) channels=1 "${RADIO_OPTIONS[@]}"
+    modprobe mac80211_hwsim radios=$(($1 + 1)) "channels=$CHANNELS" "${RADIO_OPTIONS[@]}"
     await "the last radio" test -e "/sys/class/ieee80211/phy$1"
     iw reg set DE
 }

@@ -54,7 +54,7 @@ const ESTIMATES: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 22] = [
+pub const TRIALS: [Trial; 24] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -204,6 +204,26 @@ pub const TRIALS: [Trial; 22] = [
         figure: Figure {
             name: "time until all are joined, s",
             pointer: "/joined_s",
+            at_most: None,
+        },
+    },
+    Trial {
+        name: "joins-channels",
+        about: "`slowhand up` over a radio that serves two channels at once, with an access point on each",
+        script: include_str!("../guest/trials/joins-channels.sh"),
+        programs: &["wifi-meter", "slowhand", "slowhandd"],
+        scenario: None,
+        figure: GAP,
+    },
+    Trial {
+        name: "scan-cost",
+        about: "what a scan and a visit to another channel cost the flows of an association: Linux alone",
+        script: include_str!("../guest/trials/scan-cost.sh"),
+        programs: &[],
+        scenario: None,
+        figure: Figure {
+            name: "longest round trip during a visit of 30 ms, ms",
+            pointer: "/visit/down/longest_ms",
             at_most: None,
         },
     },

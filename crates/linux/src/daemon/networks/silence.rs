@@ -8,11 +8,11 @@
 //! | [`Shown::Heard`] | a reply arrived, reported at most every [`TELL_EVERY`] |
 //! | [`Shown::Unanswered`] | it sends without a reply for [`SILENCE`], or [`AT_FIRST`] if it never had one |
 //! | [`Shown::Answered`] | it has had [`STEADY`] replies, and after a reported silence one in time |
-//! | [`Shown::Silent`] | it had [`STEADY`] replies, and [`LEAST_SENT`] packets had none for much longer than usual |
+//! | [`Shown::Silent`] | it had [`STEADY`] replies, and [`LEAST_SENT`] packets had none for too long |
 //!
 //! If packets are lost in one direction only, both ends repeat theirs ever more rarely. The server's packets
-//! then end each silence of the client's before it has sent [`LEAST_SENT`]. So packets of several silences are
-//! added up until a reply comes in time.
+//! then end each silence of the client's before it has sent [`LEAST_SENT`] packets. So packets of several
+//! silences are added up until a reply comes in time.
 //!
 //! None of this proves anything, since a server may pause. The engine probes the server over this link and
 //! others.

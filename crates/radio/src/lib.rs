@@ -1,5 +1,5 @@
-//! The client's radios in the modelled worlds: the PHY of an access point, and for a single radio its turns and
-//! which access points it serves.
+//! The client's radios in the modelled worlds: the PHY of an access point, and for a single radio its turns
+//! and which access points it serves.
 //!
 //! Both worlds ask [`SingleRadio`] what to do and carry out its [`Order`]s: `sim` on hosts in virtual time,
 //! the lab on the real kernel.

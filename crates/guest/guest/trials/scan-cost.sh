@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# What it costs a flow that the radio is on another channel: pings every 20 ms in both directions during a visit
-# to another channel (remain on channel), and during a scan of three channels. Another radio hears the frames with
-# which the station leaves and returns, and whether the access point sends in between.
+# What it costs a flow that the radio is on another channel: pings every 20 ms in both directions during a
+# visit to another channel (remain on channel), and during a scan of three channels. Another radio hears the
+# frames with which the station leaves and returns, and whether the access point sends in between.
 TRIAL=scan-cost
 # shellcheck source=crates/guest/guest/box.sh
 . /lib/box.sh

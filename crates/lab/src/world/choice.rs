@@ -47,30 +47,19 @@ pub(super) fn spec(link: &Link) -> LinkSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use policy::estimate::phy::Phy;
-    use radio::phy;
-    use scenario::Standard;
-    use units::wifi::ht::{Band, Guard, Width};
 
     #[test]
-    fn drivers_know_the_phy_and_shared_channels_are_found() {
+    fn shared_channels_are_found() {
         let wire = "backhaul = { rate_mbps = 9, rtt_ms = 9 }";
         let text = format!(
             "sentence = \"x\"\nduration_s = 9\n[aps.old]\nat_m = [3, 0]\nstandard = \"b\"\nchannel = 1\n{wire}\n\
-             [aps.one]\nat_m = [3, 0]\nstandard = \"a\"\nchannel = 36\nht = {{ streams = 2 }}\n{wire}\n\
-             [aps.two]\nat_m = [9, 0]\nstandard = \"a\"\nchannel = 36\nht = {{ streams = 1 }}\n{wire}\n\
+             [aps.one]\nat_m = [3, 0]\nstandard = \"a\"\nchannel = 36\n{wire}\n\
+             [aps.two]\nat_m = [9, 0]\nstandard = \"a\"\nchannel = 36\n{wire}\n\
              [cables.dsl]\nrate_mbps = 9\nrtt_ms = 9\n[walkers.client]\nat_m = [0, 0]\n\
              [flows.own]\ndirection = \"down\"\n"
         );
         let no_files = |file: &str| Err(std::io::Error::other(format!("{file} is not needed here")));
         let plan = scenario::parse("x.toml", text.as_bytes(), &[], &no_files).unwrap();
-        let n = Phy::Ht {
-            band: Band::Ghz5,
-            width: Width::Mhz20,
-            guard: Guard::Long,
-        };
-        let known: Vec<_> = plan.links.iter().map(phy).collect();
-        assert_eq!(known, [Some(Phy::Legacy(Standard::B)), Some(n), Some(n), None]);
         assert_eq!(shared_channels(&plan), BTreeSet::from([36]));
     }
 }

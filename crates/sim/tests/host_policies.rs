@@ -4,10 +4,12 @@
 mod common;
 
 use common::plan;
+use policy::estimate::phy::Phy;
 use policy::{Input, LinkEvent};
 use record::Entry;
 use sim::{Play, Played, play};
 use units::Instant;
+use units::wifi::ht::{Band, Guard, Width};
 
 /// The better cable drops everything from 10 s to 20 s, in a slot of its own.
 const CABLES: &str = "sentence = \"x\"\nduration_s = 30\n[cables.left]\nrate_mbps = 16\nrtt_ms = 20\n\
@@ -65,10 +67,9 @@ fn energy_policies_turn_the_dearer_radio_off() {
     assert!(joules.is_sorted(), "{joules:?}");
 }
 
-/// The engine gets the power that each link's radio draws. A recording of its inputs shows that.
-#[test]
-fn the_engine_learns_what_radios_draw() {
-    let plan = plan(RADIOS, &["duration_s=1"]);
+/// What the engine learns of links. A recording of its inputs shows that.
+fn learned(text: &str, changes: &[&str]) -> Vec<(u16, LinkEvent)> {
+    let plan = plan(text, changes);
     let buffer = record::Buffer::default();
     let recorded = Play {
         record: Some(buffer.clone()),
@@ -77,12 +78,36 @@ fn the_engine_learns_what_radios_draw() {
     play(&recorded).unwrap();
     let recording = buffer.take();
     let file = record::File::read(&recording).unwrap();
-    let told: Vec<u16> = file
-        .entries()
-        .filter_map(|entry| match entry.unwrap() {
-            Entry::Handle(_, Input::Link(link, LinkEvent::Draws(_))) => Some(link.0),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(told.len(), 2, "once for each radio: {told:?}");
+    let learned = file.entries().filter_map(|entry| match entry.unwrap() {
+        Entry::Handle(_, Input::Link(link, event)) => Some((link.0, event)),
+        _ => None,
+    });
+    learned.collect()
+}
+
+#[test]
+fn the_engine_learns_what_radios_draw() {
+    let learned = learned(RADIOS, &["duration_s=1"]);
+    let draws = learned
+        .iter()
+        .filter(|(_, event)| matches!(event, LinkEvent::Draws(_)));
+    assert_eq!(draws.count(), 2, "once for each radio: {learned:?}");
+}
+
+#[test]
+fn the_engine_learns_the_phy_of_an_access_point_for_datagrams_too() {
+    let radios = RADIOS.replace("rate_mbps = 54", "ht = { streams = 1 }");
+    let datagrams = format!("{radios}transport = \"udp\"\nover = \"near\"\nlimit_mbps = 1\n");
+    for text in [&radios, &datagrams] {
+        let learned = learned(text, &["duration_s=1"]);
+        let phys = learned
+            .into_iter()
+            .filter(|(_, event)| matches!(event, LinkEvent::Phy(_)));
+        let n = Phy::Ht {
+            band: Band::Ghz5,
+            width: Width::Mhz20,
+            guard: Guard::Long,
+        };
+        assert_eq!(Vec::from_iter(phys), [(0, LinkEvent::Phy(n))]);
+    }
 }

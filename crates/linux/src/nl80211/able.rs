@@ -21,6 +21,8 @@ pub struct Able {
     pub stations: u32,
     /// Channels on which these can be.
     pub channels: u32,
+    /// It can look at another channel for a moment while it is connected.
+    pub visits: bool,
     /// A monitor interface can exist beside them.
     pub monitor: bool,
 }
@@ -31,6 +33,7 @@ impl Able {
         let several = wiphy.combinations.iter().filter(|one| stations(one, &[]) >= 2);
         Self {
             stations: stations_beside(wiphy, &[]),
+            visits: wiphy.visits,
             channels: several.map(|one| one.channels).max().unwrap_or(1).max(1),
             monitor: has_monitor_beside(wiphy),
         }
@@ -165,7 +168,8 @@ fn in_words(able: Able) -> String {
         1 => "one channel at a time".to_owned(),
         channels => format!("{channels} channels at a time"),
     };
-    let monitor = if able.monitor { "yes" } else { "no" };
+    let say = |yes| if yes { "yes" } else { "no" };
+    let (visits, monitor) = (say(able.visits), say(able.monitor));
     let whom = if able.stations == 1 { "it" } else { "them" };
-    format!("{points}; {channels}; monitor beside {whom}: {monitor}")
+    format!("{points}; {channels}; visits to others: {visits}; monitor beside {whom}: {monitor}")
 }

@@ -58,3 +58,13 @@ pub struct StationError {
     /// The kernel's answer.
     pub source: RequestError,
 }
+
+/// Why a station cannot look at another channel.
+#[derive(Debug, Error)]
+#[error("the driver refuses a visit to {mhz} MHz")]
+pub struct VisitError {
+    /// The centre frequency of the channel.
+    pub mhz: u32,
+    /// The kernel's answer.
+    pub source: RequestError,
+}

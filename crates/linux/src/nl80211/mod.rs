@@ -6,6 +6,7 @@
 //! | `interface` | interfaces: type, radio, channel, network |
 //! | `station` | counters of an association, and of its channel |
 //! | `bss` | names of networks |
+//! | `probe` | nothing: it makes the frame that asks for access points |
 //! | `event` | radios and interfaces that come and go, associations, channel switches |
 //! | `rfkill` | switches that turn a radio off |
 //! | `able` | what a radio can do at once, and what limits it |
@@ -29,13 +30,14 @@ pub mod bss;
 mod error;
 mod event;
 mod interface;
+mod probe;
 pub mod rfkill;
 mod station;
 #[cfg(test)]
 mod tests;
 mod wiphy;
 
-pub use error::{MonitorError, OpenError, ReadError, StationError, SubscribeError};
+pub use error::{MonitorError, OpenError, ReadError, StationError, SubscribeError, VisitError};
 pub use event::{Event, Events, Quality};
 pub use interface::{IfType, Interface, Types};
 pub use station::{LinkRate, Station, Survey};
@@ -43,6 +45,7 @@ pub use wiphy::{Combination, Frequency, Limit, Wiphy, channel_number, wiphys_of}
 
 use crate::netlink::{Builder, Family, Message, Protocol, RequestError, Socket};
 use crate::rtnl::IfName;
+use std::time::Duration;
 use units::MacAddr;
 
 const FAMILY: &str = "nl80211";
@@ -60,6 +63,7 @@ enum Command {
     GetReg = 31,
     GetScan = 32,
     GetSurvey = 50,
+    Frame = 59,
 }
 
 /// `NL80211_ATTR_*`.
@@ -77,14 +81,18 @@ mod attr {
     pub const REG_ALPHA2: u16 = 33;
     pub const WIPHY_FREQ: u16 = 38;
     pub const BSS: u16 = 47;
+    pub const FRAME: u16 = 51;
     pub const SSID: u16 = 52;
     pub const REASON_CODE: u16 = 54;
     pub const DISCONNECTED_BY_AP: u16 = 71;
     pub const STATUS_CODE: u16 = 72;
     pub const SURVEY_INFO: u16 = 84;
+    pub const DURATION: u16 = 87;
     pub const CQM: u16 = 94;
+    pub const OFFCHANNEL_TX_OK: u16 = 108;
     pub const INTERFACE_COMBINATIONS: u16 = 120;
     pub const SOFTWARE_IFTYPES: u16 = 121;
+    pub const DONT_WAIT_FOR_ACK: u16 = 142;
     pub const SPLIT_WIPHY_DUMP: u16 = 174;
     pub const SOCKET_OWNER: u16 = 204;
 }
@@ -222,6 +230,31 @@ impl Nl80211 {
             .attr(attr::SOCKET_OWNER, &[]);
         let refused = |source| StationError { name, source };
         self.socket.ask(&mut self.request, |_| Ok(())).map_err(refused)
+    }
+
+    /// Lets a connected station ask for access points on another channel, and stay there for the answers. It
+    /// announces a sleep to its own access point, which keeps frames for it meanwhile. Answers appear in the
+    /// kernel's list of access points. `ssid`: only that network answers, even if it is hidden; empty: all
+    /// others do. `mhz`: centre frequency of the channel. `duration`: at least 10 ms. Returns at once.
+    ///
+    /// # Errors
+    /// If the driver refuses, for example because it cannot leave its channel.
+    pub fn visit(
+        &mut self,
+        (ifindex, mac): (u32, MacAddr),
+        (mhz, duration): (u32, Duration),
+        ssid: &[u8],
+    ) -> Result<(), VisitError> {
+        let frame = probe::request(mac, mhz, ssid);
+        self.start(Command::Frame)
+            .u32(attr::IFINDEX, ifindex)
+            .u32(attr::WIPHY_FREQ, mhz)
+            .u32(attr::DURATION, duration.as_millis() as u32)
+            .attr(attr::OFFCHANNEL_TX_OK, &[])
+            .attr(attr::DONT_WAIT_FOR_ACK, &[])
+            .attr(attr::FRAME, &frame);
+        let refused = |source| VisitError { mhz, source };
+        self.socket.request(&mut self.request).map_err(refused)
     }
 
     /// Removes an interface.

@@ -258,6 +258,7 @@ fn radio(combinations: Vec<Combination>, software: &[IfType]) -> Wiphy {
         types: Types::of(&[IfType::Station, IfType::Monitor]),
         software: Types::of(software),
         combinations,
+        visits: true,
         ..Wiphy::default()
     }
 }
@@ -329,15 +330,17 @@ fn what_cards_can_do_is_said_in_words() {
     let words = |wiphy: Wiphy| finding(&wiphy, WLAN0);
     assert_eq!(
         words(intel()).unwrap_err(),
-        "phy0 (wlan0): 1 access point at a time; one channel at a time; monitor beside it: yes. the driver allows one station \
-         interface; add a second adapter to join two access points at once"
+        "phy0 (wlan0): 1 access point at a time; one channel at a time; visits to others: yes; monitor beside it: yes. the driver \
+         allows one station interface; add a second adapter to join two access points at once"
     );
-    let many = "phy0 (wlan0): 2048 access points at once on one channel; one channel at a time; monitor beside them: yes";
+    let many = "phy0 (wlan0): 2048 access points at once on one channel; one channel at a time; visits to others: yes; \
+                monitor beside them: yes";
     assert_eq!(words(ath9k()).unwrap(), many);
     assert_eq!(words(hwsim()).unwrap(), many);
     assert_eq!(
         words(mt7921()).unwrap(),
-        "phy0 (wlan0): 2 access points at once on one channel; 2 channels at a time; monitor beside them: yes"
+        "phy0 (wlan0): 2 access points at once on one channel; 2 channels at a time; visits to others: yes; \
+         monitor beside them: yes"
     );
 }
 

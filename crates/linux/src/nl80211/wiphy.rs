@@ -30,6 +30,8 @@ pub struct Wiphy {
     pub software: Types,
     /// Which interfaces it can have at once. Empty: one.
     pub combinations: Vec<Combination>,
+    /// A connected station can send on another channel for a moment.
+    pub visits: bool,
 }
 
 /// A channel of a radio.
@@ -78,6 +80,7 @@ impl Wiphy {
                 attr::WIPHY_BANDS => found.frequencies.extend(frequencies(&attr)),
                 attr::SUPPORTED_IFTYPES => found.types = Types::parse(&attr),
                 attr::SOFTWARE_IFTYPES => found.software = Types::parse(&attr),
+                attr::OFFCHANNEL_TX_OK => found.visits = true,
                 attr::INTERFACE_COMBINATIONS => {
                     let combinations = attr.attrs();
                     found
@@ -99,6 +102,7 @@ impl Wiphy {
         self.types = self.types.and(part.types);
         self.software = self.software.and(part.software);
         self.combinations.extend(part.combinations);
+        self.visits |= part.visits;
     }
 
     /// Whether it can have interfaces of this type.

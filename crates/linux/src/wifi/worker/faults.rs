@@ -106,6 +106,7 @@ fn abilities() -> Vec<Said> {
         name: "phy0".into(),
         types: Types::of(&[IfType::Station, IfType::Monitor]),
         software: Types::of(&[IfType::Monitor]),
+        visits: true,
         ..Wiphy::default()
     };
     let forbidden = Wiphy {

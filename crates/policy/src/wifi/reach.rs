@@ -4,8 +4,8 @@
 //! all be joined, so the channel with the most usable ones comes first.
 //!
 //! # Where we differ, and why
-//! 1. A channel is left only when no access point on it is joined any more. Moving costs all connections at
-//!    once, and a scan of other channels costs airtime.
+//! 1. A channel is left only in two cases: no access point on it is joined any more, or all that are joined
+//!    are weak and another channel offers much better. Moving costs all connections of the channel at once.
 //!
 //! # Checked by
 //! `tests`; the trials `joins` and `joins-four` of `guest`.
@@ -17,6 +17,11 @@ use units::{Db, Dbm};
 
 /// Least margin above the weakest usable signal. Associations are requested from there on, too.
 const LEAST_MARGIN: Db = Db::from_db(1);
+/// Margin above the weakest usable signal below which it is time to look at other channels. That is -72 dBm,
+/// where 24 Mb/s is the highest rate of 802.11g that still works.
+const WEAK_MARGIN: Db = Db::from_db(10);
+/// How much better an access point of another channel must be to leave a channel for it.
+const MOVES_FOR: Db = Db::from_db(10);
 
 /// An access point in range, of a network that may be joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +32,8 @@ pub struct Audible {
     pub signal: Dbm,
     /// Whether it is joined, or about to be.
     pub joined: bool,
+    /// Whether it was heard in the last scan.
+    pub fresh: bool,
 }
 
 /// What a radio can do at once.
@@ -68,6 +75,17 @@ pub fn choose(audible: &[Audible], held: &[u16], capacity: Capacity) -> Vec<Resu
     chosen
 }
 
+/// Whether something is joined, and all of it so weak that it is time to look at other channels.
+#[must_use]
+pub fn is_weak(audible: &[Audible]) -> bool {
+    let joined = audible.iter().filter(|one| one.joined).map(|one| one.signal);
+    joined.max().is_some_and(is_weak_signal)
+}
+
+fn is_weak_signal(signal: Dbm) -> bool {
+    signal - EDGE < WEAK_MARGIN
+}
+
 fn is_usable(one: &Audible) -> bool {
     one.signal - EDGE >= LEAST_MARGIN
 }
@@ -75,13 +93,16 @@ fn is_usable(one: &Audible) -> bool {
 /// The channels to be on: those in use, then the ones with the most usable access points.
 fn channels(audible: &[Audible], held: &[u16], most: usize) -> Vec<u16> {
     let joined = audible.iter().filter(|one| one.joined).map(|one| one.channel);
-    let mut on: Vec<u16> = held.iter().copied().chain(joined).collect();
-    on.sort_unstable();
-    on.dedup();
-    let mut others: Vec<u16> = audible.iter().map(|one| one.channel).collect();
-    others.sort_unstable();
-    others.dedup();
+    let mut on = distinct(held.iter().copied().chain(joined));
+    let mut others = distinct(audible.iter().map(|one| one.channel));
     others.retain(|channel| !on.contains(channel));
+    if on.len() >= most
+        && let Some((from, to)) = moves(audible, held, &on)
+    {
+        on.retain(|&channel| channel != from);
+        on.push(to);
+        return on;
+    }
     others.sort_by_key(|&channel| {
         let usable = audible
             .iter()
@@ -92,6 +113,33 @@ fn channels(audible: &[Audible], held: &[u16], most: usize) -> Vec<u16> {
     let free = most.saturating_sub(on.len());
     on.extend(others.into_iter().take(free));
     on
+}
+
+fn distinct(channels: impl Iterator<Item = u16>) -> Vec<u16> {
+    let mut all: Vec<u16> = channels.collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// The channel to leave and the one to use instead, of those `on` which the radio is. Channels that others
+/// hold are not ours to leave.
+fn moves(audible: &[Audible], held: &[u16], on: &[u16]) -> Option<(u16, u16)> {
+    let best = |channel: u16| {
+        let joined = audible
+            .iter()
+            .filter(move |one| one.joined && one.channel == channel);
+        joined.map(|one| one.signal).max()
+    };
+    let ours = on.iter().filter(|channel| !held.contains(channel));
+    let (worst, from) = ours
+        .filter_map(|&channel| Some((best(channel)?, channel)))
+        .min()?;
+    let elsewhere = audible
+        .iter()
+        .filter(|one| one.fresh && !on.contains(&one.channel));
+    let (offer, to) = elsewhere.map(|one| (one.signal, one.channel)).max()?;
+    (is_weak_signal(worst) && offer - worst >= MOVES_FOR).then_some((from, to))
 }
 
 #[cfg(test)]
@@ -112,6 +160,7 @@ mod tests {
             channel,
             signal: Dbm::from_dbm(dbm),
             joined: false,
+            fresh: true,
         }
     }
 
@@ -135,8 +184,8 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_in_use_stays_whatever_others_offer() {
-        let audible = [joined(1, -85), at(6, -40), at(6, -41), at(1, -70)];
+    fn a_channel_in_use_stays_while_it_is_good_whatever_others_offer() {
+        let audible = [joined(1, -71), at(6, -40), at(6, -41), at(1, -75)];
         let expected = [Ok(()), OTHER, OTHER, Ok(())];
         assert_eq!(choose(&audible, &[], ONE_CHANNEL), expected);
         let others = [at(1, -75), at(6, -40)];
@@ -145,6 +194,53 @@ mod tests {
             [Ok(()), OTHER],
             "the user's own"
         );
+    }
+
+    #[test]
+    fn a_channel_where_all_is_weak_is_left_for_one_that_is_much_better() {
+        let moved = |joined: &[Audible], offer| {
+            let audible = [joined, &[offer]].concat();
+            choose(&audible, &[], ONE_CHANNEL).pop() == Some(Ok(()))
+        };
+        let two = [joined(1, -85), joined(1, -73)];
+        assert!(moved(&two, at(6, -63)));
+        assert!(!moved(&two, at(6, -64)), "not better by enough");
+        assert!(
+            !moved(&[joined(1, -85), joined(1, -71)], at(6, -40)),
+            "one is still good"
+        );
+        let stale = Audible {
+            fresh: false,
+            ..at(6, -40)
+        };
+        assert!(!moved(&two, stale), "it may have gone");
+        let left = choose(&[two[0], two[1], at(6, -63)], &[], ONE_CHANNEL);
+        assert_eq!(left, [OTHER, OTHER, Ok(())]);
+        let held = choose(&[two[0], two[1], at(6, -63)], &[1], ONE_CHANNEL);
+        assert_eq!(
+            held,
+            [Ok(()), Ok(()), OTHER],
+            "the user's own connection is there"
+        );
+    }
+
+    #[test]
+    fn of_two_channels_in_use_the_weaker_one_is_left() {
+        let two = Capacity {
+            channels: 2,
+            ..ONE_CHANNEL
+        };
+        let audible = [joined(1, -75), joined(6, -80), at(11, -60)];
+        assert_eq!(choose(&audible, &[], two), [Ok(()), OTHER, Ok(())]);
+        let audible = [joined(1, -60), joined(6, -80), at(11, -60)];
+        assert_eq!(choose(&audible, &[], two), [Ok(()), OTHER, Ok(())]);
+    }
+
+    #[test]
+    fn it_is_time_to_look_around_when_all_that_is_joined_is_weak() {
+        assert!(is_weak(&[joined(1, -73), joined(1, -85), at(1, -40)]));
+        assert!(!is_weak(&[joined(1, -72), joined(1, -85)]));
+        assert!(!is_weak(&[at(1, -85)]), "nothing is joined");
     }
 
     #[test]

@@ -25,7 +25,8 @@
 //! 1. No secret is written to disk: networks are set over the control interface.
 //! 2. Other channels are scanned only while nothing is joined, or while a card that can be on another
 //!    channel, too, sends almost nothing. Otherwise a scan of the channels in use finds further access
-//!    points without leaving them.
+//!    points without leaving them. When everything joined is weak, other channels are visited for some
+//!    milliseconds, announced as a sleep.
 //! 3. One scan result counts as three beacons. The engine waits for that many before it
 //!    requests an association, and a scan hears an access point only once.
 //!

@@ -3,7 +3,7 @@
 use super::{Setup, station};
 use crate::nl80211::able::{self, Able};
 use crate::nl80211::rfkill::{self, Switch};
-use crate::nl80211::{IfType, Interface, Nl80211, ReadError, StationError, Wiphy, channel_number};
+use crate::nl80211::{Frequency, IfType, Interface, Nl80211, ReadError, StationError, Wiphy, channel_number};
 use crate::rtnl::{IfName, LinkError, Rtnl};
 use policy::reach::Capacity;
 use std::collections::BTreeSet;
@@ -112,6 +112,13 @@ impl Radio {
             one.wiphy == self.wiphy.index && !is_one_of(ours, one) && counts && is_up(one)
         });
         Ok(all)
+    }
+
+    /// Its channels, with what the rules of the present country allow there.
+    pub(super) fn frequencies(&self, kernel: &mut Nl80211) -> Result<Vec<Frequency>, ReadError> {
+        let mut all = kernel.wiphys()?.into_iter();
+        let own = all.find(|wiphy| wiphy.index == self.wiphy.index);
+        Ok(own.map(|wiphy| wiphy.frequencies).unwrap_or_default())
     }
 
     fn channels(&self) -> usize {

@@ -6,6 +6,7 @@ mod channels;
 mod faults;
 mod scan;
 mod tend;
+mod visits;
 
 use super::bus::Bus;
 use super::memory::Memory;

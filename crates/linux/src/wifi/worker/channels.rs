@@ -87,7 +87,7 @@ fn in_use<'p>(points: impl Iterator<Item = &'p Point>) -> Option<(IfName, BTreeS
     Some((*names.first()?, used))
 }
 
-fn is_joined(station: &Station) -> bool {
+pub(super) fn is_joined(station: &Station) -> bool {
     station.stage == Stage::Joined
 }
 

@@ -2,6 +2,7 @@
 
 use super::associate::{create_scanner, hex, in_words, is_scanner, remove};
 use super::channels::Wide;
+use super::visits::{self, Visits};
 use super::{AGAIN, Means, Worker};
 use crate::daemon::DeclaredLink;
 use crate::nl80211::channel_number;
@@ -32,7 +33,7 @@ const FRESH: Duration = Duration::from_secs(5);
 /// How long an access point that is not joined is remembered.
 const REMEMBERED: Duration = Duration::from_secs(30);
 /// Most hidden networks in one scan. Every driver takes as many names.
-const MOST_NAMES: usize = 4;
+pub(super) const MOST_NAMES: usize = 4;
 /// Most lists read after one scan.
 const MOST_LISTS: usize = 64;
 
@@ -46,6 +47,7 @@ pub(super) struct Scan {
     /// Number of scans so far. Every second one asks for hidden networks by their names.
     count: usize,
     pub(super) wide: Wide,
+    pub(super) visits: Visits,
 }
 
 impl Scan {
@@ -72,6 +74,12 @@ impl Worker {
             return self.check_radio(now);
         }
         if self.scan.next.is_some_and(|next| now < next) {
+            return;
+        }
+        if !std::mem::take(&mut self.scan.visits.awaited)
+            && let Some(answers) = self.visit(now)
+        {
+            (self.scan.next, self.scan.visits.awaited) = (Some(answers), true);
             return;
         }
         if let Err(error) = self.begin_scan(now) {
@@ -155,7 +163,11 @@ impl Worker {
             return;
         };
         self.keep_claims();
-        let pause = if is_scanner(&name) { SEARCHES } else { REFRESHES };
+        let pause = match is_scanner(&name) {
+            true => SEARCHES,
+            false if self.is_weak() => visits::PAUSE,
+            false => REFRESHES,
+        };
         self.scan.next = Some(now + pause);
         let Some(means) = &mut self.means else { return };
         match list(&means.supplicant, &name) {
@@ -198,6 +210,7 @@ impl Worker {
                 self.refused.insert(bssid, report);
                 continue;
             }
+            self.scan.visits.hear(bss.mhz);
             let point = self.points.entry(bssid);
             let point = point.or_insert_with(|| Point::new(bss.clone(), at, now));
             point.network = at;
@@ -219,14 +232,18 @@ impl Worker {
             .values()
             .filter(|point| point.station.is_some() || !point.silent && !point.is_paused(now));
         let (bssids, audible): (Vec<MacAddr>, Vec<Audible>) = candidates
-            .filter_map(|point| Some((point.bss.bssid, audible(point)?)))
+            .filter_map(|point| Some((point.bss.bssid, audible(point, point.heard == now)?)))
             .unzip();
         let chosen = reach::choose(&audible, &held, capacity);
-        for (&bssid, chosen) in bssids.iter().zip(chosen) {
-            match chosen {
-                Ok(()) => self.show(now, bssid),
-                Err(left) => self.pass_over(bssid, left, capacity),
+        let chosen = Vec::from_iter(bssids.into_iter().zip(chosen));
+        // Those to leave come first: the radio has to be free for the others.
+        for &(bssid, chosen) in &chosen {
+            if let Err(left) = chosen {
+                self.pass_over(bssid, left, capacity);
             }
+        }
+        for &(bssid, _) in chosen.iter().filter(|(_, chosen)| chosen.is_ok()) {
+            self.show(now, bssid);
         }
         self.forget(now);
     }
@@ -269,11 +286,19 @@ impl Worker {
         }
     }
 
-    /// The access point is left out.
+    /// The access point is left out. If it is joined, it is left when the radio moves to another channel.
     fn pass_over(&mut self, bssid: MacAddr, left: LeftOut, capacity: Capacity) {
-        if let Some(point) = self.points.get_mut(&bssid)
-            && point.station.is_none()
-        {
+        let Some(point) = self.points.get(&bssid) else {
+            return;
+        };
+        if point.station.is_some() {
+            if left != LeftOut::OtherChannel {
+                return;
+            }
+            tracing::info!(%bssid, signal = %point.bss.signal, "left: the radio moves to a better channel");
+            self.close(bssid);
+        }
+        if let Some(point) = self.points.get_mut(&bssid) {
             point.why = Some(why_left_out(left, capacity));
             if let Some((link, _)) = point.link.take() {
                 let _ = self.plan.inlet.retire(link);
@@ -308,7 +333,8 @@ fn why_left_out(left: LeftOut, capacity: Capacity) -> String {
     match left {
         LeftOut::Weak => "its signal is too weak".to_owned(),
         LeftOut::OtherChannel if channels <= 1 => {
-            "the radio is on another channel, and drivers cannot divide a radio's time between channels"
+            "the radio is on another channel, and drivers cannot divide a radio's time between channels; \
+             it moves when all it has joined is weak"
                 .to_owned()
         }
         LeftOut::OtherChannel => {
@@ -338,11 +364,12 @@ fn names(networks: &[Network], count: usize) -> String {
         .collect()
 }
 
-fn audible(point: &Point) -> Option<Audible> {
+pub(super) fn audible(point: &Point, fresh: bool) -> Option<Audible> {
     Some(Audible {
         channel: channel_number(point.bss.mhz)?,
         signal: point.bss.signal,
         joined: point.station.is_some(),
+        fresh,
     })
 }
 
@@ -380,7 +407,8 @@ mod tests {
         assert_eq!(said(LeftOut::Weak, 4, 1), "its signal is too weak");
         assert_eq!(
             said(LeftOut::OtherChannel, 4, 1),
-            "the radio is on another channel, and drivers cannot divide a radio's time between channels"
+            "the radio is on another channel, and drivers cannot divide a radio's time between channels; \
+             it moves when all it has joined is weak"
         );
         assert_eq!(
             said(LeftOut::OtherChannel, 4, 2),

@@ -221,14 +221,14 @@ two_networks() {
     say "two leases: $(ip -br -4 address show | grep sta | tr -s ' ' | tr '\n' ' ')"
 }
 
-# scenario_networks: radios, medium, access points and their wires as in /scenario.toml, and a client that
-# joins all of them, each with an interface of its own. The names are the networks' names. All access points
-# must have one channel. Sets $COUNT and $SECONDS_OF_RUN.
-scenario_networks() {
-    local n name channel=0 rate delay names=()
+# scenario_access_points: radios, medium, access points and their wires as in /scenario.toml. The names are
+# the networks' names. Sets $COUNT, $NAMES, $SECONDS_OF_RUN, and $CHANNEL to that of the last one.
+scenario_access_points() {
+    local n name channel rate delay
     wifi-medium wires /scenario.toml >/run/wires 2>/run/wrong || fail "$(tr '\n' ' ' </run/wrong)"
     SECONDS_OF_RUN=$(sed -n 's/^seconds //p' /run/wires)
     COUNT=$(grep -vc '^seconds' /run/wires)
+    NAMES=()
     say "radios, the air and access points"
     radios "$COUNT"
     medium
@@ -236,12 +236,19 @@ scenario_networks() {
     while read -r n name channel rate delay; do
         [ "$n" != seconds ] || break
         access_point "$n" "$name" "$channel" "$rate" "$delay"
-        names+=("$name")
+        NAMES+=("$name")
         CHANNEL=$channel
     done </run/wires
-    say "joining ${names[*]}"
+}
+
+# scenario_networks: scenario_access_points, and a client that joins all of them, each with an interface of
+# its own. All access points must have one channel.
+scenario_networks() {
+    local n
+    scenario_access_points
+    say "joining ${NAMES[*]}"
     interfaces "$COUNT"
-    join "$CHANNEL" "${names[@]}"
+    join "$CHANNEL" "${NAMES[@]}"
     for n in $(seq "$COUNT"); do lease "$n"; done
     say "leases: $(ip -br -4 address show | grep sta | tr -s ' ' | tr '\n' ' ')"
 }
@@ -297,7 +304,7 @@ slowhand_down() {
 # that arrive are checked. Writes /share/samples, and prints the figures.
 scenario_download() {
     local figures bytes hash
-    head -c 64000000 /dev/urandom >/run/content
+    head -c 96000000 /dev/urandom >/run/content
     ip netns exec server wifi-meter serve $SERVER:5000 /run/content --part &
     await "the server" has_listener
     walk

@@ -54,7 +54,7 @@ const ESTIMATES: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 24] = [
+pub const TRIALS: [Trial; 27] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -124,6 +124,33 @@ pub const TRIALS: [Trial; 24] = [
             at_most: Some(300.0),
             ..GAP
         },
+    },
+    Trial {
+        name: "joins-walk",
+        about: "the same: `slowhand up` joins the three by itself, and no attempt may fail",
+        script: include_str!("../guest/trials/joins-walk.sh"),
+        programs: &["wifi-meter", "wifi-medium", "slowhand", "slowhandd"],
+        scenario: Some(WALK),
+        figure: Figure {
+            at_most: Some(300.0),
+            ..GAP
+        },
+    },
+    Trial {
+        name: "moves-alone",
+        about: "a walk from an access point to one of another channel, over one radio: Linux alone",
+        script: include_str!("../guest/trials/moves-alone.sh"),
+        programs: &["wifi-meter", "wifi-medium"],
+        scenario: Some(MOVES),
+        figure: GAP,
+    },
+    Trial {
+        name: "joins-moves",
+        about: "the same: `slowhand up` looks at other channels, and moves while it still has the first one",
+        script: include_str!("../guest/trials/joins-moves.sh"),
+        programs: &["wifi-meter", "wifi-medium", "slowhand", "slowhandd"],
+        scenario: Some(MOVES),
+        figure: GAP,
     },
     Trial {
         name: "marks",
@@ -313,6 +340,7 @@ pub const TRIALS: [Trial; 24] = [
 
 const LOSS: &str = include_str!("../guest/trials/loss.toml");
 const WALK: &str = include_str!("../guest/trials/walk.toml");
+const MOVES: &str = include_str!("../guest/trials/moves.toml");
 
 /// The trial of this name.
 pub fn named(name: &str) -> Option<&'static Trial> {

@@ -1,0 +1,23 @@
+# shellcheck shell=bash
+# `slowhand up` joins by itself on a walk past three access points of one channel. Counted are associations,
+# and attempts that failed.
+TRIAL=joins-walk
+# shellcheck source=crates/guest/guest/box.sh
+. /lib/box.sh
+# shellcheck source=crates/guest/guest/joining.sh
+. /lib/joining.sh
+
+scenario_access_points
+networks "${NAMES[@]}"
+start
+await "joining the first one" carries 1
+download=$(scenario_download)
+carries 3 || fail "the last access point is not in use after the walk"
+stop
+medium_end
+joined=$(grep -c 'joined ssid=' "$LOGS/slowhand")
+failed=$(grep -c 'not joined' "$LOGS/slowhand" || true)
+printf '{"trial":"%s","download":%s,"joined":%d,"failed":%d}\n' "$TRIAL" "$download" "$joined" "$failed" \
+    | tee /share/figures.json
+[ "$joined" -eq "$COUNT" ] || fail "$joined associations instead of $COUNT"
+[ "$failed" -eq 0 ] || fail "$failed attempts to join have failed"

@@ -274,6 +274,38 @@ fn flows_of_a_rule_that_holds_wait_for_their_link() {
 }
 
 #[test]
+fn flows_of_a_rule_wait_while_its_interface_has_another_name() {
+    let Some(host) = Host::new("networks-renamed") else {
+        return;
+    };
+    with_networks(
+        &host,
+        "[[flow]]\nport = 7001\nnetwork = \"w1\"\nelse = \"hold\"\n",
+    );
+    let before = host.state();
+    let up = host.up();
+    let _echo = Echo::at(&host);
+    let (common, by_rule) = (Flow::to(&host, 7000), Flow::to(&host, 7001));
+    common.comes_from("10.0.0.1");
+    by_rule.comes_from("10.0.1.1");
+    on_client(&host, "ip link set w1 name x1");
+    until("it waits", || {
+        let _ = by_rule.seen();
+        let rules = host.json("status")["networks"]["rules"].clone();
+        rules[0]["holds"] == true && rules[0]["begins"].is_null()
+    });
+    for _ in 0..20 {
+        assert_eq!(by_rule.seen(), None, "no other link carries it");
+    }
+    common.comes_from("10.0.0.1");
+    on_client(&host, "ip link set x1 name w1");
+    by_rule.comes_from("10.0.1.1");
+    assert!(host.ask("down", &[]).status.success());
+    drop(up);
+    assert_eq!(sorted(&host.state()), sorted(&before));
+}
+
+#[test]
 fn after_kill_9_flows_use_the_users_routes_at_once() {
     let Some(host) = Host::new("networks-killed") else {
         return;

@@ -112,7 +112,7 @@ fn begin(
     if link.mac != Some(mac) {
         return Err("another program has changed the address of the new interface".into());
     }
-    answer_for_itself(name);
+    prepare(name);
     set_up(means, ours, (name, link.ifindex))?;
     means.supplicant.add_interface(name.as_str())?;
     let mut settings = vec![("ssid", hex(&bss.ssid)), ("bssid", bss.bssid.to_string())];
@@ -130,12 +130,20 @@ fn begin(
     })
 }
 
+/// Metric of default routes from router advertisements, behind the kernel's usual 1,024.
+const IPV6_METRIC: &str = "2048";
+
 /// Lets an interface answer ARP requests for its own addresses only. Two interfaces of this host may be in
-/// one network: the access points of a building, or the user's own connection. The setting ends with the
-/// interface.
-fn answer_for_itself(name: IfName) {
-    for (setting, value) in [("arp_ignore", "1"), ("arp_announce", "2")] {
-        let path = format!("/proc/sys/net/ipv4/conf/{name}/{setting}");
+/// one network: the access points of a building, or the user's own connection. Its default route of IPv6
+/// comes behind those of the user. The settings end with the interface.
+fn prepare(name: IfName) {
+    let settings = [
+        ("ipv4", "arp_ignore", "1"),
+        ("ipv4", "arp_announce", "2"),
+        ("ipv6", "ra_defrtr_metric", IPV6_METRIC),
+    ];
+    for (family, setting, value) in settings {
+        let path = format!("/proc/sys/net/{family}/conf/{name}/{setting}");
         if let Err(error) = std::fs::write(&path, value) {
             tracing::debug!("{path} is not set: {error}");
         }

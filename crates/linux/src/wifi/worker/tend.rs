@@ -2,6 +2,7 @@
 
 use super::Worker;
 use super::associate::in_words;
+use crate::rtnl::Address;
 use crate::wifi::bus::Bus;
 use crate::wifi::dhcp::{Client, Lease, Want};
 use crate::wifi::event::{Event, What};
@@ -15,9 +16,12 @@ use std::error::Error;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::io;
 use std::net::Ipv4Addr;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 use units::MacAddr;
 use wire::dhcp::Message;
+
+/// How long an access point that has given an IPv6 address may take to give one of IPv4, too.
+const SECOND_FAMILY: Duration = Duration::from_secs(3);
 
 impl Worker {
     /// Takes in the pending events of `wpa_supplicant`.
@@ -79,12 +83,38 @@ impl Worker {
             if let Err(error) = self.talk(now, bssid) {
                 self.fail(now, bssid, Failure::Other, in_words(error.as_ref()));
             }
+            self.join_by_ipv6(now, bssid);
             let point = &self.points[&bssid];
             if point.deadline().is_some_and(|deadline| deadline <= now) {
                 let (failure, why) = point.overdue();
                 self.fail(now, bssid, failure, why);
             }
         }
+    }
+
+    /// Takes an access point as joined that gives addresses by router advertisements alone. Its address of
+    /// IPv4 is sought all the same.
+    fn join_by_ipv6(&mut self, now: Instant, bssid: MacAddr) {
+        let (Some(means), Some(point)) = (&mut self.means, self.points.get_mut(&bssid)) else {
+            return;
+        };
+        let waits = |station: &&mut Station| {
+            station.stage == Stage::Addressing && now >= station.since + SECOND_FAMILY
+        };
+        let Some(station) = point.station.as_mut().filter(waits) else {
+            return;
+        };
+        let all = means.rtnl.addresses().unwrap_or_default();
+        let is_own =
+            |one: &&Address| one.ifindex == station.ifindex && one.usable() && one.prefix.addr().is_ipv6();
+        let Some(address) = all.iter().find(is_own).map(|one| one.prefix.addr()) else {
+            return;
+        };
+        let (ssid, interface) = (&self.plan.setup.networks[point.network].ssid, station.name);
+        tracing::info!(ssid, %bssid, %interface, %address, "joined");
+        station.enter(now, Stage::Joined);
+        point.succeeded();
+        point.why = Some("it gives no IPv4 address (DHCP), only IPv6".to_owned());
     }
 
     /// Sends and receives the messages of a lease.

@@ -54,7 +54,7 @@ const ESTIMATES: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 27] = [
+pub const TRIALS: [Trial; 29] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -305,6 +305,29 @@ pub const TRIALS: [Trial; 27] = [
         name: "joins-no-monitor",
         about: "`slowhand up` joins two over a radio whose driver refuses a monitor interface; one is killed",
         script: include_str!("../guest/trials/joins-no-monitor.sh"),
+        programs: &["wifi-meter", "slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            at_most: Some(150.0),
+            ..GAP
+        },
+    },
+    Trial {
+        name: "joins-harm",
+        about: "`slowhand up` on a host with a cable, rules and a container: where packets go, as without it",
+        script: include_str!("../guest/trials/joins-harm.sh"),
+        programs: &["slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            name: "lost pings of the container",
+            pointer: "/container/lost",
+            at_most: Some(0.0),
+        },
+    },
+    Trial {
+        name: "joins-v6",
+        about: "`slowhand up` joins two access points that give IPv6 addresses alone",
+        script: include_str!("../guest/trials/joins-v6.sh"),
         programs: &["wifi-meter", "slowhand", "slowhandd"],
         scenario: None,
         figure: Figure {

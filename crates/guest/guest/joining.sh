@@ -71,6 +71,19 @@ stop() {
     wait "$daemon"
 }
 
+# download_on_a_walk: slowhand joins the access points of /scenario.toml by itself, and downloads while the
+# scenario plays. Sets $download.
+download_on_a_walk() {
+    scenario_access_points
+    networks "${NAMES[@]}"
+    start
+    await "joining the first one" carries 1
+    slowhand status >"$LOGS/status-before"
+    # shellcheck disable=SC2034 # trials print it
+    download=$(scenario_download)
+    slowhand status >"$LOGS/status-after"
+}
+
 # has_lease N: whether an interface of slowhand has an address of access point N, and the daemon routes over
 # it.
 has_lease() {

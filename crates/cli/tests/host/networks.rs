@@ -238,26 +238,31 @@ fn a_rule_gives_flows_a_network_while_it_is_there() {
     by_rule.comes_from("10.0.0.1");
 }
 
+/// A rule whose flows wait while their link is away.
+const HELD_TO_W1: &str = "[[flow]]\nport = 7001\nnetwork = \"w1\"\nelse = \"hold\"\n";
+
+/// Sends over a flow of the first rule until the rule has no link.
+fn until_it_waits(host: &Host, flow: &Flow) {
+    until("it waits", || {
+        let _ = flow.seen();
+        let rules = host.json("status")["networks"]["rules"].clone();
+        rules[0]["holds"] == true && rules[0]["begins"].is_null()
+    });
+}
+
 #[test]
 fn flows_of_a_rule_that_holds_wait_for_their_link() {
     let Some(host) = Host::new("networks-hold") else {
         return;
     };
-    with_networks(
-        &host,
-        "[[flow]]\nport = 7001\nnetwork = \"w1\"\nelse = \"hold\"\n",
-    );
+    with_networks(&host, HELD_TO_W1);
     let _up = host.up();
     let _echo = Echo::at(&host);
     let (common, by_rule) = (Flow::to(&host, 7000), Flow::to(&host, 7001));
     common.comes_from("10.0.0.1");
     by_rule.comes_from("10.0.1.1");
     on_client(&host, "ip link set w1 down");
-    until("it waits", || {
-        let _ = by_rule.seen();
-        let rules = host.json("status")["networks"]["rules"].clone();
-        rules[0]["holds"] == true && rules[0]["begins"].is_null()
-    });
+    until_it_waits(&host, &by_rule);
     let anew = Flow::to(&host, 7001);
     for _ in 0..20 {
         assert_eq!(
@@ -278,10 +283,7 @@ fn flows_of_a_rule_wait_while_its_interface_has_another_name() {
     let Some(host) = Host::new("networks-renamed") else {
         return;
     };
-    with_networks(
-        &host,
-        "[[flow]]\nport = 7001\nnetwork = \"w1\"\nelse = \"hold\"\n",
-    );
+    with_networks(&host, HELD_TO_W1);
     let before = host.state();
     let up = host.up();
     let _echo = Echo::at(&host);
@@ -289,11 +291,7 @@ fn flows_of_a_rule_wait_while_its_interface_has_another_name() {
     common.comes_from("10.0.0.1");
     by_rule.comes_from("10.0.1.1");
     on_client(&host, "ip link set w1 name x1");
-    until("it waits", || {
-        let _ = by_rule.seen();
-        let rules = host.json("status")["networks"]["rules"].clone();
-        rules[0]["holds"] == true && rules[0]["begins"].is_null()
-    });
+    until_it_waits(&host, &by_rule);
     for _ in 0..20 {
         assert_eq!(by_rule.seen(), None, "no other link carries it");
     }

@@ -7,13 +7,7 @@ TRIAL=joins-moves
 # shellcheck source=crates/guest/guest/joining.sh
 . /lib/joining.sh
 
-scenario_access_points
-networks "${NAMES[@]}"
-start
-await "joining the first one" carries 1
-slowhand status >"$LOGS/status-before"
-download=$(scenario_download)
-slowhand status >"$LOGS/status-after"
+download_on_a_walk
 carries 2 || fail "the second access point is not in use after the walk"
 stop
 medium_end

@@ -7,11 +7,7 @@ TRIAL=joins-walk
 # shellcheck source=crates/guest/guest/joining.sh
 . /lib/joining.sh
 
-scenario_access_points
-networks "${NAMES[@]}"
-start
-await "joining the first one" carries 1
-download=$(scenario_download)
+download_on_a_walk
 carries 3 || fail "the last access point is not in use after the walk"
 stop
 medium_end

@@ -32,8 +32,8 @@ pub struct Audible {
     pub signal: Dbm,
     /// Whether it is joined, or about to be.
     pub joined: bool,
-    /// Whether it was heard in the last scan.
-    pub fresh: bool,
+    /// Its signal as far as it is certain, if a channel may be left for it.
+    pub offer: Option<Dbm>,
 }
 
 /// What a radio can do at once.
@@ -137,8 +137,10 @@ fn moves(audible: &[Audible], held: &[u16], on: &[u16]) -> Option<(u16, u16)> {
         .min()?;
     let elsewhere = audible
         .iter()
-        .filter(|one| one.fresh && !on.contains(&one.channel));
-    let (offer, to) = elsewhere.map(|one| (one.signal, one.channel)).max()?;
+        .filter(|one| is_usable(one) && !on.contains(&one.channel));
+    let (offer, to) = elsewhere
+        .filter_map(|one| Some((one.offer?, one.channel)))
+        .max()?;
     (is_weak_signal(worst) && offer - worst >= MOVES_FOR).then_some((from, to))
 }
 
@@ -160,7 +162,7 @@ mod tests {
             channel,
             signal: Dbm::from_dbm(dbm),
             joined: false,
-            fresh: true,
+            offer: Some(Dbm::from_dbm(dbm)),
         }
     }
 
@@ -209,11 +211,17 @@ mod tests {
             !moved(&[joined(1, -85), joined(1, -71)], at(6, -40)),
             "one is still good"
         );
-        let stale = Audible {
-            fresh: false,
+        let unsure = Audible {
+            offer: Some(Dbm::from_dbm(-64)),
             ..at(6, -40)
         };
-        assert!(!moved(&two, stale), "it may have gone");
+        assert!(!moved(&two, unsure));
+        let silent = Audible {
+            offer: None,
+            ..at(6, -40)
+        };
+        assert!(!moved(&two, silent), "it may have gone");
+        assert!(!moved(&[joined(1, -95)], at(6, -82)), "it is of no use");
         let left = choose(&[two[0], two[1], at(6, -63)], &[], ONE_CHANNEL);
         assert_eq!(left, [OTHER, OTHER, Ok(())]);
         let held = choose(&[two[0], two[1], at(6, -63)], &[1], ONE_CHANNEL);

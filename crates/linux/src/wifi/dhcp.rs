@@ -463,11 +463,13 @@ mod tests {
         assert_eq!(sent(&mut client, now).kind, Kind::Discover);
         // Nobody answers.
         let mut silent = Client::new(now, MAC, 5, Some(OURS));
-        let kinds = [0; 3].map(|_| {
+        let kinds = [0; 5].map(|_| {
             let at = silent.wake_at();
-            sent(&mut silent, at).kind
+            (sent(&mut silent, at).kind, (at - now).as_millis())
         });
-        assert_eq!(kinds, [Kind::Request, Kind::Request, Kind::Discover]);
+        let requests = [0, 100, 300, 700].map(|at| (Kind::Request, at));
+        assert_eq!(kinds[..4], requests);
+        assert_eq!(kinds[4], (Kind::Discover, 1_500));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::rtnl::IfName;
 use policy::LinkId;
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
-use units::MacAddr;
+use units::{Dbm, MacAddr};
 
 /// First pause after a failure, and the longest one.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(300));
@@ -26,6 +26,9 @@ const ADDRESSES: Duration = Duration::from_secs(20);
 /// How long `wpa_supplicant` tries to get back to a lost access point.
 const RETURNS: Duration = Duration::from_secs(5);
 
+/// Ages in lists are whole seconds, so one beacon may seem to be from two times this far apart.
+const AGES: Duration = Duration::from_millis(1_100);
+
 /// An access point of a network that the user named.
 #[derive(Debug)]
 pub(super) struct Point {
@@ -34,6 +37,9 @@ pub(super) struct Point {
     pub(super) network: usize,
     /// When it was heard last.
     pub(super) heard: Instant,
+    /// When it said so, and its signal the time before.
+    said: Instant,
+    before: Option<Dbm>,
     /// Its link, and the name that its interface has.
     pub(super) link: Option<(LinkId, IfName)>,
     pub(super) station: Option<Station>,
@@ -79,6 +85,8 @@ impl Point {
             bss,
             network,
             heard,
+            said: heard,
+            before: None,
             link: None,
             station: None,
             known: None,
@@ -119,9 +127,23 @@ impl Point {
         self.why = Some(format!("{why}; it is tried again after {} s", pause.as_secs()));
     }
 
-    /// A scan has heard it.
+    /// A list has it. Lists repeat what was heard before.
     pub(super) fn hear(&mut self, now: Instant, bss: Bss) {
+        let said = now.checked_sub(bss.age);
+        let said = said.unwrap_or(now);
+        if said < self.said + AGES {
+            return;
+        }
+        self.before = Some(self.bss.signal);
         (self.bss, self.heard, self.silent) = (bss, now, false);
+        self.said = said;
+    }
+
+    /// Its signal when a channel may be left for it. That takes two beacons or answers, of which the weaker
+    /// counts: a single one may be far off the mean.
+    pub(super) fn offer(&self, now: Instant) -> Option<Dbm> {
+        let before = self.before.filter(|_| self.heard == now && self.failures == 0)?;
+        Some(before.min(self.bss.signal))
     }
 
     /// It was joined.
@@ -195,7 +217,6 @@ impl Station {
 mod tests {
     use super::*;
     use crate::wifi::bss::Offers;
-    use units::Dbm;
 
     fn point(now: Instant) -> Point {
         let bss = Bss {
@@ -258,7 +279,32 @@ mod tests {
         point.failed(now, Failure::Lost, "it has fallen silent".into());
         assert!(!point.is_paused(now), "it may be back at once");
         assert_eq!(point.report("first").stage, Stage::Lost);
-        point.hear(now, point.bss.clone());
+        point.hear(now + Duration::from_secs(2), point.bss.clone());
         assert_eq!(point.report("first").stage, Stage::Heard);
+    }
+    #[test]
+    fn a_channel_is_left_for_the_weaker_of_two_answers() {
+        let now = Instant::now();
+        let mut point = point(now);
+        let mut hears = |at: u64, age: u64, dbm: i32| {
+            let bss = Bss {
+                signal: Dbm::from_dbm(dbm),
+                age: Duration::from_secs(age),
+                ..point.bss.clone()
+            };
+            let at = now + Duration::from_secs(at);
+            point.hear(at, bss);
+            point.offer(at)
+        };
+        assert_eq!(hears(1, 1, -60), None, "the first answer again");
+        assert_eq!(hears(5, 0, -60), Some(Dbm::from_dbm(-60)));
+        assert_eq!(hears(7, 2, -60), None, "the second one again");
+        assert_eq!(hears(9, 0, -40), Some(Dbm::from_dbm(-60)));
+        point.failed(now, Failure::Other, "no".into());
+        assert_eq!(
+            point.offer(now + Duration::from_secs(9)),
+            None,
+            "it cannot be joined"
+        );
     }
 }

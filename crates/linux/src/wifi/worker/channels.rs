@@ -18,22 +18,25 @@ use std::time::{Duration, Instant};
 
 /// Pause between two scans of all channels.
 const WIDELY: Duration = Duration::from_secs(60);
-/// The host sends almost nothing if it has sent fewer packets than this since the scan before.
-const FEW_PACKETS: u32 = 50;
+/// The host sends almost nothing if it sends fewer packets than this in a second.
+const FEW_PACKETS: f64 = 10.0;
 
 /// When all channels were scanned last.
 #[derive(Debug, Default)]
 pub(super) struct Wide {
     last: Option<Instant>,
-    /// Packets sent to all access points, as of the scan before.
-    sent: Option<u32>,
+    /// Packets sent to all access points, as of the scan before, and when that was.
+    sent: Option<(Instant, u32)>,
 }
 
 impl Wide {
     /// Whether to scan all channels now. `sent`: packets sent to all access points so far.
     fn is_due(&mut self, now: Instant, sent: u32) -> bool {
-        let before = self.sent.replace(sent);
-        let is_quiet = before.is_some_and(|before| sent.wrapping_sub(before) < FEW_PACKETS);
+        let before = self.sent.replace((now, sent));
+        let is_quiet = before.is_some_and(|(then, before)| {
+            let most = FEW_PACKETS * now.duration_since(then).as_secs_f64();
+            f64::from(sent.wrapping_sub(before)) < most
+        });
         let is_due = is_quiet && self.last.is_none_or(|last| now.duration_since(last) >= WIDELY);
         if is_due {
             self.last = Some(now);

@@ -2,7 +2,7 @@
 
 use super::associate::{create_scanner, hex, in_words, is_scanner, remove};
 use super::channels::Wide;
-use super::visits::{self, Visits};
+use super::visits::Visits;
 use super::{AGAIN, Means, Worker};
 use crate::daemon::DeclaredLink;
 use crate::nl80211::channel_number;
@@ -14,18 +14,18 @@ use crate::wifi::station;
 use crate::wifi::supplicant::{Supplicant, SupplicantError};
 use crate::wifi::view::{PointReport, Stage};
 use policy::reach::{self, Audible, Capacity, LeftOut};
-use policy::{Input, LinkEvent, LinkId, LinkKind, LinkSpec};
+use policy::{Input, LinkEvent, LinkId, LinkKind, LinkSpec, Role};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::time::{Duration, Instant};
-use units::MacAddr;
+use units::{Dbm, MacAddr};
 
 /// Beacons that are reported for an access point in a scan.
 const SIGHTINGS: usize = 3;
 /// Pause between two scans while nothing is joined.
 const SEARCHES: Duration = Duration::from_secs(2);
 /// The same on the channel in use.
-const REFRESHES: Duration = Duration::from_secs(5);
+pub(super) const REFRESHES: Duration = Duration::from_secs(5);
 /// Longest duration of a scan.
 const LASTS: Duration = Duration::from_secs(20);
 /// An access point in a list is as good as heard now if it is not older than this.
@@ -33,7 +33,7 @@ const FRESH: Duration = Duration::from_secs(5);
 /// How long an access point that is not joined is remembered.
 const REMEMBERED: Duration = Duration::from_secs(30);
 /// Most hidden networks in one scan. Every driver takes as many names.
-pub(super) const MOST_NAMES: usize = 4;
+const MOST_NAMES: usize = 4;
 /// Most lists read after one scan.
 const MOST_LISTS: usize = 64;
 
@@ -165,7 +165,7 @@ impl Worker {
         self.keep_claims();
         let pause = match is_scanner(&name) {
             true => SEARCHES,
-            false if self.is_weak() => visits::PAUSE,
+            false if self.is_weak() => self.scan.visits.rest(now).min(REFRESHES),
             false => REFRESHES,
         };
         self.scan.next = Some(now + pause);
@@ -227,12 +227,19 @@ impl Worker {
             Ok(left) => left,
             Err(error) => return self.break_off(now, in_words(error.as_ref())),
         };
-        let candidates = self
-            .points
-            .values()
-            .filter(|point| point.station.is_some() || !point.silent && !point.is_paused(now));
+        let role = |point: &Point| self.plan.setup.networks[point.network].role;
+        let mut joined = self.points.values().filter(|point| point.station.is_some());
+        let has_primary = joined.any(|point| role(point) == Role::Primary);
+        let candidates = self.points.values().filter(|point| {
+            let is_free = !point.silent && !point.is_paused(now) && role(point) != Role::Never;
+            point.station.is_some() || is_free
+        });
         let (bssids, audible): (Vec<MacAddr>, Vec<Audible>) = candidates
-            .filter_map(|point| Some((point.bss.bssid, audible(point, point.heard == now)?)))
+            .filter_map(|point| {
+                let is_worth = !has_primary || role(point) == Role::Primary;
+                let offer = point.offer(now).filter(|_| is_worth);
+                Some((point.bss.bssid, audible(point, offer)?))
+            })
             .unzip();
         let chosen = reach::choose(&audible, &held, capacity);
         let chosen = Vec::from_iter(bssids.into_iter().zip(chosen));
@@ -333,8 +340,7 @@ fn why_left_out(left: LeftOut, capacity: Capacity) -> String {
     match left {
         LeftOut::Weak => "its signal is too weak".to_owned(),
         LeftOut::OtherChannel if channels <= 1 => {
-            "the radio is on another channel, and drivers cannot divide a radio's time between channels; \
-             it moves when all it has joined is weak"
+            "the radio is on another channel, and drivers cannot divide a radio's time between channels"
                 .to_owned()
         }
         LeftOut::OtherChannel => {
@@ -364,12 +370,13 @@ fn names(networks: &[Network], count: usize) -> String {
         .collect()
 }
 
-pub(super) fn audible(point: &Point, fresh: bool) -> Option<Audible> {
+/// `offer`: see [`Audible::offer`].
+pub(super) fn audible(point: &Point, offer: Option<Dbm>) -> Option<Audible> {
     Some(Audible {
         channel: channel_number(point.bss.mhz)?,
         signal: point.bss.signal,
         joined: point.station.is_some(),
-        fresh,
+        offer,
     })
 }
 
@@ -399,7 +406,7 @@ pub(super) fn remove_scanner(means: &mut Means) {
 mod tests {
     use super::*;
     use crate::wifi::network::Security;
-    use policy::{Role, Tariff};
+    use policy::Tariff;
 
     #[test]
     fn each_reason_to_leave_an_access_point_out_has_its_own_sentence() {
@@ -407,8 +414,7 @@ mod tests {
         assert_eq!(said(LeftOut::Weak, 4, 1), "its signal is too weak");
         assert_eq!(
             said(LeftOut::OtherChannel, 4, 1),
-            "the radio is on another channel, and drivers cannot divide a radio's time between channels; \
-             it moves when all it has joined is weak"
+            "the radio is on another channel, and drivers cannot divide a radio's time between channels"
         );
         assert_eq!(
             said(LeftOut::OtherChannel, 4, 2),

@@ -2,7 +2,7 @@
 
 use super::Worker;
 use super::associate::in_words;
-use crate::rtnl::Address;
+use crate::rtnl::{Address, Route, Table};
 use crate::wifi::bus::Bus;
 use crate::wifi::dhcp::{Client, Lease, Want};
 use crate::wifi::event::{Event, What};
@@ -104,6 +104,13 @@ impl Worker {
         let Some(station) = point.station.as_mut().filter(waits) else {
             return;
         };
+        let routes = means.rtnl.routes_in(Table::MAIN).unwrap_or_default();
+        let leads_out = |route: &Route| {
+            route.oif == Some(station.ifindex) && route.dst.len() == 0 && route.dst.addr().is_ipv6()
+        };
+        if !routes.iter().any(leads_out) {
+            return;
+        }
         let all = means.rtnl.addresses().unwrap_or_default();
         let is_own =
             |one: &&Address| one.ifindex == station.ifindex && one.usable() && one.prefix.addr().is_ipv6();

@@ -3,7 +3,7 @@
 use super::{NoController, StockSender, others, walkers};
 use links::air;
 use links::{Medium, NetworkConfig};
-use scenario::{AccessPoint, ErrorModel, Plan, Rules, Server, Thing, Thresholds, Transport, models};
+use scenario::{AccessPoint, ErrorModel, Plan, Rules, Server, Tcp, Thing, Thresholds, Transport, models};
 use std::collections::BTreeSet;
 use thiserror::Error;
 
@@ -69,6 +69,11 @@ pub enum PlanError {
         "`warmup_s` needs virtual time, as the lab counts from the start of the run; remove it, or use `--world sim`"
     )]
     Warmup,
+    /// Hosts of the lab are kernels.
+    #[error(
+        "[tcp] differs from Linux's defaults, which needs virtual time, as hosts of the lab run this machine's TCP; remove it, or use `--world sim`"
+    )]
+    Tcp,
     /// Radios of the lab send as their access points do.
     #[error(
         "`{0}` has its own `rate_mbps`, which only virtual time supports; remove it, or use `--world sim`"
@@ -90,6 +95,7 @@ impl PlanError {
             Self::SleepsTwice { walker, .. } => Some(Thing::Walker(walker)),
             Self::Coarse => Some(Thing::Medium),
             Self::Warmup => Some(Thing::Warmup),
+            Self::Tcp => Some(Thing::Tcp),
             Self::RelayOverV6 => Some(Thing::Relay),
             Self::Unmanaged(link) => Some(Thing::Link(link)),
             Self::Sender(sender) => Some(Thing::Flow(&sender.flow)),
@@ -106,6 +112,9 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
     }
     if !plan.warmup.is_zero() {
         return Err(PlanError::Warmup);
+    }
+    if plan.tcp != Tcp::default() {
+        return Err(PlanError::Tcp);
     }
     if let Some((link, _)) = plan.access_points().find(|(_, ap)| !ap.management) {
         return Err(PlanError::Unmanaged(plan.links[link].name.clone()));
@@ -244,6 +253,12 @@ mod tests {
             message.starts_with("x.toml:3:10: ") && message.contains("--world sim"),
             "{message}"
         );
+        let message = refused(plan("tcp = { growth = \"per-ack\" }", "", DOWN));
+        assert!(
+            message.starts_with("x.toml:3:1: [tcp] differs from Linux's defaults, which needs virtual time"),
+            "{message}"
+        );
+        assert!(network_config(&plan("tcp = { growth = \"per-segment\" }", "", DOWN), 1).is_ok());
         let families = "server_families = \"ipv4-first\"";
         let reports = format!("{families}\nserver = \"slowhand\"");
         let message = refused(plan(&reports, "", DOWN));

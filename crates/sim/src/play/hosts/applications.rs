@@ -59,6 +59,10 @@ impl World<'_> {
             let opener = self.opener(host);
             opener.configure(client);
             opener.open(now, conn, path, asks);
+            match host.checked_sub(1) {
+                None => self.begins(conn),
+                Some(other) => self.others.all[other].begins(now, conn),
+            }
         }
     }
 

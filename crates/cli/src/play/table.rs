@@ -245,7 +245,11 @@ pub fn table<'r>(swept: &[Swept], done: impl IntoIterator<Item = (&'r Job, &'r P
         let count = |row: &Row<'_>| row.segments().map_or(0, |counts| counts[place]);
         table.add(name, integer(&count));
     }
-    let kinds: [(&str, Times); 2] = [("delay", |row| row.delay()), ("rtt", |row| row.rtt())];
+    let kinds: [(&str, Times); 3] = [
+        ("delay", |row| row.delay()),
+        ("rtt", |row| row.rtt()),
+        ("reply", |row| row.flow.reply),
+    ];
     for (kind, times) in kinds {
         for (name, time) in TIMES {
             let column = real(&|row| times(row).map_or(f64::NAN, time));

@@ -19,7 +19,7 @@ use blocks::{Blocks, Time};
 use links::LinkId;
 use policy::flow::{FlowId, PeerId};
 use scenario::{Plan, Transport, Work};
-use trace::{FlowMeter, Playback, PolicyName, Stall};
+use trace::{FlowMeter, Playback, PolicyName, Stall, TimesMs};
 use units::{Bitrate, Bytes, Duration, Instant};
 
 /// A plain TCP client connects again after this silence.
@@ -63,6 +63,8 @@ pub(super) struct Flow {
     reported: u64,
     asked: u64,
     answered: u64,
+    /// From when each request was due until its reply was complete.
+    replies: Vec<(Instant, Duration)>,
     done: bool,
     /// Whether a connection of it could not use MPTCP.
     pub(super) fell_back: bool,
@@ -126,6 +128,7 @@ impl Flows {
                 reported: 0,
                 asked: 0,
                 answered: 0,
+                replies: Vec::new(),
                 done: false,
                 fell_back: false,
                 way: None,
@@ -377,6 +380,8 @@ impl Flow {
         if let Some(App::Schedule(schedule)) = app.map(App::own) {
             if std::mem::replace(&mut self.answered, schedule.answered()) < schedule.answered() {
                 stalls.extend(self.meter.replied(now));
+                let from = schedule.answered_from();
+                self.replies.push((from, now.since(from)));
             }
             if std::mem::replace(&mut self.asked, schedule.asked()) < schedule.asked() {
                 self.meter.requested(now);
@@ -387,6 +392,19 @@ impl Flow {
             stalls.extend(self.meter.end(now));
         }
         stalls
+    }
+
+    /// Times from requests that were due from `counts` on to the ends of their replies, or to the end of the
+    /// run, which is `now`.
+    pub(super) fn replies(&self, counts: Instant, now: Instant, app: Option<&App>) -> Option<TimesMs> {
+        let unanswered = match app.map(App::own) {
+            Some(App::Schedule(schedule)) => schedule.unanswered(now).collect(),
+            _ => Vec::new(),
+        };
+        let unanswered = unanswered.into_iter().map(|from| (from, now.since(from)));
+        let all = self.replies.iter().copied().chain(unanswered);
+        let counted = all.filter(|(from, _)| *from >= counts);
+        TimesMs::of(counted.map(|(_, took)| took).collect())
     }
 
     /// Bytes read, if the trace does not have them yet.

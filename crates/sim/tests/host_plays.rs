@@ -150,6 +150,38 @@ fn requests_keep_their_schedule_and_sized_flows_end() {
     assert!((3.9..4.01).contains(&mbps(&limited)), "{}", mbps(&limited));
 }
 
+/// Two seconds on and six off. What the send buffer and the queue hold at the end of a turn arrives later.
+#[test]
+fn an_on_off_flow_sends_in_turns_and_a_pause_is_no_stall() {
+    for direction in ["down", "up"] {
+        let turns = format!("direction = \"{direction}\"\non_off = {{ on_s = 2, off_s = 6 }}\n");
+        let text = TWO.replace("direction = \"down\"\n", &turns);
+        let run = played(&text, only("own"), &["cables.own.up_mbps=16"]).run;
+        let moved = |tenths: std::ops::Range<usize>| run.goodput_series[tenths].iter().sum::<u64>();
+        for turn in [2..20, 82..100] {
+            let bytes = moved(turn.clone());
+            assert!(bytes > 2_500_000, "{direction} {turn:?}: {bytes}");
+        }
+        assert_eq!(moved(45..80), 0, "{direction}");
+        // Losses at the end of slow start stall it for less than a pause.
+        assert!(run.flows[0].stall_total_ms < 2_000.0, "{:?}", run.flows[0]);
+        assert!(run.flows[0].longest_stall_ms < 500.0, "{:?}", run.flows[0]);
+    }
+}
+
+/// It is still one if the link dies in a turn.
+#[test]
+fn an_on_off_flow_stalls_if_its_link_dies_in_a_turn() {
+    let dead = "[[faults]]\nat_s = 6\nfor_s = 0.5\nlink = \"own\"\nkind = \"blackhole\"\n";
+    let text = TWO.replace("\"down\"\n", "\"down\"\non_off = { on_s = 2, off_s = 3 }\n") + dead;
+    let run = played(&text, only("own"), &[]).run;
+    assert!(
+        run.flows[0].stalls >= 1 && (490.0..2_000.0).contains(&run.flows[0].longest_stall_ms),
+        "{:?}",
+        run.flows[0]
+    );
+}
+
 /// The link dies after 3 s of 4. Requests were due at 35 ms and every 200 ms.
 #[test]
 fn requests_without_a_reply_count_until_the_end() {

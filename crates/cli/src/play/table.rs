@@ -45,10 +45,11 @@ impl Row<'_> {
         let channel = plan.link(link)?.kind.channel()?;
         let flow = plan.flows.iter().find(|flow| flow.name == self.flow.name)?;
         let name = match flow.work {
-            Work::Upload { .. } | Work::Datagrams { way: Way::Up, .. } => {
+            Work::Upload { .. } | Work::OnOff { up: true, .. } | Work::Datagrams { way: Way::Up, .. } => {
                 format!("{}@{channel}", plan.walkers[flow.by].name)
             }
             Work::Download { .. }
+            | Work::OnOff { .. }
             | Work::Requests { .. }
             | Work::Stripe { .. }
             | Work::Swarm { .. }

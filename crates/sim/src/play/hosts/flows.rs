@@ -12,7 +12,7 @@
 use super::lane::Lane;
 use super::others::{Openers, Others};
 use super::stage::configs;
-use crate::hosts::{App, Fetch, Limited, Ranges, Replies, Schedule};
+use crate::hosts::{App, Fetch, Limited, OnOff, Ranges, Replies, Schedule};
 use crate::mptcp::{Config, Connection};
 use crate::play::error::CastError;
 use blocks::{Blocks, Time};
@@ -65,6 +65,8 @@ pub(super) struct Flow {
     answered: u64,
     /// From when each request was due until its reply was complete.
     replies: Vec<(Instant, Duration)>,
+    /// Whether its source pauses and nothing is in flight.
+    idles: bool,
     done: bool,
     /// Whether a connection of it could not use MPTCP.
     pub(super) fell_back: bool,
@@ -129,6 +131,7 @@ impl Flows {
                 asked: 0,
                 answered: 0,
                 replies: Vec::new(),
+                idles: false,
                 done: false,
                 fell_back: false,
                 way: None,
@@ -159,7 +162,7 @@ impl Flows {
     pub(super) fn asking(&self) -> impl Iterator<Item = usize> {
         let flows = self.all.iter().enumerate();
         flows
-            .filter(|(_, flow)| matches!(flow.work, Work::Requests { .. }))
+            .filter(|(_, flow)| matches!(flow.work, Work::Requests { .. } | Work::OnOff { .. }))
             .map(|(index, _)| index)
     }
 
@@ -247,7 +250,12 @@ impl Flows {
 impl Flow {
     /// Whether the client sends.
     pub(super) const fn goes_up(&self) -> bool {
-        matches!(self.work, Work::Upload { .. })
+        matches!(self.work, Work::Upload { .. } | Work::OnOff { up: true, .. })
+    }
+
+    /// Whether the server's application sends in turns.
+    pub(super) const fn is_paced_by_server(&self) -> bool {
+        matches!(self.work, Work::OnOff { up: false, .. })
     }
 
     /// Whether it has begun and needs connections.
@@ -265,7 +273,7 @@ impl Flow {
         match self.work {
             Work::Download { size, .. } | Work::Upload { size, .. } => size,
             Work::Stripe { size, .. } | Work::Swarm { size, .. } => Some(size),
-            Work::Requests { .. } | Work::Datagrams { .. } => None,
+            Work::OnOff { .. } | Work::Requests { .. } | Work::Datagrams { .. } => None,
         }
     }
 
@@ -289,6 +297,14 @@ impl Flow {
         match self.work {
             Work::Download { limit, .. } => [App::Sink, self.source(limit)],
             Work::Upload { limit, .. } => [self.source(limit), App::Sink],
+            Work::OnOff { up, on, off } => {
+                let source = App::OnOff(OnOff::new(on, off));
+                if up {
+                    [source, App::Sink]
+                } else {
+                    [App::Sink, source]
+                }
+            }
             Work::Requests {
                 every,
                 request,
@@ -318,7 +334,7 @@ impl Flow {
 
     /// When the connection of a lane has been silent for too long. `None`: it awaits nothing.
     fn silent_at(&self, lane: usize, connection: &Connection) -> Option<Instant> {
-        if matches!(self.work, Work::Requests { .. }) {
+        if matches!(self.work, Work::OnOff { .. } | Work::Requests { .. }) {
             return None;
         }
         let (heard, awaits) = connection.first_heard()?;
@@ -368,8 +384,8 @@ impl Flow {
         })
     }
 
-    /// Records what the present connection of a lane has read in total, and the requests of its application.
-    /// Returns the stalls that have ended.
+    /// Records what the present connection of a lane has read in total, and the requests or the turns of its
+    /// application. Returns the stalls that have ended.
     pub(super) fn progress(&mut self, now: Instant, lane: usize, read: u64, app: Option<&App>) -> Vec<Stall> {
         let mut stalls = Vec::new();
         let fresh = self.lanes[lane].read(read);
@@ -385,6 +401,16 @@ impl Flow {
             }
             if std::mem::replace(&mut self.asked, schedule.asked()) < schedule.asked() {
                 self.meter.requested(now);
+            }
+        }
+        if let Some(App::OnOff(source)) = app.map(App::own) {
+            // Nothing is awaited while the source pauses and all of its bytes have been read.
+            let idles = !source.is_on() && read == source.written();
+            if std::mem::replace(&mut self.idles, idles) != idles {
+                match idles {
+                    true => stalls.extend(self.meter.replied(now)),
+                    false => self.meter.requested(now),
+                }
             }
         }
         if self.size().is_some_and(|size| self.meter.bytes() >= size) {

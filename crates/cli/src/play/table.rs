@@ -94,6 +94,13 @@ const PLAYBACK: [(&str, Player); 2] = [
     ("gap_total_ms", |playback| playback.gap_total_ms),
 ];
 
+/// Kinds of times that a flow may have.
+const KINDS: [(&str, Times); 3] = [
+    ("delay", |row| row.delay()),
+    ("rtt", |row| row.rtt()),
+    ("reply", |row| row.flow.reply),
+];
+
 /// Columns of times. A flow without such times has no number: `null` in JSON Lines, NaN in Parquet.
 const TIMES: [(&str, Time); 5] = [
     ("mean_ms", |times| times.mean_ms),
@@ -246,12 +253,7 @@ pub fn table<'r>(swept: &[Swept], done: impl IntoIterator<Item = (&'r Job, &'r P
         let count = |row: &Row<'_>| row.segments().map_or(0, |counts| counts[place]);
         table.add(name, integer(&count));
     }
-    let kinds: [(&str, Times); 3] = [
-        ("delay", |row| row.delay()),
-        ("rtt", |row| row.rtt()),
-        ("reply", |row| row.flow.reply),
-    ];
-    for (kind, times) in kinds {
+    for (kind, times) in KINDS {
         for (name, time) in TIMES {
             let column = real(&|row| times(row).map_or(f64::NAN, time));
             table.add(format!("{kind}_{name}"), column);

@@ -16,7 +16,7 @@ const fn figure(name: &'static str, unit: &'static str, of: fn(&Run) -> Option<f
 }
 
 /// Figures in the order in which they are shown.
-pub(crate) const FIGURES: [Figure; 10] = [
+pub(crate) const FIGURES: [Figure; 12] = [
     figure("goodput", "Mb/s", |run| Some(run.goodput_mbps())),
     figure("longest stall", "ms", |run| Some(run.longest_stall_ms())),
     figure("first byte", "ms", last_first_byte),
@@ -31,6 +31,14 @@ pub(crate) const FIGURES: [Figure; 10] = [
         known.reduce(f64::max)
     }),
     figure("mean round trip", "ms", mean_round_trip_ms),
+    figure("median reply", "ms", |run| {
+        let known = run.flows.iter().filter_map(|flow| flow.reply);
+        known.map(|reply| reply.p50_ms).reduce(f64::max)
+    }),
+    figure("99 % reply", "ms", |run| {
+        let known = run.flows.iter().filter_map(|flow| flow.reply);
+        known.map(|reply| reply.p99_ms).reduce(f64::max)
+    }),
     figure("collided frames", "%", collided_percent),
     figure("idle air", "%", |run| {
         let known = run.channels.iter().map(|channel| channel.idle_share * 100.0);
@@ -121,6 +129,7 @@ mod tests {
             rtt: Some(times(mean_ms, 0.0)),
         };
         let tcp = Flow {
+            reply: Some(times(50.0, 80.0)),
             paths: vec![path(300, 10.0), path(100, 30.0)],
             ..Flow::default()
         };
@@ -148,6 +157,7 @@ mod tests {
             ("99 % delay", 9.0),
             ("jitter", 2.5),
             ("mean round trip", 15.0),
+            ("99 % reply", 80.0),
             ("collided frames", 20.0),
             ("idle air", 25.0),
         ] {

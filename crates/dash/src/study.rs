@@ -278,6 +278,8 @@ impl<'d> Study<'d> {
                 lost: values(|flow| flow.datagrams?.lost_percent()),
                 delay: values(|flow| Some(flow.delay?.mean_ms)),
                 latest: values(|flow| Some(flow.delay?.p99_ms)),
+                reply: values(|flow| Some(flow.reply?.p50_ms)),
+                late_reply: values(|flow| Some(flow.reply?.p99_ms)),
             }
         };
         let flows = names.iter().enumerate();
@@ -306,6 +308,10 @@ struct FigureRow {
     delay: Option<Spread>,
     /// Their 99th percentile.
     latest: Option<Spread>,
+    /// Median of replies.
+    reply: Option<Spread>,
+    /// Their 99th percentile.
+    late_reply: Option<Spread>,
 }
 
 /// A table of texts, the same on the page and in a terminal.
@@ -319,7 +325,12 @@ pub(crate) struct Figures {
 
 impl Figures {
     fn of(keys: &[&str], rows: Vec<FigureRow>) -> Self {
-        let figures = [
+        // The last two columns are empty in most documents.
+        let unused = match rows.iter().any(|row| row.reply.is_some()) {
+            true => 0,
+            false => 2,
+        };
+        let mut figures = vec![
             "runs",
             "Mb/s",
             "least",
@@ -331,11 +342,14 @@ impl Figures {
             "lost %",
             "delay ms",
             "99 %",
+            "reply ms",
+            "99 %",
         ];
+        figures.truncate(figures.len() - unused);
         let header = keys.iter().copied().chain(["policy", "flow"]).chain(figures);
         let cells = |row: FigureRow| {
             let texts = row.values.into_iter().chain([row.policy, row.flow]);
-            let numbers = [
+            let mut numbers = vec![
                 row.runs.to_string(),
                 shown(row.goodput.map(|spread| spread.mean), 3),
                 shown(row.goodput.map(|spread| spread.least), 3),
@@ -347,7 +361,10 @@ impl Figures {
                 shown(row.lost.map(|spread| spread.mean), 2),
                 shown(row.delay.map(|spread| spread.mean), 2),
                 shown(row.latest.map(|spread| spread.mean), 2),
+                shown(row.reply.map(|spread| spread.mean), 2),
+                shown(row.late_reply.map(|spread| spread.mean), 2),
             ];
+            numbers.truncate(numbers.len() - unused);
             texts.chain(numbers).collect()
         };
         Self {

@@ -1,5 +1,5 @@
 use super::*;
-use trace::{FlowMeter, PlaySchema, SetValue, World};
+use trace::{FlowMeter, PlaySchema, SetValue, TimesMs, World};
 use units::{Duration, Instant};
 
 /// A run with this goodput in Mb/s, whose first byte comes after `first_ms`, if it does.
@@ -182,4 +182,22 @@ fn the_page_of_many_runs_is_self_contained_and_escapes_names() {
     assert!(page.contains("shows &lt;this&gt;") && page.contains("&lt;a&gt;") && !page.contains("<a>"));
     assert!(!page.contains("<script") && !page.contains("src=") && !page.contains("http://www.w3.org/1999"));
     assert_eq!(page.matches("<figure>").count(), 3);
+}
+
+#[test]
+fn the_table_has_times_of_replies_if_there_are_any() {
+    let mut document = over_seeds();
+    assert!(
+        !Study::of(&document)
+            .table()
+            .header
+            .contains(&"reply ms".to_owned())
+    );
+    for run in &mut document.runs {
+        run.flows[0].reply = TimesMs::of(vec![Duration::from_millis(40); 3]);
+    }
+    let table = Study::of(&document).table();
+    assert_eq!(table.header.len(), table.rows[0].len());
+    assert_eq!(table.header[table.header.len() - 2..], ["reply ms", "99 %"]);
+    assert!(table.rows[0].ends_with(&["40.00".to_owned(), "40.00".to_owned()]));
 }

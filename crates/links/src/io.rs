@@ -54,6 +54,9 @@ pub struct Position {
 pub enum Input {
     /// A packet enters a link.
     Packet(Packet),
+    /// A packet enters a link, and crosses the air of WiFi at once and without loss, if the link is up.
+    /// Studies compare with models whose acknowledgements take no air.
+    WithoutAir(Packet),
     /// The client's radio moved.
     Moved(Position),
     /// The client wants to associate with this access point. No effect on cables and cells, which are always

@@ -195,7 +195,7 @@ impl BadKey {
 }
 
 /// Tables of a scenario of which there is one each.
-const SINGLE: [&str; 4] = ["place", "air", "relay", "report"];
+const SINGLE: [&str; 5] = ["place", "air", "tcp", "relay", "report"];
 /// Tables of things with names.
 const NAMED: [&str; 7] = [
     "aps",

@@ -21,6 +21,8 @@ pub enum Thing<'n> {
     Warmup,
     /// The relay in front of the server.
     Relay,
+    /// TCP and MPTCP of all hosts.
+    Tcp,
 }
 
 /// The places of a plan's things. What was added to the plan after reading has none.
@@ -34,6 +36,7 @@ pub struct Spots {
     medium: Option<Spot>,
     warmup: Option<Spot>,
     relay: Option<Spot>,
+    tcp: Option<Spot>,
 }
 
 impl Spots {
@@ -55,6 +58,7 @@ impl Spots {
             Thing::Medium => self.medium = Some(spot),
             Thing::Warmup => self.warmup = Some(spot),
             Thing::Relay => self.relay = Some(spot),
+            Thing::Tcp => self.tcp = Some(spot),
         }
     }
 
@@ -68,6 +72,7 @@ impl Spots {
             Thing::Medium => self.medium.as_ref(),
             Thing::Warmup => self.warmup.as_ref(),
             Thing::Relay => self.relay.as_ref(),
+            Thing::Tcp => self.tcp.as_ref(),
         }
     }
 

@@ -65,7 +65,7 @@ fn general_keys() {
             "duration_s = 30",
             "duration_s = 30\ncolour = \"red\"",
             "bad.toml:3:1: unknown key `colour` in the scenario; known here: duration_s, place, medium, air, bottlenecks, server_families, aps, cells, cables, noises, walkers, \
-             flows, name, sentence, warmup_s, seed, cc, server, relay, server_subflows, faults, report, expect, losses",
+             flows, name, sentence, warmup_s, seed, cc, tcp, server, relay, server_subflows, faults, report, expect, losses",
         ),
         (
             "duration_s = 30",

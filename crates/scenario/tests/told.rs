@@ -114,7 +114,7 @@ fn bad_settings_are_reported_like_bad_files() {
         ),
         (
             "wires.dsl.rtt_ms=6",
-            "--set:1:1: scenarios have no table `wires`; the first part of a key must be \"place\", \"air\", \"relay\", \"report\", \
+            "--set:1:1: scenarios have no table `wires`; the first part of a key must be \"place\", \"air\", \"tcp\", \"relay\", \"report\", \
              \"aps\", \"cells\", \"cables\", \"bottlenecks\", \"walkers\", \"flows\", \"noises\", \"faults\" or \"expect\"",
         ),
         (

@@ -139,10 +139,65 @@ fn requests_keep_their_schedule_and_sized_flows_end() {
     let asked = played(&text, PolicyName::Mptcp, &["duration_s=4"]);
     // One at 0.035 s, then one every 200 ms.
     assert_eq!(asked.run.flows[0].bytes, 20 * 20_000, "{:?}", asked.run.flows[0]);
+    // A round trip of 35 ms, and 10 ms for the bytes. The first window holds only half of a reply.
+    let reply = asked.run.flows[0].reply.unwrap();
+    assert!((45.0..55.0).contains(&reply.p50_ms), "{reply:?}");
+    assert!((75.0..100.0).contains(&reply.max_ms), "{reply:?}");
     let sized = played(TWO, only("own"), &["flows.download.size_mb=1"]);
+    assert_eq!(sized.run.flows[0].reply, None);
     assert_eq!(sized.run.flows[0].bytes, 1_000_000);
     let limited = played(TWO, only("own"), &["flows.download.limit_mbps=4"]);
     assert!((3.9..4.01).contains(&mbps(&limited)), "{}", mbps(&limited));
+}
+
+/// Two seconds on and six off. What the send buffer and the queue hold at the end of a turn arrives later.
+#[test]
+fn an_on_off_flow_sends_in_turns_and_a_pause_is_no_stall() {
+    for direction in ["down", "up"] {
+        let turns = format!("direction = \"{direction}\"\non_off = {{ on_s = 2, off_s = 6 }}\n");
+        let text = TWO.replace("direction = \"down\"\n", &turns);
+        let run = played(&text, only("own"), &["cables.own.up_mbps=16"]).run;
+        let moved = |tenths: std::ops::Range<usize>| run.goodput_series[tenths].iter().sum::<u64>();
+        for turn in [2..20, 82..100] {
+            let bytes = moved(turn.clone());
+            assert!(bytes > 2_500_000, "{direction} {turn:?}: {bytes}");
+        }
+        assert_eq!(moved(45..80), 0, "{direction}");
+        // Losses at the end of slow start stall it for less than a pause.
+        assert!(run.flows[0].stall_total_ms < 2_000.0, "{:?}", run.flows[0]);
+        assert!(run.flows[0].longest_stall_ms < 500.0, "{:?}", run.flows[0]);
+    }
+}
+
+/// It is still one if the link dies in a turn.
+#[test]
+fn an_on_off_flow_stalls_if_its_link_dies_in_a_turn() {
+    let dead = "[[faults]]\nat_s = 6\nfor_s = 0.5\nlink = \"own\"\nkind = \"blackhole\"\n";
+    let text = TWO.replace("\"down\"\n", "\"down\"\non_off = { on_s = 2, off_s = 3 }\n") + dead;
+    let run = played(&text, only("own"), &[]).run;
+    assert!(
+        run.flows[0].stalls >= 1 && (490.0..2_000.0).contains(&run.flows[0].longest_stall_ms),
+        "{:?}",
+        run.flows[0]
+    );
+}
+
+/// The link dies after 3 s of 4. Requests were due at 35 ms and every 200 ms.
+#[test]
+fn requests_without_a_reply_count_until_the_end() {
+    let requests = "[flows.download]\nrequests = { every_s = 0.2, reply_kb = 20 }\n";
+    let dead = "[[faults]]\nat_s = 3\nlink = \"own\"\nkind = \"blackhole\"\n";
+    let text = TWO.replace("[flows.download]\ndirection = \"down\"\n", requests) + dead;
+    let reply = |settings: &[&str]| {
+        let settings = [&["duration_s=4"], settings].concat();
+        played(&text, only("own"), &settings).run.flows[0].reply.unwrap()
+    };
+    let all = reply(&[]);
+    assert!((964.0..966.0).contains(&all.max_ms), "{all:?}");
+    assert!((45.0..55.0).contains(&all.p50_ms), "{all:?}");
+    // Those from 3.035 s to 3.835 s.
+    let last = reply(&["warmup_s=3"]);
+    assert!((564.0..566.0).contains(&last.p50_ms), "{last:?}");
 }
 
 #[test]

@@ -141,6 +141,7 @@ impl FlowMeter {
             datagrams: None,
             delay: None,
             jitter_ms: None,
+            reply: None,
             playback: None,
             paths,
         }

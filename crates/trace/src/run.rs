@@ -4,6 +4,7 @@ use crate::{PlaySchema, PolicyName, World};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use units::Duration;
 
 /// The output of `slowhand play`: one run per policy (and seed).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -234,6 +235,11 @@ pub struct Flow {
     /// Broadcasts have none, because several hosts receive them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter_ms: Option<f64>,
+    /// From each request to the end of its reply, for flows with `requests`. A request that had to wait for
+    /// the reply to the last one counts from when it was due. One without a reply at the end of the run
+    /// counts until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<TimesMs>,
     /// What a player that needs its blocks in time did, for flows with `video`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub playback: Option<Playback>,
@@ -272,7 +278,7 @@ impl Playback {
     }
 }
 
-/// Times of many packets, in milliseconds. Percentiles are at most 1 % too high.
+/// Times of many packets or requests, in milliseconds. Percentiles are at most 1 % too high.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct TimesMs {
     /// Mean.
@@ -293,7 +299,47 @@ pub struct TimesMs {
 /// Parts into which percentiles divide a distribution.
 pub const CDF_STEPS: usize = 20;
 
+impl Flow {
+    /// How long its replies took, for people.
+    pub fn replies_in_words(&self) -> Option<String> {
+        let reply = self.reply?;
+        let TimesMs {
+            p50_ms,
+            p95_ms,
+            p99_ms,
+            ..
+        } = reply;
+        let name = &self.name;
+        Some(format!(
+            "{name}: half of the replies took at most {p50_ms:.0} ms, 95 % {p95_ms:.0} ms, 99 % {p99_ms:.0} ms"
+        ))
+    }
+}
+
 impl TimesMs {
+    /// Exact figures of these times. `None` without any.
+    pub fn of(mut times: Vec<Duration>) -> Option<Self> {
+        times.sort_unstable();
+        let millis = |time: Duration| time.as_nanos() as f64 / 1e6;
+        let most = millis(*times.last()?);
+        // The least time that this share of all does not exceed.
+        let quantile = |share: f64| {
+            let rank = (share * times.len() as f64).ceil() as usize;
+            millis(times[rank.max(1) - 1])
+        };
+        let sum: f64 = times.iter().copied().map(millis).sum();
+        Some(Self {
+            mean_ms: sum / times.len() as f64,
+            p50_ms: quantile(0.5),
+            p95_ms: quantile(0.95),
+            p99_ms: quantile(0.99),
+            max_ms: most,
+            cdf_ms: Some(std::array::from_fn(|step| {
+                quantile(step as f64 / CDF_STEPS as f64)
+            })),
+        })
+    }
+
     /// Corners of the distribution function: a time, and the share of the packets that took at most as long.
     /// Empty for older results.
     pub fn distribution(&self) -> Vec<[f64; 2]> {
@@ -428,5 +474,22 @@ impl Levels {
     /// Whether none of them was sampled.
     pub fn is_unknown(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_exact_percentiles() {
+        assert_eq!(TimesMs::of(Vec::new()), None);
+        let times = (1..=200).rev().map(Duration::from_millis).collect();
+        let figures = TimesMs::of(times).unwrap();
+        let [p50, p95, p99] = [figures.p50_ms, figures.p95_ms, figures.p99_ms];
+        assert_eq!((p50, p95, p99), (100.0, 190.0, 198.0));
+        assert_eq!((figures.mean_ms, figures.max_ms), (100.5, 200.0));
+        let cdf = figures.cdf_ms.unwrap();
+        assert_eq!((cdf[0], cdf[CDF_STEPS]), (1.0, 200.0));
     }
 }

@@ -173,6 +173,7 @@ fn run(policy: &str, duration_s: f64, series: Vec<u64>) -> Run {
             stalls: 0,
             datagrams: None,
             delay: None,
+            reply: None,
             jitter_ms: None,
             playback: None,
             paths: vec![PathUse {

@@ -283,7 +283,7 @@ fn lasting(job: &Job) -> impl Iterator<Item = &str> {
     let is_over_one = matches!(job.policy, PolicyName::Tcp(_));
     let lasts = |flow: &&Flow| match flow.work {
         Work::Download { size, .. } | Work::Upload { size, .. } => size.is_none(),
-        Work::Requests { .. } => true,
+        Work::OnOff { .. } | Work::Requests { .. } => true,
         Work::Stripe { .. } | Work::Swarm { .. } | Work::Datagrams { .. } => false,
     };
     let flows = job.plan.flows.iter().filter(lasts);

@@ -45,10 +45,11 @@ impl Row<'_> {
         let channel = plan.link(link)?.kind.channel()?;
         let flow = plan.flows.iter().find(|flow| flow.name == self.flow.name)?;
         let name = match flow.work {
-            Work::Upload { .. } | Work::Datagrams { way: Way::Up, .. } => {
+            Work::Upload { .. } | Work::OnOff { up: true, .. } | Work::Datagrams { way: Way::Up, .. } => {
                 format!("{}@{channel}", plan.walkers[flow.by].name)
             }
             Work::Download { .. }
+            | Work::OnOff { .. }
             | Work::Requests { .. }
             | Work::Stripe { .. }
             | Work::Swarm { .. }
@@ -91,6 +92,13 @@ const COUNTS: [(&str, Count); 3] = [
 const PLAYBACK: [(&str, Player); 2] = [
     ("gaps", |playback| playback.gaps as f64),
     ("gap_total_ms", |playback| playback.gap_total_ms),
+];
+
+/// Kinds of times that a flow may have.
+const KINDS: [(&str, Times); 3] = [
+    ("delay", |row| row.delay()),
+    ("rtt", |row| row.rtt()),
+    ("reply", |row| row.flow.reply),
 ];
 
 /// Columns of times. A flow without such times has no number: `null` in JSON Lines, NaN in Parquet.
@@ -245,8 +253,7 @@ pub fn table<'r>(swept: &[Swept], done: impl IntoIterator<Item = (&'r Job, &'r P
         let count = |row: &Row<'_>| row.segments().map_or(0, |counts| counts[place]);
         table.add(name, integer(&count));
     }
-    let kinds: [(&str, Times); 2] = [("delay", |row| row.delay()), ("rtt", |row| row.rtt())];
-    for (kind, times) in kinds {
+    for (kind, times) in KINDS {
         for (name, time) in TIMES {
             let column = real(&|row| times(row).map_or(f64::NAN, time));
             table.add(format!("{kind}_{name}"), column);

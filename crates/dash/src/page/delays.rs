@@ -53,23 +53,26 @@ pub(super) fn table(rows: &[Row<'_>]) -> String {
     }
     let heads = HEADS.map(|head| format!("<th scope=\"col\">{head}</th>"));
     format!(
-        "<table><thead><tr><th scope=\"col\">how long packets took</th><th scope=\"col\">flow</th>{}</tr></thead><tbody>\n{lines}</tbody></table>",
+        "<table><thead><tr><th scope=\"col\">how long packets and replies took</th><th scope=\"col\">flow</th>{}</tr></thead><tbody>\n{lines}</tbody></table>",
         heads.concat()
     )
 }
 
-/// One for the datagrams of a flow, or one for each link that carried its TCP.
+/// One for the datagrams or the requests of a flow, and one for each link that carried its TCP.
 fn lines(label: &str, flow: &Flow) -> String {
     let lost = flow.datagrams.and_then(|datagrams| datagrams.lost_percent());
     let one_way = flow
         .delay
         .map(|times| line([label, &flow.name, "one way"], times, flow.jitter_ms, lost));
+    let replies = flow
+        .reply
+        .map(|times| line([label, &flow.name, "request to end of reply"], times, None, None));
     let paths = flow.paths.iter();
     let round_trips = paths.filter_map(|path| {
         let time = format!("round trip over {}", path.link);
         Some(line([label, &flow.name, &time], path.rtt?, None, None))
     });
-    one_way.into_iter().chain(round_trips).collect()
+    one_way.into_iter().chain(replies).chain(round_trips).collect()
 }
 
 fn line(names: [&str; 3], times: TimesMs, jitter: Option<f64>, lost: Option<f64>) -> String {

@@ -32,7 +32,7 @@ pub fn study(document: &PlayDocument, about: &str) -> String {
         "</div></section>\n<section class=\"card\"><h2>The figures</h2><p class=\"hint\">Each row is a flow of the runs that differ \
          in their seed only: means over them, each with the most, and goodput with the least, too. In the pictures, goodput is that of all \
          flows together, the stall the longest of any flow, the first byte that of the flow which waited longest, \
-         and the mean delay that of all datagrams received. The 99 % delay and the jitter are the largest of any flow. The mean round trip is that \
+         and the mean delay that of all datagrams received. The 99 % delay, the jitter and the times of replies are the largest of any flow. The mean round trip is that \
          of TCP over all links, by their bytes. Collided frames are those of all stations, and idle air is that of the busiest channel.</p>\n\
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"The figures\">\n",
     );

@@ -171,6 +171,7 @@ pub fn run(task: &Task, server: &Server, tell: Tell<'_>) -> Result<Outcome, Tran
     match task.work {
         Work::Download { size, limit } => download::run(task, size, limit, tell),
         Work::Upload { size, limit } => upload::run(task, server, size, limit, tell),
+        Work::OnOff { .. } => unreachable!("plans with such flows are refused"),
         Work::Requests {
             every,
             request,

@@ -272,7 +272,7 @@ impl ReadBack {
 
 /// Whether data goes to the server.
 pub(super) const fn is_upload(flow: &Flow) -> bool {
-    matches!(flow.work, Work::Upload { .. })
+    matches!(flow.work, Work::Upload { .. } | Work::OnOff { up: true, .. })
 }
 
 fn controller_of<'p>(plan: &'p Plan, flow: &'p Flow) -> &'p str {

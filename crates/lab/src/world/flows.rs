@@ -49,8 +49,11 @@ pub(super) fn names(plan: &Plan, policy: &PolicyName, seed: u64) -> Vec<FlowName
         seed: content_seed(seed, &flow.name),
         name: flow.name.clone(),
         sender: match flow.work {
-            Work::Upload { .. } | Work::Datagrams { way: Way::Up, .. } => End::Client,
+            Work::Upload { .. } | Work::OnOff { up: true, .. } | Work::Datagrams { way: Way::Up, .. } => {
+                End::Client
+            }
             Work::Download { .. }
+            | Work::OnOff { .. }
             | Work::Requests { .. }
             | Work::Stripe { .. }
             | Work::Swarm { .. }

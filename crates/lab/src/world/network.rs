@@ -3,7 +3,9 @@
 use super::{NoController, StockSender, others, walkers};
 use links::air;
 use links::{Medium, NetworkConfig};
-use scenario::{AccessPoint, ErrorModel, Plan, Rules, Server, Thing, Thresholds, Transport, models};
+use scenario::{
+    AccessPoint, ErrorModel, Plan, Rules, Server, Tcp, Thing, Thresholds, Transport, Work, models,
+};
 use std::collections::BTreeSet;
 use thiserror::Error;
 
@@ -69,6 +71,14 @@ pub enum PlanError {
         "`warmup_s` needs virtual time, as the lab counts from the start of the run; remove it, or use `--world sim`"
     )]
     Warmup,
+    /// Programs of the lab send all the time.
+    #[error("flow `{0}` has `on_off`, which needs virtual time; remove it, or use `--world sim`")]
+    OnOff(String),
+    /// Hosts of the lab are kernels.
+    #[error(
+        "[tcp] differs from Linux's defaults, which needs virtual time, as hosts of the lab run this machine's TCP; remove it, or use `--world sim`"
+    )]
+    Tcp,
     /// Radios of the lab send as their access points do.
     #[error(
         "`{0}` has its own `rate_mbps`, which only virtual time supports; remove it, or use `--world sim`"
@@ -90,10 +100,11 @@ impl PlanError {
             Self::SleepsTwice { walker, .. } => Some(Thing::Walker(walker)),
             Self::Coarse => Some(Thing::Medium),
             Self::Warmup => Some(Thing::Warmup),
+            Self::Tcp => Some(Thing::Tcp),
             Self::RelayOverV6 => Some(Thing::Relay),
             Self::Unmanaged(link) => Some(Thing::Link(link)),
             Self::Sender(sender) => Some(Thing::Flow(&sender.flow)),
-            Self::Datagrams(flow) => Some(Thing::Flow(flow)),
+            Self::Datagrams(flow) | Self::OnOff(flow) => Some(Thing::Flow(flow)),
             Self::Reports | Self::Controller(_) | Self::Model(_) => None,
         }
     }
@@ -106,6 +117,13 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
     }
     if !plan.warmup.is_zero() {
         return Err(PlanError::Warmup);
+    }
+    if plan.tcp != Tcp::default() {
+        return Err(PlanError::Tcp);
+    }
+    let mut flows = plan.flows.iter();
+    if let Some(flow) = flows.find(|flow| matches!(flow.work, Work::OnOff { .. })) {
+        return Err(PlanError::OnOff(flow.name.clone()));
     }
     if let Some((link, _)) = plan.access_points().find(|(_, ap)| !ap.management) {
         return Err(PlanError::Unmanaged(plan.links[link].name.clone()));
@@ -242,6 +260,18 @@ mod tests {
         let message = refused(queue);
         assert!(
             message.starts_with("x.toml:3:10: ") && message.contains("--world sim"),
+            "{message}"
+        );
+        let message = refused(plan("tcp = { growth = \"per-ack\" }", "", DOWN));
+        assert!(
+            message.starts_with("x.toml:3:1: [tcp] differs from Linux's defaults, which needs virtual time"),
+            "{message}"
+        );
+        assert!(network_config(&plan("tcp = { growth = \"per-segment\" }", "", DOWN), 1).is_ok());
+        let turns = "direction = \"down\"\non_off = { on_s = 1, off_s = 1 }";
+        let message = refused(plan("", "", turns));
+        assert!(
+            message.contains("flow `radio` has `on_off`, which needs virtual time"),
             "{message}"
         );
         let families = "server_families = \"ipv4-first\"";

@@ -9,7 +9,9 @@ use links::{Fault, NetworkConfig};
 use linux::daemon;
 use policy::estimate::energy::Radios;
 use scenario::{Plan, models};
-use trace::{Event, Flow, Levels, LinkMarks, LinkUse, PathUse, Playback, PolicyName, Run, summed_series};
+use trace::{
+    Event, Flow, Levels, LinkMarks, LinkUse, PathUse, Playback, PolicyName, Run, TimesMs, summed_series,
+};
 use units::{Bitrate, Duration, Instant};
 
 /// The inputs of a summary.
@@ -67,6 +69,7 @@ impl Sources<'_> {
             let intact = (!is_datagrams || !outcome.intact).then_some(outcome.intact);
             Some(Flow {
                 playback: self.playback(index, outcome),
+                reply: replies(outcome),
                 ..outcome.meter.result(outcome.ended, intact, paths)
             })
         };
@@ -153,13 +156,15 @@ impl Sources<'_> {
         outcome.blocks.as_ref()?.playback(time)
     }
 
-    /// What the players of flows did.
+    /// What the players of flows did, and how long replies took.
     fn played(&self) -> impl Iterator<Item = String> {
-        let outcomes = self.outcomes.iter().enumerate();
-        outcomes.filter_map(|(flow, outcome)| {
-            let playback = self.playback(flow, outcome.as_ref()?)?;
-            Some(format!("{}: {}", self.plan.flows[flow].name, playback.in_words()))
-        })
+        let flows = self.flows();
+        let played = flows.iter().filter_map(|flow| {
+            let playback = flow.playback?;
+            Some(format!("{}: {}", flow.name, playback.in_words()))
+        });
+        let replies = flows.iter().filter_map(Flow::replies_in_words);
+        played.chain(replies).collect::<Vec<_>>().into_iter()
     }
 
     /// Remarks for the reader.
@@ -215,4 +220,10 @@ fn told(marks: Option<daemon::MarkReport>) -> Option<LinkMarks> {
 fn marks_in_words(link: &str, which: &str, marks: LinkMarks) -> String {
     let LinkMarks { ect, asked, made, .. } = marks;
     format!("{link}: marked {made} of {ect} ECN-capable packets {which}, {asked} requested")
+}
+
+/// From each request to the end of its reply, or of the run.
+fn replies(outcome: &Outcome) -> Option<TimesMs> {
+    let all = outcome.requests.iter().chain(&outcome.unanswered);
+    TimesMs::of(all.map(trace::Stall::length).collect())
 }

@@ -92,6 +92,7 @@ mod tests {
                 token,
             },
             ce: false,
+            without_air: false,
             since: Instant::ZERO,
         }
     }

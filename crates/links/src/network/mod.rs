@@ -108,7 +108,8 @@ impl Network {
     pub fn handle(&mut self, now: Instant, input: Input) {
         self.tick(now);
         match input {
-            Input::Packet(packet) => self.enter(packet),
+            Input::Packet(packet) => self.enter(packet, false),
+            Input::WithoutAir(packet) => self.enter(packet, true),
             Input::Fault(link, fault) => self.fault(link, fault),
             Input::Moved(position) => {
                 self.air.moved(self.now, position);
@@ -287,10 +288,11 @@ impl Network {
         }
     }
 
-    fn enter(&mut self, packet: Packet) {
+    fn enter(&mut self, packet: Packet, without_air: bool) {
         let entry = Entry {
             packet,
             ce: false,
+            without_air,
             since: self.now,
         };
         if self.link(packet.link).blackhole {
@@ -300,7 +302,9 @@ impl Network {
             return self.exits.drop(self.now, packet, DropReason::Detached);
         }
         match self.link(packet.link).kind {
-            Kind::Wifi(bss) if packet.direction == Direction::Up && self.air.carries(Direction::Up) => {
+            Kind::Wifi(bss)
+                if packet.direction == Direction::Up && self.air.carries(Direction::Up) && !without_air =>
+            {
                 self.enter_air(bss, entry);
             }
             _ => self.wires.enter(self.now, entry, &mut self.exits),
@@ -347,7 +351,10 @@ impl Network {
         } = self;
         wires.run(*now, part, exits, |entry, exits| {
             match links[usize::from(entry.packet.link.0)].kind {
-                Kind::Wifi(bss) if entry.packet.direction == Direction::Down => {
+                Kind::Wifi(bss) if entry.without_air && air.state(bss) != LinkState::Up => {
+                    exits.drop(*now, entry.packet, DropReason::Detached);
+                }
+                Kind::Wifi(bss) if entry.packet.direction == Direction::Down && !entry.without_air => {
                     air.push(*now, bss, entry, exits);
                     let channel = air.channel_of(bss);
                     timers.set(channel, air.channel_due(channel));

@@ -36,6 +36,7 @@ impl Cables {
         let entry = Entry {
             packet,
             ce: false,
+            without_air: false,
             since: self.now,
         };
         self.wires.enter(self.now, entry, &mut self.exits);

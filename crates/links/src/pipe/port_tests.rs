@@ -14,6 +14,7 @@ fn entry(bytes: u32) -> Entry {
             token: 0,
         },
         ce: false,
+        without_air: false,
         since: Instant::ZERO,
     }
 }

@@ -34,6 +34,7 @@ fn entry(token: u64, ect: bool) -> Entry {
             token,
         },
         ce: false,
+        without_air: false,
         since: Instant::ZERO,
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct Entry {
     pub(crate) packet: Packet,
     /// Whether one of the link's queues marked the packet.
     pub(crate) ce: bool,
+    /// Whether it crosses the air of WiFi at once ([`crate::Input::WithoutAir`]).
+    pub(crate) without_air: bool,
     /// When it entered the stage it is in now.
     pub(crate) since: Instant,
 }

@@ -43,7 +43,11 @@ impl Job {
 fn asked(plan: &Plan) -> Option<Bitrate> {
     let limits = plan.flows.iter().map(|flow| match flow.work {
         Work::Download { limit, .. } | Work::Upload { limit, .. } => limit,
-        Work::Requests { .. } | Work::Stripe { .. } | Work::Swarm { .. } | Work::Datagrams { .. } => None,
+        Work::OnOff { .. }
+        | Work::Requests { .. }
+        | Work::Stripe { .. }
+        | Work::Swarm { .. }
+        | Work::Datagrams { .. } => None,
     });
     limits.sum()
 }

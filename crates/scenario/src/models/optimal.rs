@@ -163,7 +163,12 @@ fn of_datagrams(
 }
 
 fn direction(plan: &Plan) -> Direction {
-    let goes_up = |work| matches!(work, Work::Upload { .. } | Work::Datagrams { way: Way::Up, .. });
+    let goes_up = |work| {
+        matches!(
+            work,
+            Work::Upload { .. } | Work::OnOff { up: true, .. } | Work::Datagrams { way: Way::Up, .. }
+        )
+    };
     if !plan.flows.is_empty() && plan.flows.iter().all(|flow| goes_up(flow.work)) {
         Direction::Up
     } else {

@@ -9,6 +9,7 @@ mod link;
 mod place;
 mod radio;
 mod relay;
+mod tcp;
 mod traffic;
 mod walk;
 mod wifi;
@@ -25,6 +26,7 @@ pub use link::{
 pub use place::{Label, Noise, Place, Point, Wall};
 pub use radio::{Division, SingleRadio};
 pub use relay::Relay;
+pub use tcp::{Growth, Rto, Scheduler, Syns, Tcp};
 pub use traffic::{Flow, Pace, Skip, Transport, Video, Way, Work};
 pub use units::wifi::Standard;
 pub use walk::{Walker, WalkerRate, Waypoint};
@@ -52,6 +54,8 @@ pub struct Plan {
     pub seed: u64,
     /// The sender's congestion controller, as `net.ipv4.tcp_congestion_control` names it.
     pub cc: String,
+    /// TCP and MPTCP of all hosts.
+    pub tcp: Tcp,
     /// What runs on the server.
     pub server: Server,
     /// The relay in front of the server, if there is one.

@@ -62,6 +62,15 @@ pub enum Work {
         /// The application offers no more than this.
         limit: Option<Bitrate>,
     },
+    /// Bytes of a source that sends all it can, and pauses, in turns, until the run ends.
+    OnOff {
+        /// Whether the client sends.
+        up: bool,
+        /// How long it sends.
+        on: Duration,
+        /// How long it pauses.
+        off: Duration,
+    },
     /// Requests of the client, each answered.
     Requests {
         /// From one request to the next; one that is due while the last is unanswered waits for it.

@@ -15,7 +15,7 @@ const SHORTEST_INTERVAL: Duration = Duration::from_micros(1);
 
 /// Reads it; `link` is the one that carries it.
 pub(super) fn read(section: &Section<'_>, link: &Link) -> Work {
-    for key in ["size_mb", "size_kb", "requests", "cc"]
+    for key in ["size_mb", "size_kb", "requests", "on_off", "cc"]
         .into_iter()
         .filter(|key| section.has(key))
     {

@@ -16,6 +16,7 @@ mod propagation;
 mod radio;
 mod rate;
 mod relay;
+mod tcp;
 mod traffic;
 mod walk;
 mod wifi;
@@ -90,6 +91,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
         warmup: warmup(root, duration),
         seed: root.count("seed", 0..=i64::MAX).unwrap_or(1) as u64,
         cc: controller(root).unwrap_or("reno").to_owned(),
+        tcp: tcp::read(root, links, &walkers.walkers, &flows.flows),
         server: root.choice("server", &SERVERS).unwrap_or_default(),
         relay: relay::read(root, links),
         server_subflows: root
@@ -145,6 +147,9 @@ fn spots(root: &Section<'_>) -> Spots {
         if root.has(key) {
             add(thing, root.place_of(key));
         }
+    }
+    if let Some(entry) = root.entry("tcp") {
+        add(Thing::Tcp, entry.key_at);
     }
     spots
 }

@@ -170,7 +170,7 @@ fn transport(section: &Section<'_>, links: &Links) -> (Transport, Option<Range<u
 
 fn work(section: &Section<'_>) -> Work {
     if let Some(requests) = section.child("requests", "table `requests`") {
-        for key in ["direction", "size_mb", "size_kb", "limit_mbps"]
+        for key in ["direction", "size_mb", "size_kb", "limit_mbps", "on_off"]
             .into_iter()
             .filter(|key| section.has(key))
         {
@@ -191,6 +191,9 @@ fn work(section: &Section<'_>) -> Work {
     let up = section
         .choice("direction", &[("down", false), ("up", true)])
         .unwrap_or(false);
+    if let Some(turns) = section.child("on_off", "table `on_off`") {
+        return on_off(section, &turns, up);
+    }
     let (size, limit) = (
         size(section),
         section.amount("limit_mbps", &Quantity::MBPS).map(bps),
@@ -200,6 +203,35 @@ fn work(section: &Section<'_>) -> Work {
     } else {
         Work::Download { size, limit }
     }
+}
+
+/// A source that sends and pauses in turns.
+fn on_off(section: &Section<'_>, turns: &Section<'_>, up: bool) -> Work {
+    for key in ["size_mb", "size_kb", "limit_mbps"] {
+        if section.has(key) {
+            section.note(
+                key,
+                format!("`{key}` has no effect on a flow with `on_off`"),
+                "remove it; such a flow sends all it can in each turn, until the run ends",
+            );
+        }
+    }
+    for key in ["on_s", "off_s"] {
+        if !turns.has(key) {
+            turns.missing(
+                key,
+                "`on_s` and `off_s`: how long the flow sends, and how long it pauses",
+            );
+        }
+    }
+    let time = |key| {
+        turns
+            .amount(key, &Quantity::SOME_S)
+            .map_or(Duration::from_secs(1), nanos)
+    };
+    let (on, off) = (time("on_s"), time("off_s"));
+    turns.finish();
+    Work::OnOff { up, on, off }
 }
 
 fn size(section: &Section<'_>) -> Option<Bytes> {

@@ -91,12 +91,28 @@ pub struct OnOff {
     pub off: Duration,
     /// When the present turn ends, and whether it writes.
     turn: Option<(Instant, bool)>,
+    written: u64,
 }
 
 impl OnOff {
     /// A source that begins with writing.
     pub const fn new(on: Duration, off: Duration) -> Self {
-        Self { on, off, turn: None }
+        Self {
+            on,
+            off,
+            turn: None,
+            written: 0,
+        }
+    }
+
+    /// Bytes written so far.
+    pub const fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Whether the present turn is one of writing.
+    pub const fn is_on(&self) -> bool {
+        matches!(self.turn, Some((_, true)))
     }
 
     fn writes(&mut self, now: Instant) -> bool {
@@ -232,7 +248,7 @@ impl App {
                     return None;
                 }
                 if source.writes(now) {
-                    connection.write(u64::MAX);
+                    source.written += connection.write(u64::MAX);
                 }
                 source.turn.map(|(until, _)| until)
             }

@@ -2,7 +2,7 @@
 
 use super::app::App;
 use super::marks::{MarkCounts, Marks};
-use crate::mptcp::{Config, Connection, Event, Outbox, Path, Shared};
+use crate::mptcp::{Cache, Config, Connection, Event, Outbox, Path, Shared};
 use crate::queue::EventQueue;
 use crate::tcp::packet::{Kind, Packet};
 use links::LinkId;
@@ -35,6 +35,8 @@ enum Slot {
 #[derive(Debug)]
 pub struct Host {
     shared: Shared,
+    /// What closed connections have left.
+    cache: Cache,
     slots: Vec<Slot>,
     timers: EventQueue<u32>,
     out: Outbox,
@@ -45,8 +47,10 @@ pub struct Host {
 impl Host {
     /// A host without connections.
     pub fn new(config: Config) -> Self {
+        let cache = Cache::default();
         Self {
-            shared: config.into(),
+            shared: Shared::with_cache(config, &cache),
+            cache,
             slots: Vec::new(),
             timers: EventQueue::default(),
             out: Outbox::default(),
@@ -57,7 +61,7 @@ impl Host {
 
     /// Configures the connections that are opened or expected from now on.
     pub fn configure(&mut self, config: Config) {
-        self.shared = config.into();
+        self.shared = Shared::with_cache(config, &self.cache);
     }
 
     fn slot(&mut self, conn: u32) -> &mut Slot {

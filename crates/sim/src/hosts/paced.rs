@@ -63,6 +63,9 @@ pub struct Schedule {
     request: u64,
     reply: u64,
     due: Option<Instant>,
+    /// When the present request was due, and the latest one that is answered.
+    from: Instant,
+    answered_from: Instant,
     asked: u64,
     answered: u64,
     /// Bytes of the present request that are not written.
@@ -77,10 +80,29 @@ impl Schedule {
             request: request.max(1),
             reply: reply.max(1),
             due: None,
+            from: Instant::ZERO,
+            answered_from: Instant::ZERO,
             asked: 0,
             answered: 0,
             left: 0,
         }
+    }
+
+    /// When the latest request that is answered was due.
+    pub const fn answered_from(&self) -> Instant {
+        self.answered_from
+    }
+
+    /// When each request was due that is unanswered at the end of the run: the present one, and those that
+    /// wait behind it.
+    pub fn unanswered(&self, end: Instant) -> impl Iterator<Item = Instant> {
+        let present = (self.asked > self.answered).then_some(self.from);
+        let behind = self.due.filter(|_| present.is_some());
+        let behind = std::iter::successors(behind, |&due| Some(due + self.every));
+        present
+            .into_iter()
+            .chain(behind)
+            .take_while(move |&due| due < end)
     }
 
     /// Requests written so far, or begun.
@@ -96,9 +118,13 @@ impl Schedule {
     /// Takes note of what has been read, and begins a request that is due. Returns when the next one is due.
     fn advance(&mut self, now: Instant, read: u64) -> Option<Instant> {
         let due = *self.due.get_or_insert(now);
-        self.answered = (read / self.reply).min(self.asked);
+        let answered = (read / self.reply).min(self.asked);
+        if answered > std::mem::replace(&mut self.answered, answered) {
+            self.answered_from = self.from;
+        }
         if self.answered == self.asked && due <= now {
             self.asked += 1;
+            self.from = due;
             self.left += self.request;
             self.due = Some(due + self.every);
         }
@@ -168,7 +194,13 @@ mod tests {
         assert_eq!((schedule.asked(), schedule.left), (1, 100));
         assert_eq!(schedule.advance(Instant::from_millis(400), 999), None);
         assert_eq!((schedule.asked(), schedule.answered()), (1, 0));
+        let due = |schedule: &Schedule| -> Vec<u128> {
+            let due = schedule.unanswered(Instant::from_millis(490));
+            due.map(|due| due.since(Instant::ZERO).as_millis()).collect()
+        };
+        assert_eq!(due(&schedule), [50, 250, 450]);
         assert_eq!(schedule.advance(Instant::from_millis(500), 1_000), None);
+        assert_eq!(schedule.answered_from(), Instant::from_millis(50));
         assert_eq!(
             (schedule.asked(), schedule.answered()),
             (2, 1),
@@ -181,5 +213,7 @@ mod tests {
             "it was due at 450 ms"
         );
         assert_eq!(schedule.advance(Instant::from_millis(520), 3_000), at(650));
+        assert_eq!(schedule.answered_from(), Instant::from_millis(450));
+        assert_eq!(due(&schedule), []);
     }
 }

@@ -11,12 +11,13 @@
 //! # Checked by
 //! `tests/hosts.rs`.
 
-use super::config::Path;
+use super::config::{Joins, Path};
 use super::connection::{Connection, Phase};
 use super::outbox::Outbox;
 use super::subflow::{State, Subflow};
 use crate::tcp::packet::Signal;
 use crate::tcp::{Counts, Metrics, Received, Sender};
+use links::LinkId;
 use policy::cc::Flow;
 use policy::{Ahead, ConnSample, SubflowId, SubflowSample};
 use units::{Bytes, Duration, Instant};
@@ -139,9 +140,27 @@ impl Connection {
         matches!(self.phase, Phase::Open | Phase::Joinable)
     }
 
-    /// Whether the peer has confirmed MPTCP, so that a join can begin now.
+    /// Whether a join can begin now: the peer has confirmed MPTCP, or joins do not wait for that
+    /// ([`Joins::AtOnce`]).
     pub fn is_joinable(&self) -> bool {
-        self.phase == Phase::Joinable
+        let waits = self.shared.config.joins == Joins::Confirmed;
+        match self.phase {
+            Phase::Joinable => true,
+            Phase::Opening | Phase::Open => self.mptcp && !waits,
+            Phase::Closed => false,
+        }
+    }
+
+    /// The first subflow while it is not established: its number and its path.
+    pub fn opening(&self) -> Option<(SubflowId, Path)> {
+        let mut subflows = self.subflows.iter();
+        let opening = subflows.find(|subflow| subflow.initial && !subflow.is_open())?;
+        Some((opening.id, opening.path))
+    }
+
+    /// Whether it has a subflow over this link, established or not.
+    pub fn uses(&self, link: LinkId) -> bool {
+        self.subflows.iter().any(|subflow| subflow.path.link == link)
     }
 
     /// Whether it speaks MPTCP.

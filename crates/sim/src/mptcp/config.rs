@@ -1,10 +1,11 @@
 //! Configuration of a host's connections, and the paths of subflows.
 
-use crate::tcp::{Config as SenderConfig, Control};
+use crate::tcp::{Config as SenderConfig, Control, Metrics};
 use links::LinkId;
 use policy::Family;
 use policy::sched::{Blest, Ecf, LinuxDefault, LowestRtt, Redundant, RoundRobin, Scheduler};
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use units::Bytes;
 
 /// Joins that a stock host accepts (`ip mptcp limits`: `subflows 2`).
@@ -15,7 +16,7 @@ const MOST_RECEIVE_BUFFER: Bytes = Bytes::new(32 << 20);
 const WINDOW_TENTHS: u64 = 6;
 
 /// Path of a subflow, as the client sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Path {
     /// Link of the client.
     pub link: LinkId,
@@ -122,6 +123,9 @@ pub struct Config {
     pub most_joins: u8,
     /// When it may join.
     pub joins: Joins,
+    /// Whether it keeps RTT and slow-start threshold of closed subflows for later ones over the same path
+    /// (Linux's `tcp_no_metrics_save` and `tcp_no_ssthresh_metrics_save` at 0).
+    pub metrics_cache: bool,
 }
 
 impl Config {
@@ -137,7 +141,26 @@ impl Config {
             rescue: false,
             most_joins: STOCK_JOINS,
             joins: Joins::Confirmed,
+            metrics_cache: false,
         }
+    }
+}
+
+/// What a host keeps of closed subflows, by path.
+///
+/// Linux forgets entries when its table is full. Here they stay.
+#[derive(Debug, Clone, Default)]
+pub struct Cache(Arc<Mutex<BTreeMap<Path, Metrics>>>);
+
+impl Cache {
+    fn get(&self, path: Path) -> Option<Metrics> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&path).copied()
+    }
+
+    fn put(&self, path: Path, metrics: Metrics) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(path, metrics);
     }
 }
 
@@ -145,7 +168,36 @@ impl Config {
 #[derive(Debug, Clone)]
 pub struct Shared {
     pub(super) config: Arc<Config>,
-    pub(super) sender: Arc<SenderConfig>,
+    sender: Arc<SenderConfig>,
+    cache: Option<Cache>,
+}
+
+impl Shared {
+    /// A configuration of a host that has this cache.
+    pub fn with_cache(config: Config, cache: &Cache) -> Self {
+        Self {
+            cache: config.metrics_cache.then(|| cache.clone()),
+            ..config.into()
+        }
+    }
+
+    /// Configuration of the sender of a new subflow over this path.
+    pub(super) fn sender(&self, path: Path) -> Arc<SenderConfig> {
+        match self.cache.as_ref().and_then(|cache| cache.get(path)) {
+            None => self.sender.clone(),
+            metrics => Arc::new(SenderConfig {
+                metrics,
+                ..*self.sender
+            }),
+        }
+    }
+
+    /// Keeps what a subflow over this path leaves, if the host has a cache.
+    pub(super) fn keep(&self, path: Path, metrics: Option<Metrics>) {
+        if let (Some(cache), Some(metrics)) = (&self.cache, metrics) {
+            cache.put(path, metrics);
+        }
+    }
 }
 
 impl From<Config> for Shared {
@@ -153,6 +205,7 @@ impl From<Config> for Shared {
         Self {
             config: Arc::new(config),
             sender: Arc::new(config.sender),
+            cache: None,
         }
     }
 }

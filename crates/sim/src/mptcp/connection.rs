@@ -9,7 +9,7 @@ use super::persist::Persist;
 use super::stamp::Stamp;
 use super::subflow::Subflow;
 use crate::tcp::packet::{Kind, Packet, Signal};
-use crate::tcp::{Arrived, Heard, earlier};
+use crate::tcp::{Arrived, Heard, Sender, earlier};
 use policy::cc::{Flow, MOST_PATHS};
 use policy::sched::{Rescue, Scheduler};
 use policy::{JoinFailure, SubflowId};
@@ -320,6 +320,9 @@ impl Connection {
 
     fn sweep(&mut self, now: Instant, out: &mut Outbox) {
         while let Some(at) = self.subflows.iter().position(|subflow| subflow.is_over()) {
+            let over = &self.subflows[at];
+            self.shared
+                .keep(over.path, over.sender.get().and_then(Sender::metrics));
             self.remove(now, at, out);
         }
     }

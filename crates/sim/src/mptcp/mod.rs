@@ -40,6 +40,6 @@ mod stamp;
 mod subflow;
 
 pub use act::SubflowView;
-pub use config::{Config, Joins, Path, ReceiveBuffer, STOCK_JOINS, SchedulerKind, Shared};
+pub use config::{Cache, Config, Joins, Path, ReceiveBuffer, STOCK_JOINS, SchedulerKind, Shared};
 pub use connection::{Connection, Role};
 pub use outbox::{Event, Outbox};

@@ -97,14 +97,14 @@ pub(super) struct Subflow {
 
 impl Subflow {
     pub(super) fn new(id: SubflowId, port: u16, path: Path, shared: &Shared, now: Instant) -> Self {
-        let window = shared.sender.initial_window;
+        let window = shared.config.sender.initial_window;
         Self {
             id,
             port,
             path,
             state: State::Opening { tries: 0, at: now },
             initial: false,
-            sender: Half::new(shared.sender.clone()),
+            sender: Half::new(shared.sender(path)),
             receiver: Receiver::new(),
             queue: VecDeque::new(),
             unsent: 0,

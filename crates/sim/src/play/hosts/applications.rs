@@ -59,6 +59,10 @@ impl World<'_> {
             let opener = self.opener(host);
             opener.configure(client);
             opener.open(now, conn, path, asks);
+            match host.checked_sub(1) {
+                None => self.begins(conn),
+                Some(other) => self.others.all[other].begins(now, conn),
+            }
         }
     }
 
@@ -97,15 +101,19 @@ impl World<'_> {
         let openers = Openers::new(&self.client, &self.plugs, self.first_route(), &self.others);
         let flow = &mut self.flows.all[index];
         let opener = openers.host(flow.host);
-        let reader = match flow.goes_up() {
-            true => relay::serving(&self.behind, &self.server),
-            false => opener,
+        let serving = relay::serving(&self.behind, &self.server);
+        let reader = if flow.goes_up() { serving } else { opener };
+        // Its application has a clock.
+        let timed = if flow.is_paced_by_server() {
+            serving
+        } else {
+            opener
         };
         let mut stalls = Vec::new();
         for lane in 0..flow.lanes.len() {
             if let Some(conn) = flow.lanes[lane].conn() {
                 let read = reader.connection(conn).map_or(0, |connection| connection.read());
-                stalls.extend(flow.progress(self.now, lane, read, opener.app(conn)));
+                stalls.extend(flow.progress(self.now, lane, read, timed.app(conn)));
             }
         }
         stalls

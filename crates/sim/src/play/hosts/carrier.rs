@@ -15,6 +15,8 @@ use units::{Bytes, Dbm, Duration, Instant};
 #[derive(Debug)]
 pub(super) struct Carrier {
     network: Network,
+    /// Whether segments without data take airtime.
+    acks_take_air: bool,
     /// Segments by token.
     segments: Vec<Packet>,
     free: Vec<u32>,
@@ -50,11 +52,12 @@ pub(super) enum Happened {
 }
 
 impl Carrier {
-    pub(super) fn new(seed: u64, config: NetworkConfig) -> Result<Self, ConfigError> {
+    pub(super) fn new(seed: u64, config: NetworkConfig, acks_take_air: bool) -> Result<Self, ConfigError> {
         let links = config.links.len() + config.other_links().count();
         Ok(Self {
             own: config.links.len(),
             network: Network::new(seed, config)?,
+            acks_take_air,
             segments: Vec::new(),
             free: Vec::new(),
             carried: vec![Carried::default(); links],
@@ -99,7 +102,14 @@ impl Carrier {
             token: token.into(),
             flow: packet.conn,
         };
-        self.network.handle(now, Input::Packet(entry));
+        let takes_air = self.acks_take_air || packet.kind != Kind::Ack || packet.is_numbered();
+        self.network.handle(
+            now,
+            match takes_air {
+                true => Input::Packet(entry),
+                false => Input::WithoutAir(entry),
+            },
+        );
     }
 
     /// The next thing that the links report.

@@ -12,14 +12,14 @@
 use super::lane::Lane;
 use super::others::{Openers, Others};
 use super::stage::configs;
-use crate::hosts::{App, Fetch, Limited, Ranges, Replies, Schedule};
+use crate::hosts::{App, Fetch, Limited, OnOff, Ranges, Replies, Schedule};
 use crate::mptcp::{Config, Connection};
 use crate::play::error::CastError;
 use blocks::{Blocks, Time};
 use links::LinkId;
 use policy::flow::{FlowId, PeerId};
 use scenario::{Plan, Transport, Work};
-use trace::{FlowMeter, Playback, PolicyName, Stall};
+use trace::{FlowMeter, Playback, PolicyName, Stall, TimesMs};
 use units::{Bitrate, Bytes, Duration, Instant};
 
 /// A plain TCP client connects again after this silence.
@@ -63,6 +63,10 @@ pub(super) struct Flow {
     reported: u64,
     asked: u64,
     answered: u64,
+    /// From when each request was due until its reply was complete.
+    replies: Vec<(Instant, Duration)>,
+    /// Whether its source pauses and nothing is in flight.
+    idles: bool,
     done: bool,
     /// Whether a connection of it could not use MPTCP.
     pub(super) fell_back: bool,
@@ -126,6 +130,8 @@ impl Flows {
                 reported: 0,
                 asked: 0,
                 answered: 0,
+                replies: Vec::new(),
+                idles: false,
                 done: false,
                 fell_back: false,
                 way: None,
@@ -156,7 +162,7 @@ impl Flows {
     pub(super) fn asking(&self) -> impl Iterator<Item = usize> {
         let flows = self.all.iter().enumerate();
         flows
-            .filter(|(_, flow)| matches!(flow.work, Work::Requests { .. }))
+            .filter(|(_, flow)| matches!(flow.work, Work::Requests { .. } | Work::OnOff { .. }))
             .map(|(index, _)| index)
     }
 
@@ -244,7 +250,12 @@ impl Flows {
 impl Flow {
     /// Whether the client sends.
     pub(super) const fn goes_up(&self) -> bool {
-        matches!(self.work, Work::Upload { .. })
+        matches!(self.work, Work::Upload { .. } | Work::OnOff { up: true, .. })
+    }
+
+    /// Whether the server's application sends in turns.
+    pub(super) const fn is_paced_by_server(&self) -> bool {
+        matches!(self.work, Work::OnOff { up: false, .. })
     }
 
     /// Whether it has begun and needs connections.
@@ -262,7 +273,7 @@ impl Flow {
         match self.work {
             Work::Download { size, .. } | Work::Upload { size, .. } => size,
             Work::Stripe { size, .. } | Work::Swarm { size, .. } => Some(size),
-            Work::Requests { .. } | Work::Datagrams { .. } => None,
+            Work::OnOff { .. } | Work::Requests { .. } | Work::Datagrams { .. } => None,
         }
     }
 
@@ -286,6 +297,14 @@ impl Flow {
         match self.work {
             Work::Download { limit, .. } => [App::Sink, self.source(limit)],
             Work::Upload { limit, .. } => [self.source(limit), App::Sink],
+            Work::OnOff { up, on, off } => {
+                let source = App::OnOff(OnOff::new(on, off));
+                if up {
+                    [source, App::Sink]
+                } else {
+                    [App::Sink, source]
+                }
+            }
             Work::Requests {
                 every,
                 request,
@@ -315,7 +334,7 @@ impl Flow {
 
     /// When the connection of a lane has been silent for too long. `None`: it awaits nothing.
     fn silent_at(&self, lane: usize, connection: &Connection) -> Option<Instant> {
-        if matches!(self.work, Work::Requests { .. }) {
+        if matches!(self.work, Work::OnOff { .. } | Work::Requests { .. }) {
             return None;
         }
         let (heard, awaits) = connection.first_heard()?;
@@ -365,8 +384,8 @@ impl Flow {
         })
     }
 
-    /// Records what the present connection of a lane has read in total, and the requests of its application.
-    /// Returns the stalls that have ended.
+    /// Records what the present connection of a lane has read in total, and the requests or the turns of its
+    /// application. Returns the stalls that have ended.
     pub(super) fn progress(&mut self, now: Instant, lane: usize, read: u64, app: Option<&App>) -> Vec<Stall> {
         let mut stalls = Vec::new();
         let fresh = self.lanes[lane].read(read);
@@ -377,9 +396,21 @@ impl Flow {
         if let Some(App::Schedule(schedule)) = app.map(App::own) {
             if std::mem::replace(&mut self.answered, schedule.answered()) < schedule.answered() {
                 stalls.extend(self.meter.replied(now));
+                let from = schedule.answered_from();
+                self.replies.push((from, now.since(from)));
             }
             if std::mem::replace(&mut self.asked, schedule.asked()) < schedule.asked() {
                 self.meter.requested(now);
+            }
+        }
+        if let Some(App::OnOff(source)) = app.map(App::own) {
+            // Nothing is awaited while the source pauses and all of its bytes have been read.
+            let idles = !source.is_on() && read == source.written();
+            if std::mem::replace(&mut self.idles, idles) != idles {
+                match idles {
+                    true => stalls.extend(self.meter.replied(now)),
+                    false => self.meter.requested(now),
+                }
             }
         }
         if self.size().is_some_and(|size| self.meter.bytes() >= size) {
@@ -387,6 +418,19 @@ impl Flow {
             stalls.extend(self.meter.end(now));
         }
         stalls
+    }
+
+    /// Times from requests that were due from `counts` on to the ends of their replies, or to the end of the
+    /// run, which is `now`.
+    pub(super) fn replies(&self, counts: Instant, now: Instant, app: Option<&App>) -> Option<TimesMs> {
+        let unanswered = match app.map(App::own) {
+            Some(App::Schedule(schedule)) => schedule.unanswered(now).collect(),
+            _ => Vec::new(),
+        };
+        let unanswered = unanswered.into_iter().map(|from| (from, now.since(from)));
+        let all = self.replies.iter().copied().chain(unanswered);
+        let counted = all.filter(|(from, _)| *from >= counts);
+        TimesMs::of(counted.map(|(_, took)| took).collect())
     }
 
     /// Bytes read, if the trace does not have them yet.

@@ -4,7 +4,7 @@
 use super::book::Standing;
 use super::sampler::{Watched, Whom};
 use super::world::World;
-use crate::mptcp::{Event, Path};
+use crate::mptcp::{Connection, Event, Path};
 use policy::{ConnEvent, ConnId, Input, JoinFailure, LinkEvent, LinkId, SubflowEvent, SubflowId};
 use units::{Bytes, Duration, Instant};
 
@@ -19,17 +19,11 @@ impl World<'_> {
     pub(super) fn hear(&mut self, event: Event) {
         match event {
             Event::Opened { conn, mptcp } => self.opened(conn, mptcp),
-            Event::Joinable { conn } => {
-                self.established(ConnId(conn));
-                let steps = self.endpoints.joinable(ConnId(conn));
-                self.manage(&steps);
-                self.join_announced(ConnId(conn));
-            }
-            Event::Closed { conn } => {
-                if self.book.close(ConnId(conn)) {
-                    self.tell(Input::Conn(ConnId(conn), ConnEvent::Closed));
-                }
-            }
+            Event::Joinable { conn } => self.joinable(ConnId(conn)),
+            Event::Closed { conn } => self.closed(ConnId(conn)),
+            Event::SubflowOpened {
+                conn, initial: true, ..
+            } if self.book.is_open(ConnId(conn)) => {}
             Event::SubflowOpened {
                 conn,
                 subflow,
@@ -64,6 +58,32 @@ impl World<'_> {
     fn opened(&mut self, conn: u32, mptcp: bool) {
         if let Some(flow) = self.flows.owner(conn).filter(|_| !mptcp) {
             self.flows.all[flow].fell_back |= self.flows.all[flow].is_mptcp;
+            // Joins have not waited for the peer, which turns out to speak plain TCP.
+            self.closed(ConnId(conn));
+        }
+    }
+
+    /// The client has sent the first SYN. If joins do not wait for the answer, the engine hears that the
+    /// connection is established.
+    pub(super) fn begins(&mut self, conn: u32) {
+        let connection = self.client.connection(conn);
+        let opening = connection.filter(|connection| connection.is_joinable());
+        if let Some((subflow, path)) = opening.and_then(Connection::opening) {
+            self.book.begin(ConnId(conn), subflow, path);
+            self.joinable(ConnId(conn));
+        }
+    }
+
+    fn joinable(&mut self, conn: ConnId) {
+        self.established(conn);
+        let steps = self.endpoints.joinable(conn);
+        self.manage(&steps);
+        self.join_announced(conn);
+    }
+
+    fn closed(&mut self, conn: ConnId) {
+        if self.book.close(conn) {
+            self.tell(Input::Conn(conn, ConnEvent::Closed));
         }
     }
 

@@ -9,7 +9,7 @@
 use super::families::has;
 use super::plugs::Plugs;
 use crate::hosts::Host;
-use crate::mptcp::{Config, Event, Path};
+use crate::mptcp::{Config, Connection, Event, Path};
 use links::{Input as Order, LinkId, LinkState};
 use policy::Family;
 use scenario::{Families, LinkKind, Plan, models};
@@ -233,14 +233,21 @@ impl Other {
         }
     }
 
+    /// A connection begins. If joins do not wait, they begin, too.
+    pub(super) fn begins(&mut self, now: Instant, conn: u32) {
+        let connection = self.host.connection(conn);
+        if connection.is_some_and(Connection::is_joinable) {
+            self.hear(now, Event::Joinable { conn });
+        }
+    }
+
     fn join(&mut self, now: Instant, conn: u32, link: LinkId) {
         if !self.has_way(link) {
             return;
         }
         let path = Path::over(link, self.begins);
         self.host.act(now, conn, |connection, out| {
-            let is_there = connection.subflows(now).any(|view| view.path.link == link);
-            if connection.is_joinable() && !is_there {
+            if connection.is_joinable() && !connection.uses(link) {
                 connection.join(now, path, false, out);
             }
         });

@@ -4,12 +4,12 @@
 //! 1. Both ends have every controller of [`Control::named`], whatever runs on the server. A server that runs
 //!    slowhand does nothing else here: it would only listen to signals for `cla`, which is refused.
 
-use crate::mptcp::Config;
+use crate::mptcp::{Config, Joins, ReceiveBuffer, SchedulerKind};
 use crate::play::cast::has_needed_beacons;
 use crate::play::error::CastError;
-use crate::tcp::Control;
+use crate::tcp::{self, Control, Timeout};
 use links::{Medium, NetworkConfig};
-use scenario::{Change, Flow, Plan, Server, Target, Walker, models};
+use scenario::{Change, Flow, Growth, Plan, Rto, Scheduler, Server, Syns, Target, Tcp, Walker, models};
 
 /// Whether a plan needs hosts: it has flows of TCP or MPTCP, or an engine whose actions matter to datagrams.
 pub(in crate::play) fn has(plan: &Plan) -> bool {
@@ -84,17 +84,53 @@ fn control(plan: &Plan, flow: &Flow) -> Result<Control, CastError> {
 /// Configurations of the client and of the server for a flow's connections. `ecn`: whether the client asks
 /// for ECN. A stock server agrees to it.
 pub(super) fn configs(plan: &Plan, flow: &Flow, mptcp: bool, ecn: bool) -> Result<[Config; 2], CastError> {
-    let control = control(plan, flow)?;
-    let client = Config {
-        ecn,
-        ..Config::stock(control, mptcp)
-    };
+    let host = host(control(plan, flow)?, &plan.tcp);
+    let client = Config { mptcp, ecn, ..host };
     let server = Config {
+        mptcp: plan.server != Server::Legacy,
         ecn: true,
         most_joins: plan.server_subflows,
-        ..Config::stock(control, plan.server != Server::Legacy)
+        ..host
     };
     Ok([client, server])
+}
+
+/// A host with this congestion control, and with what the scenario says of TCP.
+fn host(control: Control, tcp: &Tcp) -> Config {
+    let stock = Config::stock(control, true);
+    Config {
+        sender: tcp::Config {
+            growth: match tcp.growth {
+                Growth::PerSegment => tcp::Growth::PerSegment,
+                Growth::PerAck => tcp::Growth::PerAck,
+            },
+            timeout: match tcp.rto {
+                Rto::Linux => Timeout::Linux,
+                Rto::Rfc6298 => Timeout::Rfc6298,
+            },
+            initial_window: tcp.initial_window,
+            ssthresh: tcp.initial_ssthresh,
+            ..stock.sender
+        },
+        receive_buffer: tcp
+            .receive_window
+            .map_or(stock.receive_buffer, ReceiveBuffer::Window),
+        scheduler: match tcp.scheduler {
+            Scheduler::Linux => SchedulerKind::LinuxDefault,
+            Scheduler::LowestRtt => SchedulerKind::LowestRtt,
+            Scheduler::RoundRobin => SchedulerKind::RoundRobin,
+            Scheduler::Redundant => SchedulerKind::Redundant,
+            Scheduler::Blest => SchedulerKind::Blest,
+            Scheduler::Ecf => SchedulerKind::Ecf,
+        },
+        metrics_cache: tcp.metrics_cache,
+        rescue: tcp.opportunistic_retransmission,
+        joins: match tcp.syns {
+            Syns::OneByOne => Joins::Confirmed,
+            Syns::AtOnce => Joins::AtOnce,
+        },
+        ..stock
+    }
 }
 
 /// Configurations of a relay in front of a server: as a server of its clients, and as a client of the server.

@@ -64,12 +64,16 @@ impl World<'_> {
         let flows = self.flows.all.iter().enumerate();
         let flows = flows.map(|(index, flow)| {
             let paths = self.paths.of_flow(index);
+            let (counts, conn) = (Instant::ZERO + plan.warmup, flow.lanes[0].conn());
+            let app = conn.and_then(|conn| self.openers().host(flow.host).app(conn));
             let entry = trace::Flow {
-                playback: flow.playback(Instant::ZERO + plan.warmup, self.now),
+                playback: flow.playback(counts, self.now),
+                reply: flow.replies(counts, self.now, app),
                 ..flow.meter.result(self.now, flow.is_intact(), paths)
             };
             self.accounts.complete(index, entry, &self.carrier)
         });
+        let flows: Vec<trace::Flow> = flows.collect();
         Run {
             case: trace::Case::default(),
             warmup_s: plan.warmup.min(lasted).as_secs_f64(),
@@ -80,7 +84,6 @@ impl World<'_> {
             server: plan.server.as_str().to_owned(),
             seed: self.what.seed,
             duration_s: lasted.as_secs_f64(),
-            flows: flows.collect(),
             links: (0..plan.links.len())
                 .map(|link| self.link(link, seconds))
                 .collect(),
@@ -88,7 +91,8 @@ impl World<'_> {
             optimal_mbps: self.optimal(lasted).as_mbps_f64(),
             goodput_series: summed_series(self.flows.all.iter().map(|flow| &flow.meter), lasted),
             levels: self.levels.levels(self.now),
-            notes: self.notes(stopped),
+            notes: self.notes(stopped, &flows),
+            flows,
         }
     }
 
@@ -118,7 +122,7 @@ impl World<'_> {
         models::optimal(self.what.plan, &self.config, lasted, conditions)
     }
 
-    fn notes(&self, stopped: Option<Instant>) -> Vec<String> {
+    fn notes(&self, stopped: Option<Instant>, figures: &[trace::Flow]) -> Vec<String> {
         let bounded = stopped.map(|at| {
             let (at, end) = (at.since(Instant::ZERO), self.what.plan.duration);
             let when = format!("{} s of {} s", at.as_secs_f64(), end.as_secs_f64());
@@ -133,16 +137,18 @@ impl World<'_> {
         let fell_back = flows.map(|flow| format!("{} fell back to plain TCP", flow.name));
         let flows = self.flows.all.iter();
         let ways = flows.filter_map(|flow| Some(format!("{} took the way `{}`", flow.name, flow.way?)));
-        let played = self.flows.all.iter().filter_map(|flow| {
-            let playback = flow.playback(Instant::ZERO + self.what.plan.warmup, self.now)?;
+        let played = figures.iter().filter_map(|flow| {
+            let playback = flow.playback?;
             Some(format!("{}: {}", flow.name, playback.in_words()))
         });
+        let replies = figures.iter().filter_map(trace::Flow::replies_in_words);
         let single = radio::caveat(self.what.plan).map(str::to_owned);
         bounded
             .into_iter()
             .chain(fell_back)
             .chain(ways)
             .chain(played)
+            .chain(replies)
             .chain(single)
             .collect()
     }

@@ -126,7 +126,7 @@ impl<'p> World<'p> {
         Ok(Self {
             what,
             now: Instant::ZERO,
-            carrier: Carrier::new(what.seed, config.clone())?,
+            carrier: Carrier::new(what.seed, config.clone(), plan.tcp.acks_take_air)?,
             config,
             client: Host::new(unused),
             server: Host::new(unused),
@@ -238,7 +238,7 @@ impl<'p> World<'p> {
                     applied: true,
                 });
             }
-            Order::Packet(_) | Order::Associate(_) | Order::Leave(_) => {}
+            Order::Packet(_) | Order::WithoutAir(_) | Order::Associate(_) | Order::Leave(_) => {}
         }
         self.carrier.handle(self.now, order);
     }

@@ -82,6 +82,12 @@ pub fn is_weak(audible: &[Audible]) -> bool {
     joined.max().is_some_and(is_weak_signal)
 }
 
+/// Whether an offer is so much better than what is joined that a channel should be left for it.
+#[must_use]
+pub fn is_much_better(offer: Dbm, joined: Dbm) -> bool {
+    offer - joined >= MOVES_FOR
+}
+
 fn is_weak_signal(signal: Dbm) -> bool {
     signal - EDGE < WEAK_MARGIN
 }
@@ -141,7 +147,7 @@ fn moves(audible: &[Audible], held: &[u16], on: &[u16]) -> Option<(u16, u16)> {
     let (offer, to) = elsewhere
         .filter_map(|one| Some((one.offer?, one.channel)))
         .max()?;
-    (is_weak_signal(worst) && offer - worst >= MOVES_FOR).then_some((from, to))
+    (is_weak_signal(worst) && is_much_better(offer, worst)).then_some((from, to))
 }
 
 #[cfg(test)]

@@ -29,6 +29,9 @@ const RETURNS: Duration = Duration::from_secs(5);
 /// Ages in lists are whole seconds, so one beacon may seem to be from two times this far apart.
 const AGES: Duration = Duration::from_millis(1_100);
 
+/// How long an answer is news.
+const NEWS: Duration = Duration::from_secs(3);
+
 /// An access point of a network that the user named.
 #[derive(Debug)]
 pub(super) struct Point {
@@ -137,6 +140,11 @@ impl Point {
         self.before = Some(self.bss.signal);
         (self.bss, self.heard, self.silent) = (bss, now, false);
         self.said = said;
+    }
+
+    /// Whether it was heard just now, and no attempt to join it has failed.
+    pub(super) fn is_news(&self, now: Instant) -> bool {
+        now < self.said + NEWS && self.failures == 0 && !self.silent
     }
 
     /// Its signal when a channel may be left for it. That takes two beacons or answers, of which the weaker

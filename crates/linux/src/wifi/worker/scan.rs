@@ -228,16 +228,13 @@ impl Worker {
             Err(error) => return self.break_off(now, in_words(error.as_ref())),
         };
         let role = |point: &Point| self.plan.setup.networks[point.network].role;
-        let mut joined = self.points.values().filter(|point| point.station.is_some());
-        let has_primary = joined.any(|point| role(point) == Role::Primary);
         let candidates = self.points.values().filter(|point| {
             let is_free = !point.silent && !point.is_paused(now) && role(point) != Role::Never;
             point.station.is_some() || is_free
         });
         let (bssids, audible): (Vec<MacAddr>, Vec<Audible>) = candidates
             .filter_map(|point| {
-                let is_worth = !has_primary || role(point) == Role::Primary;
-                let offer = point.offer(now).filter(|_| is_worth);
+                let offer = point.offer(now).filter(|_| self.is_worth_a_move(point));
                 Some((point.bss.bssid, audible(point, offer)?))
             })
             .unzip();

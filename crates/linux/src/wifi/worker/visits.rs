@@ -19,6 +19,7 @@ use super::scan::{REFRESHES, audible};
 use crate::nl80211::{Frequency, VisitError};
 use crate::wifi::point::Point;
 use crate::wifi::view::Stage;
+use policy::Role;
 use policy::reach::{self, Audible};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -126,13 +127,16 @@ impl Worker {
         if rests || self.points.values().any(is_joining) {
             return None;
         }
-        match self.begin_visit() {
+        let promising = self.promising(now);
+        match self.begin_visit(promising) {
             Ok(0) => {
                 self.scan.visits.rests_until = Some(now + REFRESHES);
                 None
             }
             Ok(count) => {
-                let pause = self.best().map(|signal| self.scan.visits.pace.next(signal));
+                let signal = best(self.points.values());
+                let pause = signal.map(|signal| self.scan.visits.pace.next(signal));
+                let pause = promising.map(|_| PAUSES.0).or(pause);
                 self.scan.visits.rests_until = pause.map(|pause| now + pause);
                 Some(now + LASTS * count + ANSWERS)
             }
@@ -143,6 +147,28 @@ impl Worker {
         }
     }
 
+    /// Whether the role of an access point allows to leave what is joined for it.
+    pub(super) fn is_worth_a_move(&self, point: &Point) -> bool {
+        let role = |point: &Point| self.plan.setup.networks[point.network].role;
+        let mut joined = self.points.values().filter(|point| point.station.is_some());
+        match role(point) {
+            Role::Primary => true,
+            Role::Never => false,
+            Role::Secondary | Role::Backup => joined.all(|point| role(point) != Role::Primary),
+        }
+    }
+
+    /// The frequency in MHz of an access point that is much better than all in use, by one answer. It needs
+    /// another one.
+    fn promising(&self, now: Instant) -> Option<u32> {
+        let best = best(self.points.values())?;
+        let is_it = |point: &&Point| {
+            let is_free = point.station.is_none() && point.is_news(now) && self.is_worth_a_move(point);
+            is_free && reach::is_much_better(point.bss.signal, best)
+        };
+        Some(self.points.values().find(is_it)?.bss.mhz)
+    }
+
     /// Whether everything joined is weak.
     pub(super) fn is_weak(&self) -> bool {
         let joined = self.points.values().filter(|point| point.station.is_some());
@@ -150,14 +176,8 @@ impl Worker {
         reach::is_weak(&audible)
     }
 
-    /// Signal of the best access point in use.
-    fn best(&self) -> Option<Dbm> {
-        let joined = self.points.values().filter(|point| point.station.is_some());
-        joined.map(|point| point.bss.signal).max()
-    }
-
     /// Asks for all networks, then for one that is hidden. Returns how often it has asked.
-    fn begin_visit(&mut self) -> Result<u32, VisitError> {
+    fn begin_visit(&mut self, promising: Option<u32>) -> Result<u32, VisitError> {
         let stations = self.points.values();
         let joined = stations.filter_map(|point| Some((point.station.as_ref()?, point.bss.mhz)));
         let joined = Vec::from_iter(joined.filter(|(station, _)| is_joined(station)));
@@ -172,7 +192,8 @@ impl Worker {
             return Ok(0);
         };
         let visits = &mut self.scan.visits;
-        let Some(mhz) = visits.next(&frequencies, &used) else {
+        let next = || visits.next(&frequencies, &used);
+        let Some(mhz) = promising.or_else(next) else {
             return Ok(0);
         };
         let networks = self.plan.setup.networks.iter().filter(|network| network.hidden);
@@ -187,6 +208,12 @@ impl Worker {
         }
         Ok(count)
     }
+}
+
+/// Signal of the best access point in use.
+fn best<'p>(points: impl Iterator<Item = &'p Point>) -> Option<Dbm> {
+    let joined = points.filter(|point| point.station.is_some());
+    joined.map(|point| point.bss.signal).max()
 }
 
 fn is_joining(point: &Point) -> bool {

@@ -27,7 +27,7 @@ const ADDRESSES: Duration = Duration::from_secs(20);
 const RETURNS: Duration = Duration::from_secs(5);
 
 /// Ages in lists are whole seconds, so one beacon may seem to be from two times this far apart.
-const AGES: Duration = Duration::from_millis(1_100);
+const AGES: Duration = Duration::from_secs(1);
 
 /// How long an answer is news.
 const NEWS: Duration = Duration::from_secs(3);

@@ -29,8 +29,9 @@ use units::{Db, Dbm};
 const LASTS: Duration = Duration::from_millis(30);
 /// Time until the last answers are in the kernel's list.
 const ANSWERS: Duration = Duration::from_millis(30);
-/// Shortest and longest pause between two visits.
-const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(16));
+/// Shortest and longest pause between two visits. The shortest is longer than a second, so that two answers
+/// in a row count as two: lists have ages in whole seconds.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(1_200), Duration::from_secs(16));
 /// A host has moved if the signal has changed by this much.
 const CHANGES: Db = Db::from_db(3);
 /// Pause after the driver has refused one.
@@ -271,9 +272,9 @@ mod tests {
             let all = (0..times).map(|_| pace.next(Dbm::from_dbm(dbm)).as_millis());
             Vec::from_iter(all)
         };
-        assert_eq!(pauses(-75, 3), [1_000, 1_250, 1_562]);
+        assert_eq!(pauses(-75, 3), [1_200, 1_500, 1_875]);
         assert_eq!(pauses(-77, 20).last(), Some(&16_000));
-        assert_eq!(pauses(-78, 2), [1_000, 1_250], "it has moved");
+        assert_eq!(pauses(-78, 2), [1_200, 1_500], "it has moved");
     }
 
     #[test]

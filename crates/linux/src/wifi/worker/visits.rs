@@ -159,12 +159,16 @@ impl Worker {
         }
     }
 
-    /// The frequency in MHz of an access point that is much better than all in use, by one answer. It needs
-    /// another one.
+    /// The frequency in MHz of an access point on another channel that is much better than all in use, by one
+    /// answer. It needs another one.
     fn promising(&self, now: Instant) -> Option<u32> {
         let best = best(self.points.values())?;
+        let is_used = |mhz: u32| {
+            let mut others = self.points.values();
+            others.any(|other| other.station.is_some() && other.bss.mhz == mhz)
+        };
         let is_it = |point: &&Point| {
-            let is_free = point.station.is_none() && point.is_news(now) && self.is_worth_a_move(point);
+            let is_free = point.is_news(now) && self.is_worth_a_move(point) && !is_used(point.bss.mhz);
             is_free && reach::is_much_better(point.bss.signal, best)
         };
         Some(self.points.values().find(is_it)?.bss.mhz)

@@ -63,9 +63,6 @@ pub struct Schedule {
     request: u64,
     reply: u64,
     due: Option<Instant>,
-    /// When the present request was due, and the latest one that is answered.
-    from: Instant,
-    answered_from: Instant,
     asked: u64,
     answered: u64,
     /// Bytes of the present request that are not written.
@@ -80,23 +77,31 @@ impl Schedule {
             request: request.max(1),
             reply: reply.max(1),
             due: None,
-            from: Instant::ZERO,
-            answered_from: Instant::ZERO,
             asked: 0,
             answered: 0,
             left: 0,
         }
     }
 
-    /// When the latest request that is answered was due.
-    pub const fn answered_from(&self) -> Instant {
-        self.answered_from
+    /// When the latest request that is answered was due. The beginning of the run: none is.
+    pub fn answered_from(&self) -> Instant {
+        match self.latest() {
+            Some(latest) if self.answered == self.asked => latest,
+            Some(latest) if self.answered > 0 => latest - self.every,
+            _ => Instant::ZERO,
+        }
+    }
+
+    /// When the latest request was due. Each is due an interval before the next.
+    fn latest(&self) -> Option<Instant> {
+        let due = self.due.filter(|_| self.asked > 0)?;
+        Some(due - self.every)
     }
 
     /// When each request was due that is unanswered at the end of the run: the present one, and those that
     /// wait behind it.
     pub fn unanswered(&self, end: Instant) -> impl Iterator<Item = Instant> {
-        let present = (self.asked > self.answered).then_some(self.from);
+        let present = self.latest().filter(|_| self.asked > self.answered);
         let behind = self.due.filter(|_| present.is_some());
         let behind = std::iter::successors(behind, |&due| Some(due + self.every));
         present
@@ -118,13 +123,9 @@ impl Schedule {
     /// Takes note of what has been read, and begins a request that is due. Returns when the next one is due.
     fn advance(&mut self, now: Instant, read: u64) -> Option<Instant> {
         let due = *self.due.get_or_insert(now);
-        let answered = (read / self.reply).min(self.asked);
-        if answered > std::mem::replace(&mut self.answered, answered) {
-            self.answered_from = self.from;
-        }
+        self.answered = (read / self.reply).min(self.asked);
         if self.answered == self.asked && due <= now {
             self.asked += 1;
-            self.from = due;
             self.left += self.request;
             self.due = Some(due + self.every);
         }

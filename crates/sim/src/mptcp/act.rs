@@ -59,7 +59,7 @@ impl Connection {
         if matches!(self.phase, Phase::Opening | Phase::Closed) || self.outgoing.end().is_some() {
             return 0;
         }
-        let config = &self.shared.config;
+        let config = &self.shared.host.config;
         let buffers = self
             .subflows
             .iter_mut()
@@ -143,7 +143,7 @@ impl Connection {
     /// Whether a join can begin now: the peer has confirmed MPTCP, or joins do not wait for that
     /// ([`Joins::AtOnce`]).
     pub fn is_joinable(&self) -> bool {
-        let waits = self.shared.config.joins == Joins::Confirmed;
+        let waits = self.shared.host.config.joins == Joins::Confirmed;
         match self.phase {
             Phase::Joinable => true,
             Phase::Opening | Phase::Open => self.mptcp && !waits,

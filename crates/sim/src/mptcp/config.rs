@@ -167,23 +167,33 @@ impl Cache {
 /// A configuration that many connections share.
 #[derive(Debug, Clone)]
 pub struct Shared {
-    pub(super) config: Arc<Config>,
+    pub(super) host: Arc<OfHost>,
     sender: Arc<SenderConfig>,
+}
+
+/// What all connections of a host have, behind one pointer: each connection holds it.
+#[derive(Debug)]
+pub(super) struct OfHost {
+    pub(super) config: Config,
     cache: Option<Cache>,
 }
 
 impl Shared {
     /// A configuration of a host that has this cache.
     pub fn with_cache(config: Config, cache: &Cache) -> Self {
+        Self::new(config, config.metrics_cache.then(|| cache.clone()))
+    }
+
+    fn new(config: Config, cache: Option<Cache>) -> Self {
         Self {
-            cache: config.metrics_cache.then(|| cache.clone()),
-            ..config.into()
+            host: Arc::new(OfHost { config, cache }),
+            sender: Arc::new(config.sender),
         }
     }
 
     /// Configuration of the sender of a new subflow over this path.
     pub(super) fn sender(&self, path: Path) -> Arc<SenderConfig> {
-        match self.cache.as_ref().and_then(|cache| cache.get(path)) {
+        match self.host.cache.as_ref().and_then(|cache| cache.get(path)) {
             None => self.sender.clone(),
             metrics => Arc::new(SenderConfig {
                 metrics,
@@ -194,7 +204,7 @@ impl Shared {
 
     /// Keeps what a subflow over this path leaves, if the host has a cache.
     pub(super) fn keep(&self, path: Path, metrics: Option<Metrics>) {
-        if let (Some(cache), Some(metrics)) = (&self.cache, metrics) {
+        if let (Some(cache), Some(metrics)) = (&self.host.cache, metrics) {
             cache.put(path, metrics);
         }
     }
@@ -202,10 +212,6 @@ impl Shared {
 
 impl From<Config> for Shared {
     fn from(config: Config) -> Self {
-        Self {
-            config: Arc::new(config),
-            sender: Arc::new(config.sender),
-            cache: None,
-        }
+        Self::new(config, None)
     }
 }

@@ -89,7 +89,7 @@ impl Siblings {
 impl Connection {
     /// An end of connection number `id`. It has no subflow yet.
     pub(super) fn new(id: u32, role: Role, shared: Shared) -> Self {
-        let config = &shared.config;
+        let config = &shared.host.config;
         Self {
             id,
             role,
@@ -155,7 +155,7 @@ impl Connection {
             flows: [Flow::default(); MOST_PATHS],
             count: 0,
         };
-        if !self.shared.config.sender.control.is_coupled() || self.subflows.len() < 2 {
+        if !self.shared.host.config.sender.control.is_coupled() || self.subflows.len() < 2 {
             return siblings;
         }
         let others = self.subflows.iter().enumerate();
@@ -360,7 +360,7 @@ impl Connection {
     pub fn join(&mut self, now: Instant, path: Path, backup: bool, out: &mut Outbox) {
         let conn = self.id;
         let failed = |reason| Event::JoinFailed { conn, path, reason };
-        let waits = self.shared.config.joins == Joins::Confirmed && self.phase != Phase::Joinable;
+        let waits = self.shared.host.config.joins == Joins::Confirmed && self.phase != Phase::Joinable;
         match self.phase {
             _ if !self.mptcp || self.role == Role::Server => out.report(failed(JoinFailure::Local)),
             Phase::Closed => out.report(failed(JoinFailure::Untimely)),

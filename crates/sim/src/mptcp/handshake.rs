@@ -26,7 +26,7 @@ impl Connection {
         let mut subflow = Subflow::new(out.number_subflow(), port, path, &self.shared, now);
         subflow.initial = port == 0;
         subflow.backup[0] = backup;
-        subflow.ecn = self.shared.config.ecn;
+        subflow.ecn = self.shared.host.config.ecn;
         self.add(subflow);
         self.send_syn(now, self.subflows.len() - 1, out);
     }
@@ -117,7 +117,7 @@ impl Connection {
         let mut subflow = Subflow::new(out.number_subflow(), packet.port, path, &self.shared, now);
         subflow.initial = initial;
         subflow.mss = full_segment(path.family, self.mptcp);
-        subflow.ecn = self.shared.config.ecn && packet.ece;
+        subflow.ecn = self.shared.host.config.ecn && packet.ece;
         subflow.backup[1] = matches!(packet.signal, Signal::Join { backup: true, .. });
         subflow.receiver.begin(packet);
         self.outgoing.acknowledge(packet.data_ack, packet.window);
@@ -193,7 +193,7 @@ impl Connection {
     /// Server: the third ACK. A join beyond the limit is refused only now.
     fn accept_third(&mut self, now: Instant, packet: &Packet, at: usize, out: &mut Outbox) -> bool {
         if !self.subflows[at].initial {
-            if self.joins >= self.shared.config.most_joins {
+            if self.joins >= self.shared.host.config.most_joins {
                 let stamp = self.stamp(now);
                 out.send(self.subflows[at].path.link, reset_for(packet, &stamp));
                 self.remove(now, at, out);

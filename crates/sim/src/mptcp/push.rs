@@ -57,7 +57,7 @@ impl Connection {
 
     fn fill(&mut self, views: &mut Vec<View>) {
         views.clear();
-        let (config, unsent) = (&self.shared.config, self.unsent);
+        let (config, unsent) = (&self.shared.host.config, self.unsent);
         views.extend(
             self.subflows
                 .iter_mut()

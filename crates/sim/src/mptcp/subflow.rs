@@ -97,7 +97,7 @@ pub(super) struct Subflow {
 
 impl Subflow {
     pub(super) fn new(id: SubflowId, port: u16, path: Path, shared: &Shared, now: Instant) -> Self {
-        let window = shared.config.sender.initial_window;
+        let window = shared.host.config.sender.initial_window;
         Self {
             id,
             port,
@@ -111,7 +111,7 @@ impl Subflow {
             send_buffer: 2 * u64::from(window) * SEGMENT_MEMORY,
             backup: [false; 2],
             ecn: false,
-            mss: full_segment(path.family, shared.config.mptcp),
+            mss: full_segment(path.family, shared.host.config.mptcp),
             stale_count: 0,
             stale: false,
             stale_stamp: now,

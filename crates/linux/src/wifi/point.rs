@@ -40,8 +40,8 @@ pub(super) struct Point {
     pub(super) network: usize,
     /// When it was heard last.
     pub(super) heard: Instant,
-    /// When it said so, and its signal the time before.
-    said: Instant,
+    /// When its last beacon or answer came, and the signal of the one before.
+    answered: Instant,
     before: Option<Dbm>,
     /// Its link, and the name that its interface has.
     pub(super) link: Option<(LinkId, IfName)>,
@@ -88,7 +88,7 @@ impl Point {
             bss,
             network,
             heard,
-            said: heard,
+            answered: heard,
             before: None,
             link: None,
             station: None,
@@ -132,19 +132,18 @@ impl Point {
 
     /// A list has it. Lists repeat what was heard before.
     pub(super) fn hear(&mut self, now: Instant, bss: Bss) {
-        let said = now.checked_sub(bss.age);
-        let said = said.unwrap_or(now);
-        if said < self.said + AGES {
+        let answered = now.checked_sub(bss.age).unwrap_or(now);
+        if answered < self.answered + AGES {
             return;
         }
         self.before = Some(self.bss.signal);
         (self.bss, self.heard, self.silent) = (bss, now, false);
-        self.said = said;
+        self.answered = answered;
     }
 
     /// Whether it was heard just now, and no attempt to join it has failed.
     pub(super) fn is_news(&self, now: Instant) -> bool {
-        now < self.said + NEWS && self.failures == 0 && !self.silent
+        now < self.answered + NEWS && self.failures == 0 && !self.silent
     }
 
     /// Its signal when a channel may be left for it. That takes two beacons or answers, of which the weaker
@@ -290,6 +289,7 @@ mod tests {
         point.hear(now + Duration::from_secs(2), point.bss.clone());
         assert_eq!(point.report("first").stage, Stage::Heard);
     }
+
     #[test]
     fn a_channel_is_left_for_the_weaker_of_two_answers() {
         let now = Instant::now();

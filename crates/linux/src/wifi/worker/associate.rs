@@ -112,7 +112,7 @@ fn begin(
     if link.mac != Some(mac) {
         return Err("another program has changed the address of the new interface".into());
     }
-    prepare(name);
+    set_options(name);
     set_up(means, ours, (name, link.ifindex))?;
     means.supplicant.add_interface(name.as_str())?;
     let mut settings = vec![("ssid", hex(&bss.ssid)), ("bssid", bss.bssid.to_string())];
@@ -136,7 +136,7 @@ const IPV6_METRIC: &str = "2048";
 /// Lets an interface answer ARP requests for its own addresses only. Two interfaces of this host may be in
 /// one network: the access points of a building, or the user's own connection. Its default route of IPv6
 /// comes behind those of the user. The settings end with the interface.
-fn prepare(name: IfName) {
+fn set_options(name: IfName) {
     let settings = [
         ("ipv4", "arp_ignore", "1"),
         ("ipv4", "arp_announce", "2"),

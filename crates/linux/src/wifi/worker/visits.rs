@@ -53,8 +53,8 @@ pub(super) struct Visits {
     pace: Pace,
     /// Before this, none begins.
     rests_until: Option<Instant>,
-    /// The driver's refusal was said.
-    said: bool,
+    /// The log has the driver's refusal.
+    is_logged: bool,
     /// One has begun, and its answers come with the next scan.
     pub(super) awaited: bool,
 }
@@ -110,10 +110,10 @@ impl Visits {
 
     /// The driver has refused one.
     fn refused(&mut self, now: Instant, error: &VisitError) {
-        if !self.said {
+        if !self.is_logged {
             tracing::info!("no visits to other channels: {}", in_words(error));
         }
-        (self.said, self.rests_until) = (true, Some(now + REFUSED));
+        (self.is_logged, self.rests_until) = (true, Some(now + REFUSED));
     }
 }
 
@@ -150,7 +150,7 @@ impl Worker {
 
     /// Whether the role of an access point allows to leave what is joined for it.
     pub(super) fn is_worth_a_move(&self, point: &Point) -> bool {
-        let role = |point: &Point| self.plan.setup.networks[point.network].role;
+        let role = |point: &Point| self.network(point).role;
         let mut joined = self.points.values().filter(|point| point.station.is_some());
         match role(point) {
             Role::Primary => true,
@@ -269,6 +269,7 @@ mod tests {
         (all[0].disabled, all[1].listen_first, all[3].radar) = (true, true, true);
         assert_eq!(visited(&mut Visits::default(), &all, 2_462), [0; 0]);
     }
+
     #[test]
     fn pauses_grow_while_the_host_does_not_move() {
         let mut pace = Pace::default();

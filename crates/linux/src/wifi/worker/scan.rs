@@ -214,6 +214,9 @@ impl Worker {
             let point = self.points.entry(bssid);
             let point = point.or_insert_with(|| Point::new(bss.clone(), at, now));
             point.network = at;
+            if networks[at].role == Role::Never {
+                point.why = Some("its network has the role `never`".to_owned());
+            }
             point.hear(now, bss);
         }
     }
@@ -227,9 +230,9 @@ impl Worker {
             Ok(left) => left,
             Err(error) => return self.break_off(now, in_words(error.as_ref())),
         };
-        let role = |point: &Point| self.plan.setup.networks[point.network].role;
         let candidates = self.points.values().filter(|point| {
-            let is_free = !point.silent && !point.is_paused(now) && role(point) != Role::Never;
+            let is_allowed = self.network(point).role != Role::Never;
+            let is_free = !point.silent && !point.is_paused(now) && is_allowed;
             point.station.is_some() || is_free
         });
         let (bssids, audible): (Vec<MacAddr>, Vec<Audible>) = candidates

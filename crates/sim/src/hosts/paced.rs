@@ -83,7 +83,7 @@ impl Schedule {
         }
     }
 
-    /// When the latest request that is answered was due. The beginning of the run: none is.
+    /// When the latest answered request was due. Without one: the beginning of the run.
     pub fn answered_from(&self) -> Instant {
         match self.latest() {
             Some(latest) if self.answered == self.asked => latest,

@@ -3,7 +3,7 @@
 use crate::coupled::{self, cla_steps};
 use crate::declaration::{Bench, Figure, Trials};
 use crate::emulator::{self, both_worlds, lab_tcp};
-use crate::host::{dead_idle, fade, networks, networks_load, removals, resume, stall, up_down, walk};
+use crate::host::{dead_idle, fade, networks, networks_cuts, networks_load, removals, resume, stall, up_down, walk};
 use crate::speed::{engine, estimator, links};
 use crate::{air, relay, transport, window, worlds};
 
@@ -56,6 +56,11 @@ pub const ALL: &[Bench] = &[
         &[Figure::less("networks-wrong", "count", "moves of a UDP flow whose server pauses, whose links lose 20 %, which speaks in bursts, or whose LTE has gaps of 300 ms")],
         &[Trials::of(1, "of a minute each")],
         networks::wrong,
+    ),
+    Bench::rooted(
+        &[Figure::less("networks-cuts", "count", "an upload in a session that survives new addresses, as in QUIC and WireGuard: cuts of its link, of 20, that stop it for 2 s")],
+        &[Trials::of(1, "with and 1 without `[networks]`")],
+        networks_cuts::run,
     ),
     Bench::rooted(
         &[Figure::less("networks-cost", "ratio", "processor time for each byte of a UDP flow of 250 Mb/s with `[networks]`, over that without")],

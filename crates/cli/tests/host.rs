@@ -36,6 +36,8 @@ mod service;
 mod start;
 #[path = "host/top.rs"]
 mod top;
+#[path = "host/targets.rs"]
+mod targets;
 #[path = "host/wishes.rs"]
 mod wishes;
 

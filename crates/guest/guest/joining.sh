@@ -94,6 +94,18 @@ has_lease() {
 # interface_of N: the interface with an address of access point N.
 interface_of() { ip -o -4 address show | grep -F " 10.0.$1." | tr -s ' ' | cut -d ' ' -f 2; }
 
+# darkens N: what terminates the process in /run/apN.hostapd makes access point N dark. That of hostapd must
+# not get to say goodbye.
+darkens() {
+    local hostapd
+    hostapd=$(cat "/run/ap$1.hostapd")
+    (
+        trap 'kill -9 "$hostapd"; ip -n "ap$1" link set wlan down; exit' TERM
+        while :; do sleep 1000 & wait; done
+    ) &
+    echo $! >"/run/ap$1.hostapd"
+}
+
 # lost_first: whether no interface is joined to the first access point.
 lost_first() { ! slowhand status | grep "$(bssid_of 1)" | grep -q ': joined'; }
 

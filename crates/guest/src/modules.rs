@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 /// The modules that the guest loads, by name.
-pub const WANTED: [&str; 27] = [
+pub const WANTED: [&str; 35] = [
     // The path by which results leave the guest.
     "virtio_pci",
     "9pnet_virtio",
@@ -44,6 +44,15 @@ pub const WANTED: [&str; 27] = [
     "cls_bpf",
     "sch_ingress",
     "nf_tables",
+    // Networks of flows: marks and addresses of packets.
+    "nf_conntrack_netlink",
+    "nft_chain_nat",
+    "nft_ct",
+    "nft_hash",
+    "nft_masq",
+    "nft_nat",
+    "nft_numgen",
+    "nft_socket",
 ];
 
 /// A module that the package of the kernel does not have.

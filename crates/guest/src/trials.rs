@@ -54,7 +54,7 @@ const ESTIMATES: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 29] = [
+pub const TRIALS: [Trial; 30] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -263,6 +263,18 @@ pub const TRIALS: [Trial; 29] = [
         figure: Figure {
             at_most: Some(200.0),
             ..GAP
+        },
+    },
+    Trial {
+        name: "joins-call",
+        about: "`slowhand up` joins two; a UDP flow of `[networks]` while its one goes dark, and while it is killed",
+        script: include_str!("../guest/trials/joins-call.sh"),
+        programs: &["wifi-meter", "slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            name: "longest gap in replies, one access point dark, ms",
+            pointer: "/dark/longest_gap_ms",
+            at_most: Some(200.0),
         },
     },
     Trial {

@@ -12,7 +12,7 @@ use host::config::CgroupPath;
 use host::control::{Answer, Done, NetworksChange, Question, Stopped, Stopping};
 use host::document::{AccessPoints, Status, Why};
 use host::place::Place;
-use linux::daemon::{self, FlowRule, InletSender, Report, Stopper};
+use linux::daemon::{self, FlowRule, InletSender, NoTarget, Report, Stopper, Target};
 use linux::rtnl::Prefix;
 use linux::wifi::Views;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
@@ -311,6 +311,10 @@ fn asked_change(change: NetworksChange) -> Result<daemon::NetworksChange, String
             }
             let cgroup = cgroup.map(|path| path.parse::<CgroupPath>()).transpose();
             let to = to.map(|to| to.parse::<Prefix>()).transpose();
+            let network: Target = network.parse().map_err(|error: NoTarget| error.to_string())?;
+            if holds && network.link().is_none() {
+                return Err("only flows of one link can wait for it; name a link, or remove --hold".to_owned());
+            }
             daemon::NetworksChange::Add(FlowRule {
                 user,
                 to: to.map_err(|error| error.to_string())?,

@@ -4,6 +4,7 @@
 pub mod dead_idle;
 pub mod fade;
 pub mod networks;
+pub mod networks_cuts;
 pub mod networks_load;
 pub mod removals;
 pub mod resume;

@@ -14,7 +14,7 @@ use super::networks::{PORT, networks, options};
 use crate::cpu;
 use crate::declaration::Setup;
 use anyhow::Context as _;
-use linux::daemon::FlowRule;
+use linux::daemon::{FlowRule, Target};
 use policy::LinkKind;
 use runs::progress::Progress;
 use show::exit::Refused;
@@ -184,7 +184,7 @@ fn rule(line: u8, port: u16) -> FlowRule {
         port: Some(port),
         mark: None,
         cgroup: None,
-        network: format!("line{line}"),
+        network: Target::Link(format!("line{line}")),
         holds: false,
     }
 }

@@ -21,6 +21,8 @@ Examples:
   slowhand networks list
   sudo slowhand networks add phone --port 51820 --hold
   sudo slowhand networks add wlan0 --cgroup system.slice/openvpn.service
+  sudo slowhand networks add spread --port 6881
+  sudo slowhand networks add wlan0=9,phone=1 --to 192.0.2.0/24
   sudo slowhand networks weight wlan0=9 phone=1
   sudo slowhand networks move phone --flow 7
   sudo slowhand networks move phone --from wlan0
@@ -34,7 +36,7 @@ pub struct Args {
 enum Verb {
     /// List networks, rules and open flows.
     List(List),
-    /// Add a rule after all others: new flows that match it use this link while it is there.
+    /// Add a rule after all others: new flows that match it use this link, or these, while they are there.
     Add(Add),
     /// Share new flows that match no rule among links, in proportion.
     Weight(Weight),
@@ -63,7 +65,8 @@ struct List {
 #[derive(Debug, clap::Args)]
 #[group(id = "selectors", multiple = true, required = true, args = ["user", "to", "port", "mark", "cgroup"])]
 struct Add {
-    /// The link, by its name or that of its interface.
+    /// The link, by its name or that of its interface; `active`: where new connections begin; `spread`: all
+    /// links, each server on one of them; or shares of links, such as wlan0=9,phone=1.
     network: String,
 
     /// Flows of the user with this number.
@@ -86,7 +89,8 @@ struct Add {
     #[arg(long, value_name = "PATH")]
     cgroup: Option<String>,
 
-    /// The flows wait while the link cannot carry them. Without this they begin where new connections do.
+    /// The flows wait while the link cannot carry them. Without this they begin where new connections do. For
+    /// one link only.
     #[arg(long)]
     hold: bool,
 

@@ -83,7 +83,8 @@ pub(super) fn flows(networks: &Networks, width: usize) -> String {
     );
     for rule in &networks.rules {
         let number = rule.number;
-        let now = or_wait(rule.begins.as_deref());
+        let links = Some(rule.begins.join(", ")).filter(|links| !links.is_empty());
+        let now = or_wait(links.as_deref());
         text.push_str(&format!(
             "rule {number} ({}): {}, now {now}\n",
             rule.of, rule.network

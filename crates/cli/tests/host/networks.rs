@@ -12,6 +12,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 pub(crate) const STEADY: &str = "100.64.0.1";
+const SERVER: &str = "10.255.0.1";
 
 /// Answers every packet on its ports with the address it came from, until dropped.
 pub(crate) struct Echo {
@@ -26,9 +27,14 @@ impl Echo {
 
     /// Echoes on these ports of a server.
     pub(crate) fn on(server: &Netns, ports: &[u16]) -> Self {
+        Self::of(server, ports.iter().map(|port| (SERVER.to_owned(), *port)))
+    }
+
+    /// Echoes at these addresses and ports of a server.
+    pub(crate) fn of(server: &Netns, places: impl IntoIterator<Item = (String, u16)>) -> Self {
         let stop = Arc::<AtomicBool>::default();
-        let echo = |&port: &u16| {
-            let socket = server.run(|| UdpSocket::bind(("10.255.0.1", port)).unwrap());
+        let echo = |place: (String, u16)| {
+            let socket = server.run(|| UdpSocket::bind(place).unwrap());
             let (socket, stop) = (socket.unwrap(), Arc::clone(&stop));
             socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
             std::thread::spawn(move || {
@@ -42,7 +48,7 @@ impl Echo {
             })
         };
         Self {
-            threads: ports.iter().map(echo).collect(),
+            threads: places.into_iter().map(echo).collect(),
             stop,
         }
     }
@@ -65,9 +71,18 @@ impl Flow {
 
     /// A flow of a socket that `make` makes on the client.
     pub(crate) fn with(host: &Host, port: u16, make: impl FnOnce() -> UdpSocket + Send) -> Self {
+        Self::between(host, make, (SERVER, port))
+    }
+
+    /// A flow of a socket that `make` makes on the client, to this place.
+    pub(crate) fn between(
+        host: &Host,
+        make: impl FnOnce() -> UdpSocket + Send,
+        to: (&str, u16),
+    ) -> Self {
         let socket = host.client.run(|| {
             let socket = make();
-            socket.connect(("10.255.0.1", port)).unwrap();
+            socket.connect(to).unwrap();
             socket
         });
         let socket = socket.unwrap();
@@ -246,7 +261,7 @@ fn until_it_waits(host: &Host, flow: &Flow) {
     until("it waits", || {
         let _ = flow.seen();
         let rules = host.json("status")["networks"]["rules"].clone();
-        rules[0]["holds"] == true && rules[0]["begins"].is_null()
+        rules[0]["holds"] == true && rules[0]["begins"] == serde_json::json!([])
     });
 }
 

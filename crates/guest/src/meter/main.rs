@@ -1,6 +1,7 @@
-//! Runs in the guest: sends a file over MPTCP, or receives one and measures how it arrived. It also compares
-//! what a host knows of its links with what happened on the air.
+//! Runs in the guest: sends a file over MPTCP, or receives one and measures how it arrived. It measures a call
+//! over UDP in the same way, and compares what a host knows of its links with what happened on the air.
 
+mod call;
 mod fetch;
 mod judge;
 mod serve;
@@ -33,6 +34,13 @@ enum Verb {
     },
     /// Receive until the server closes. Prints one JSON object.
     Fetch(fetch::Args),
+    /// Answer UDP packets with the address they came from, until terminated.
+    Echo {
+        /// Address and port.
+        address: SocketAddr,
+    },
+    /// Send UDP packets to `echo`, and measure the longest gap between replies. Prints one JSON object.
+    Call(call::Args),
     /// Compare with what happened on the air. Prints one JSON object.
     Judge(judge::Args),
 }
@@ -41,6 +49,8 @@ fn main() -> anyhow::Result<()> {
     match Usage::parse().verb {
         Verb::Serve { address, file, part } => serve::run(address, &file, part),
         Verb::Fetch(args) => fetch::run(&args),
+        Verb::Echo { address } => call::echo(address),
+        Verb::Call(args) => call::run(&args),
         Verb::Judge(args) => judge::run(&args),
     }
 }

@@ -143,7 +143,10 @@ pub const CGROUP: Key = key(
     "a path of cgroup v2 in quotes, such as \"system.slice/openvpn.service\"",
 );
 /// The link that carries those flows.
-pub const FLOW_NETWORK: Key = key("network", "the name of a link in quotes, such as \"phone\"");
+pub const FLOW_NETWORK: Key = key(
+    "network",
+    "a link in quotes, such as \"phone\", \"active\", \"spread\", or shares from 0 to 100 with one above 0, such as { wlan0 = 9, phone = 1 }",
+);
 /// What those flows do while it cannot carry them.
 pub const FLOW_ELSE: Key = key("else", "\"active\" or \"hold\"");
 /// A link's interface.

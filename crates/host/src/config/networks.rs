@@ -3,7 +3,7 @@
 use super::ConfigError;
 use super::keys;
 use super::section::Section;
-use linux::daemon::{MOST_RULES, is_ours};
+use linux::daemon::{MOST_RULES, Target, is_ours};
 use linux::rtnl::{IfName, Prefix};
 use std::net::Ipv4Addr;
 use std::str::FromStr;
@@ -42,9 +42,9 @@ pub struct FlowConfig {
     pub mark: Option<u32>,
     /// Flows of sockets of this cgroup: its path from the root, without a slash at either end.
     pub cgroup: Option<String>,
-    /// The link that carries them.
-    pub network: String,
-    /// Whether they wait while it cannot.
+    /// What carries them.
+    pub network: Target,
+    /// Whether they wait while their link cannot.
     pub holds: bool,
 }
 
@@ -163,15 +163,23 @@ fn rule(table: &Section<'_>) -> Result<FlowConfig, ConfigError> {
         let what = "this flow has no `user`, `to`, `port`, `mark` or `cgroup`, so it would match every flow";
         return Err(table.wrong_itself(what, "add one of them"));
     }
-    let network = table.text::<String>(&keys::FLOW_NETWORK)?;
+    let network = table.network(&keys::FLOW_NETWORK)?;
+    let network = table.need(&keys::FLOW_NETWORK, network)?.into_inner();
     let otherwise = table.word::<Else>(&keys::FLOW_ELSE, Else::WORDS)?;
+    let holds = |otherwise: &&Spanned<Else>| *otherwise.get_ref() == Else::Hold;
+    if let Some(otherwise) = otherwise.as_ref().filter(holds)
+        && network.link().is_none()
+    {
+        let what = format!("`else` is \"hold\", and `network` is {network}, which is not one link");
+        return Err(table.wrong(otherwise, what, "remove this line, or name one link in `network`"));
+    }
     Ok(FlowConfig {
         user: user.map(Spanned::into_inner),
         to: to.map(Spanned::into_inner),
         port: port.map(Spanned::into_inner),
         mark: mark.map(Spanned::into_inner),
         cgroup: cgroup.map(|cgroup| cgroup.into_inner().0),
-        network: table.need(&keys::FLOW_NETWORK, network)?.into_inner(),
+        network,
         holds: otherwise.is_some_and(|otherwise| otherwise.into_inner() == Else::Hold),
     })
 }

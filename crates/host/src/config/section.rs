@@ -3,6 +3,7 @@
 use super::ConfigError;
 use super::keys::{Key, OF_FILE};
 use super::problem::Problem;
+use linux::daemon::Target;
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 use std::str::FromStr;
@@ -175,6 +176,18 @@ impl<'t> Section<'t> {
             let digits = value.as_integer()?;
             let number = i64::from_str_radix(digits.as_str(), digits.radix()).ok()?;
             bounds.contains(&number).then(|| number.try_into().ok())?
+        })
+    }
+
+    /// Reads what carries the flows of a rule: a text, or a table with the shares of links.
+    pub fn network(&self, key: &Key) -> Result<Option<Spanned<Target>>, ConfigError> {
+        let share = |value: &DeValue<'_>| value.as_integer()?.as_str().parse().ok();
+        self.take(key, |value| match value.as_table() {
+            Some(table) => Target::shares(
+                table.iter().map(|(name, value)| Some((name.get_ref().to_string(), share(value.get_ref())?))),
+            )
+            .ok(),
+            None => value.as_str()?.parse().ok(),
         })
     }
 

@@ -152,7 +152,7 @@ fn the_example_is_a_whole_configuration() {
     let networks = config.networks.as_ref().unwrap();
     assert_eq!(networks.interface.as_str(), "slow0");
     let flow = &networks.flows[0];
-    assert_eq!((flow.network.as_str(), flow.mark), ("phone", Some(7)));
+    assert_eq!((flow.network.link(), flow.mark), (Some("phone"), Some(7)));
     assert_eq!(flow.cgroup.as_deref(), Some("system.slice/vpn.service"));
     assert!(flow.holds);
     let [phone, wifi] = &config.links[..] else {
@@ -221,7 +221,7 @@ const LINK: &str = "[[link]]\ninterface = \"eth0\"\nkind = \"cable\"\n";
 
 /// Text after [`LINK`] or by itself, and the place, what is wrong, and the remedy.
 #[rustfmt::skip]
-const WRONG: [(&str, &str, &str); 30] = [
+const WRONG: [(&str, &str, &str); 31] = [
     ("", "policy = \"fastest\"\n", "1:10: `policy` is \"fastest\"; give \"tcp:<link>\", \"handover\", \"handover-warm\", \"handover+cell\", \"wifi-first\", \"mptcp\", \"slowhand\" or \"slowhand-no-window\""),
     ("", "policy = \"one-at-a-time\"\n", "1:10: policy \"one-at-a-time\" compares access points by the frames that a monitor interface hears, and not every radio has one; use \"slowhand\""),
     ("", "policy = \"energy:damped\"\n", "1:10: policy \"energy:damped\" must know what the links will carry, and only virtual time does; use \"slowhand\""),
@@ -249,7 +249,8 @@ const WRONG: [(&str, &str, &str); 30] = [
     ("[networks]\n", "[[flow]]\nnetwork = \"a\"\n", "2:1: this flow has no `user`, `to`, `port`, `mark` or `cgroup`, so it would match every flow; add one of them"),
     ("[networks]\n[[flow]]\nport = 1\nnetwork = \"a\"\n", "[[flow]]\nport = 1\nnetwork = \"b\"\n", "5:1: this flow selects the same as [[flow]] 1, which has network \"a\"; remove one of the two"),
     ("[networks]\n", "[[flow]]\nmark = 0x4f000001\n", "3:8: `mark` is 0x4f000001, and marks with 4e or 4f in front are slowhand's own; choose another one"),
-    ("[networks]\n", "[[flow]]\nport = 1\n", "2:1: this flow has no `network`; add `network`: the name of a link in quotes, such as \"phone\""),
+    ("[networks]\n", "[[flow]]\nport = 1\n", "2:1: this flow has no `network`; add `network`: a link in quotes, such as \"phone\", \"active\", \"spread\", or shares from 0 to 100 with one above 0, such as { wlan0 = 9, phone = 1 }"),
+    ("[networks]\n", "[[flow]]\nport = 1\nnetwork = \"spread\"\nelse = \"hold\"\n", "5:8: `else` is \"hold\", and `network` is spread, which is not one link; remove this line, or name one link in `network`"),
     ("[networks]\n", "[[flow]]\nto = \"2001:db8::/32\"\n", "3:6: `to` is 2001:db8::/32, and only flows over IPv4 have networks; give an IPv4 network in quotes, such as \"192.0.2.0/24\""),
     ("", "probe = true\nprobe = false\n", "2:1: duplicate key; remove one of the two, or write [[link]] with two brackets for one more link"),
 ];
@@ -257,7 +258,7 @@ const WRONG: [(&str, &str, &str); 30] = [
 /// Text after [`LINK`] or by itself, with a value of a wrong type for each key of the example. The last part
 /// is how the message calls that value.
 #[rustfmt::skip]
-const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 51] = [
+const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 53] = [
     ("", "policy = 7\n", &keys::POLICY, "7"),
     ("", "mode = true\n", &keys::MODE, "true"),
     ("", "peer_subflows = \"two\"\n", &keys::PEER_SUBFLOWS, "\"two\""),
@@ -298,6 +299,8 @@ const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 51] = [
     ("[networks]\n", "[[flow]]\nmark = 0\n", &keys::MARK, "0"),
     ("[networks]\n", "[[flow]]\ncgroup = \"../a\"\n", &keys::CGROUP, "\"../a\""),
     ("[networks]\n", "[[flow]]\nport = 1\nnetwork = 5\n", &keys::FLOW_NETWORK, "5"),
+    ("[networks]\n", "[[flow]]\nport = 1\nnetwork = { a = 0 }\n", &keys::FLOW_NETWORK, "a table"),
+    ("[networks]\n", "[[flow]]\nport = 1\nnetwork = { a = 101 }\n", &keys::FLOW_NETWORK, "a table"),
     ("[networks]\n", "[[flow]]\nport = 1\nnetwork = \"a\"\nelse = 5\n", &keys::FLOW_ELSE, "5"),
     ("", "link = \"eth0\"\n", &keys::LINK, "\"eth0\""),
     ("", "[link]\ninterface = \"eth0\"\n", &keys::LINK, "a table"),
@@ -482,4 +485,26 @@ fn a_relay_has_an_address_with_a_port_and_a_key() {
         Bypass::Network("192.0.2.1".parse().unwrap(), 32),
     ];
     assert_eq!(relay.bypass, bypass);
+}
+
+#[test]
+fn the_documents_show_valid_configurations() {
+    let documents = [
+        ("calls", include_str!("../../../../docs/calls.md")),
+        ("first-laptop", include_str!("../../../../docs/first-laptop.md")),
+        ("joining", include_str!("../../../../docs/joining.md")),
+        ("networks", include_str!("../../../../docs/networks.md")),
+        ("relay", include_str!("../../../../docs/relay.md")),
+    ];
+    for (name, document) in documents {
+        let blocks = document.split("```toml\n").skip(1);
+        let blocks = blocks.filter_map(|rest| rest.split("```").next());
+        // The relay's own configuration has other keys.
+        let mut shown = blocks.filter(|block| !block.starts_with("listen")).peekable();
+        assert!(shown.peek().is_some(), "{name}.md shows a configuration");
+        for block in shown {
+            let read = Files::new(name, &[("slowhand.toml", block)]).read();
+            assert!(read.is_ok(), "{name}.md: {}\n{block}", read.unwrap_err());
+        }
+    }
 }

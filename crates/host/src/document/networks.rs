@@ -43,13 +43,13 @@ pub struct Rule {
     pub number: u8,
     /// Which flows: the selectors as in the configuration.
     pub of: String,
-    /// The link that the user wants for them.
+    /// What the user wants for them: a link, `active`, `spread`, or shares such as `wlan0=9,phone=1`.
     pub network: String,
     /// Whether they wait while it cannot carry them.
     #[serde(default)]
     pub holds: bool,
-    /// The link on which new ones begin; absent: they wait for one.
-    pub begins: Option<String>,
+    /// The links on which new ones begin; empty: they wait for one.
+    pub begins: Vec<String>,
 }
 
 /// A flow.
@@ -139,12 +139,12 @@ impl Networks {
 
     /// Makes the document. `name` gives the name of a link.
     fn new(now: Instant, report: &NetworksReport, name: impl Fn(LinkId) -> String) -> Self {
-        let rule = |(number, rule, begins): &(u8, FlowRule, Option<LinkId>)| Rule {
+        let rule = |(number, rule, begins): &(u8, FlowRule, Vec<LinkId>)| Rule {
             number: *number,
             of: selectors(rule),
-            network: rule.network.clone(),
+            network: rule.network.to_string(),
             holds: rule.holds,
-            begins: begins.map(&name),
+            begins: begins.iter().copied().map(&name).collect(),
         };
         let flow = |flow: &FlowReport| Flow {
             id: flow.id.0,
@@ -187,7 +187,7 @@ fn selectors(rule: &FlowRule) -> String {
     let user = rule.user.map(|user| format!("user {user}"));
     let to = rule.to.map(|to| format!("to {to}"));
     let port = rule.port.map(|port| format!("port {port}"));
-    let mark = rule.mark.map(|mark| match mark == wish(&rule.network) {
+    let mark = rule.mark.map(|mark| match rule.network.link().map(wish) == Some(mark) {
         true => "programs of `slowhand exec --network`".to_owned(),
         false => format!("mark {mark:#x}"),
     });

@@ -48,7 +48,7 @@ pub use api::inlet::{AskError, Ended, Inlet, InletSender, Stopper, inlet};
 pub use api::left_alone::LeftAlone;
 pub use api::networks::{
     ChangeError, FlowReport, FlowRule, MOST_RULES, NamesSetup, NetworksChange, NetworksError, NetworksReport,
-    NetworksSetup,
+    NetworksSetup, NoTarget, Target,
 };
 pub use api::observe::Observation;
 pub use api::report::{

@@ -51,7 +51,7 @@ impl Home {
         let everything = Ipv4Addr::UNSPECIFIED;
         self.client.run(|| {
             give(&link, inside(1), 24)?;
-            lead(&link, (everything, 0), inside(2), 100 + u32::from(line))
+            lead_out(line)
         })??;
         self.server.run(|| {
             give(&link, outside(2), 24)?;
@@ -104,6 +104,12 @@ impl Home {
         })?
     }
 
+    /// Sets one of the client's lines up again, with the route that it had: the kernel removed that one.
+    pub fn restore(&self, line: u8) -> anyhow::Result<()> {
+        self.set_up(line, true)?;
+        self.client.run(|| lead_out(line))?
+    }
+
     /// The line that the client's new connections use.
     pub fn route(&self) -> anyhow::Result<u8> {
         let local = self.client.run(|| {
@@ -151,6 +157,12 @@ fn give(link: &str, address: Ipv4Addr, length: u8) -> anyhow::Result<()> {
     let ifindex = index(&mut rtnl, link)?;
     rtnl.add_address(&Address::new(ifindex, Prefix::new(address.into(), length)?))?;
     Ok(rtnl.set_up(ifindex, true)?)
+}
+
+/// The client's default route over a line, as an administrator would have it.
+fn lead_out(line: u8) -> anyhow::Result<()> {
+    let (everything, router) = (Ipv4Addr::UNSPECIFIED, Ipv4Addr::new(10, 0, line, 2));
+    lead(&format!("line{line}"), (everything, 0), router, 100 + u32::from(line))
 }
 
 /// Routes this network over that link and next hop, as an administrator would.

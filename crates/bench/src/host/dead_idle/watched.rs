@@ -134,6 +134,13 @@ impl Watched {
         }
     }
 
+    /// Whether no line is down, dead or in doubt.
+    pub fn trusts_all(&self) -> anyhow::Result<bool> {
+        let report = self.inlet.report(PATIENCE)?;
+        let is_bad = |state| ["down", "no-uplink", "no-address", "in-doubt", "held-out", "dead"].contains(&state);
+        Ok(report.why.iter().all(|link| !is_bad(link.state)))
+    }
+
     /// Decisions so far.
     pub fn decided(&self) -> u64 {
         self.decided.load(Ordering::Relaxed)

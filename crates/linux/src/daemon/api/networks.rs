@@ -10,13 +10,22 @@ use crate::tun::CreateError;
 use policy::LinkId;
 use policy::flow::FlowId;
 use policy::reason::Assigned;
+use std::collections::BTreeSet;
+use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::str::FromStr;
 use thiserror::Error;
 use units::Instant;
 
 /// The most rules that the mark of a flow can tell apart.
 pub const MOST_RULES: usize = 255;
+
+/// The largest share of a link.
+pub const MOST_SHARE: u16 = 100;
+
+const ACTIVE: &str = "active";
+const SPREAD: &str = "spread";
 
 /// Which interface programs see, and which flows have a network of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,10 +63,88 @@ pub struct FlowRule {
     /// Flows of sockets that were made in this cgroup or below it. Its path from the root of cgroup v2,
     /// without a slash at either end.
     pub cgroup: Option<String>,
-    /// The link that carries them while it can: its name, or its interface's.
-    pub network: String,
-    /// Whether they wait while it cannot. If not, they begin as all others then.
+    /// What carries them.
+    pub network: Target,
+    /// Whether they wait while their link cannot carry them. If not, they begin as all others then. Only for
+    /// [`Target::Link`].
     pub holds: bool,
+}
+
+/// What carries the flows of a rule. A link is named by its own name or by its interface's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// This link while it can.
+    Link(String),
+    /// The link on which new connections begin.
+    Active,
+    /// All links that can. Flows to one server use the same link.
+    Spread,
+    /// These links while they can, in proportion to their shares.
+    Shares(Vec<(String, u16)>),
+}
+
+impl Target {
+    /// The link, if there is only one.
+    pub fn link(&self) -> Option<&str> {
+        match self {
+            Self::Link(name) => Some(name),
+            Self::Active | Self::Spread | Self::Shares(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Link(name) => f.write_str(name),
+            Self::Active => f.write_str(ACTIVE),
+            Self::Spread => f.write_str(SPREAD),
+            Self::Shares(shares) => {
+                let shares = shares.iter().map(|(name, share)| format!("{name}={share}"));
+                f.write_str(&Vec::from_iter(shares).join(","))
+            }
+        }
+    }
+}
+
+/// Why a text names nothing that could carry flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error(
+    "name a link, such as phone, or give `active`, `spread`, or a share from 0 to {MOST_SHARE} for each of some links, \
+     such as wlan0=9,phone=1, with one above 0"
+)]
+pub struct NoTarget;
+
+impl FromStr for Target {
+    type Err = NoTarget;
+
+    fn from_str(text: &str) -> Result<Self, NoTarget> {
+        match text {
+            "" => Err(NoTarget),
+            ACTIVE => Ok(Self::Active),
+            SPREAD => Ok(Self::Spread),
+            name if !name.contains('=') => Ok(Self::Link(name.to_owned())),
+            shares => Self::shares(shares.split(',').map(|part| {
+                let (name, share) = part.rsplit_once('=')?;
+                Some((name.trim().to_owned(), share.trim().parse().ok()?))
+            })),
+        }
+    }
+}
+
+impl Target {
+    /// Shares of links. Each is named once, and one share is above 0.
+    ///
+    /// # Errors
+    /// If a share is none, or they cannot be in force together.
+    pub fn shares(of: impl IntoIterator<Item = Option<(String, u16)>>) -> Result<Self, NoTarget> {
+        let shares = Option::<Vec<_>>::from_iter(of).ok_or(NoTarget)?;
+        let names = BTreeSet::from_iter(shares.iter().map(|(name, _)| name));
+        let are_right = shares.iter().all(|(name, share)| !name.is_empty() && *share <= MOST_SHARE)
+            && names.len() == shares.len()
+            && shares.iter().any(|(_, share)| *share > 0);
+        are_right.then_some(Self::Shares(shares)).ok_or(NoTarget)
+    }
 }
 
 impl FlowRule {
@@ -105,8 +192,8 @@ pub struct NetworksReport {
     pub address: Ipv4Addr,
     /// The link on which new flows begin that no rule names. `None`: they wait.
     pub begins: Option<LinkId>,
-    /// The rules with their numbers, and the link on which new flows of each begin.
-    pub rules: Vec<(u8, FlowRule, Option<LinkId>)>,
+    /// The rules with their numbers, and the links on which new flows of each begin. Without one they wait.
+    pub rules: Vec<(u8, FlowRule, Vec<LinkId>)>,
     /// The shares of links in new flows that match no rule. Empty: they begin on one link.
     pub weights: Vec<(LinkId, u16)>,
     /// The address at which programs reach the resolvers of all links.
@@ -232,7 +319,7 @@ pub enum ChangeError {
         /// The number of that rule.
         number: u8,
         /// Its network.
-        network: String,
+        network: Target,
     },
     /// There are too many rules.
     #[error("rule {0} is the last that is possible; remove the rules with the highest numbers first")]

@@ -41,6 +41,8 @@ const MOVED: &str = "inet slowhand-networks moved";
 const LATE: Duration = Duration::from_secs(2);
 /// The most flows whose late replies are known.
 const MOST_LATE: u32 = 65_536;
+/// Any number. It decides which server uses which link.
+const SEED: u32 = 0x6a68;
 
 /// The table for the interface with this number and address, with more chains. It holds new flows until the
 /// first choice.
@@ -64,46 +66,81 @@ pub(super) fn table((interface, address): (u32, Ipv4Addr), more: &str) -> String
     )
 }
 
-/// Where new flows begin. `None`: they are held.
+/// Where some new flows begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Pick {
+    /// On this link. `None`: they are held.
+    One(Option<LinkId>),
+    /// On several, in proportion.
+    Shares(Vec<(LinkId, u16)>),
+    /// On several, each server on one of them.
+    ByServer(Vec<LinkId>),
+}
+
+impl Default for Pick {
+    fn default() -> Self {
+        Self::One(None)
+    }
+}
+
+impl Pick {
+    /// All links on which they may begin.
+    pub(super) fn links(&self) -> Vec<LinkId> {
+        match self {
+            Self::One(link) => Vec::from_iter(*link),
+            Self::Shares(shares) => shares.iter().map(|(link, _)| *link).collect(),
+            Self::ByServer(links) => links.clone(),
+        }
+    }
+
+    /// The expression for the mark of flows of the rule with this number.
+    fn mark(&self, rule: u8) -> String {
+        let mark = |link| format!("{:#x}", marks::of_flow(rule, Some(link)));
+        match self {
+            Self::One(link) => format!("{:#x}", marks::of_flow(rule, *link)),
+            Self::Shares(shares) => {
+                let (mut from, mut ranges) = (0, Vec::new());
+                for &(link, share) in shares {
+                    let to = from + u32::from(share) - 1;
+                    ranges.push(format!("{from}-{to} : {}", mark(link)));
+                    from = to + 1;
+                }
+                format!("numgen random mod {from} map {{ {} }}", ranges.join(", "))
+            }
+            Self::ByServer(links) => {
+                let places = links.iter().zip(0..).map(|(&link, at)| format!("{at} : {}", mark(link)));
+                let places = Vec::from_iter(places).join(", ");
+                // With a seed of its own, the kernel would place servers anew with each change.
+                format!("jhash ip daddr mod {} seed {SEED:#x} map {{ {places} }}", links.len())
+            }
+        }
+    }
+}
+
+/// Where new flows begin.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Choice {
-    /// Flows that match no rule, if there are no shares.
-    pub(super) common: Option<LinkId>,
-    /// The shares of links in flows that match no rule.
-    pub(super) shares: Vec<(LinkId, u16)>,
+    /// Flows that match no rule.
+    pub(super) common: Pick,
     /// The flows of each rule, by its number.
-    pub(super) of_rules: Vec<(u8, Option<LinkId>)>,
+    pub(super) of_rules: Vec<(u8, Pick)>,
     /// The cgroups of rules that name one, by their numbers. `None`: it does not exist now.
     pub(super) cgroups: Cgroups,
 }
 
 impl Choice {
-    /// The link of the rule with this number. 0: of flows that match none.
-    pub(super) fn of(&self, number: u8) -> Option<LinkId> {
+    /// Where flows of the rule with this number begin. 0: those that match none.
+    pub(super) fn of(&self, number: u8) -> &Pick {
         let rule = self.of_rules.iter().find(|(other, _)| *other == number);
-        rule.map_or(self.common, |(_, link)| *link)
+        rule.map_or(&self.common, |(_, pick)| pick)
     }
 
     /// Changes what [`Choice::of`] returns.
     pub(super) fn set(&mut self, number: u8, link: Option<LinkId>) {
         match self.of_rules.iter_mut().find(|(other, _)| *other == number) {
-            Some((_, place)) => *place = link,
-            None => self.common = link,
+            Some((_, place)) => *place = Pick::One(link),
+            None => self.common = Pick::One(link),
         }
-    }
-
-    /// The expression for the mark of flows that match no rule.
-    fn common_mark(&self) -> String {
-        if self.shares.is_empty() {
-            return format!("{:#x}", marks::of_flow(0, self.common));
-        }
-        let (mut from, mut ranges) = (0, Vec::new());
-        for (link, share) in &self.shares {
-            let to = from + u32::from(*share) - 1;
-            ranges.push(format!("{from}-{to} : {:#x}", marks::of_flow(0, Some(*link))));
-            from = to + 1;
-        }
-        format!("numgen random mod {from} map {{ {} }}", ranges.join(", "))
     }
 }
 
@@ -114,7 +151,7 @@ pub(super) fn choice(rules: &[(u8, FlowRule)], chosen: &Choice) -> String {
     let _ = write!(
         text,
         "add rule {place} ct mark != 0 meta mark set {:#x} accept; ",
-        marks::of_flow(0, chosen.common)
+        marks::of_flow(0, chosen.common.links().first().copied())
     );
     let _ = write!(text, "add rule {place} {}accept; ", marks_of_others(rules));
     let ends = "ip saddr . udp sport . ip daddr . udp dport";
@@ -124,10 +161,10 @@ pub(super) fn choice(rules: &[(u8, FlowRule)], chosen: &Choice) -> String {
         let Some(selectors) = selectors(rule, cgroup) else {
             continue;
         };
-        let mark = marks::of_flow(*number, chosen.of(*number));
-        let _ = write!(text, "add rule {place} {selectors}ct mark set {mark:#x} return; ");
+        let mark = chosen.of(*number).mark(*number);
+        let _ = write!(text, "add rule {place} {selectors}ct mark set {mark} return; ");
     }
-    let _ = write!(text, "add rule {place} ct mark set {}", chosen.common_mark());
+    let _ = write!(text, "add rule {place} ct mark set {}", chosen.common.mark(0));
     text
 }
 
@@ -185,6 +222,7 @@ fn selectors(rule: &FlowRule, cgroup: Option<&Cgroup>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::daemon::api::networks::Target;
 
     #[test]
     fn rules_come_before_the_common_choice() {
@@ -194,7 +232,7 @@ mod tests {
             port: Some(51_820),
             mark: Some(9),
             cgroup: Some("a.slice".to_owned()),
-            network: "phone".to_owned(),
+            network: Target::Link("phone".to_owned()),
             holds: false,
         };
         // Its cgroup does not exist.
@@ -203,9 +241,8 @@ mod tests {
             ..rule.clone()
         };
         let chosen = Choice {
-            common: Some(LinkId(0)),
-            shares: Vec::new(),
-            of_rules: vec![(1, Some(LinkId(2))), (2, Some(LinkId(2)))],
+            common: Pick::One(Some(LinkId(0))),
+            of_rules: vec![(1, Pick::One(Some(LinkId(2)))), (2, Pick::One(Some(LinkId(2))))],
             cgroups: [(1, Some(Cgroup::of_test("unified/a.slice", 1))), (2, None)].into(),
         };
         let text = choice(&[(1, rule), (2, waits)], &chosen);
@@ -233,8 +270,7 @@ mod tests {
     #[test]
     fn shares_divide_what_no_rule_matches() {
         let chosen = Choice {
-            common: Some(LinkId(0)),
-            shares: vec![(LinkId(0), 9), (LinkId(2), 1)],
+            common: Pick::Shares(vec![(LinkId(0), 9), (LinkId(2), 1)]),
             ..Choice::default()
         };
         assert!(
@@ -245,14 +281,22 @@ mod tests {
     }
 
     #[test]
+    fn servers_are_spread_over_links() {
+        let pick = Pick::ByServer(vec![LinkId(0), LinkId(2)]);
+        let map = "map { 0 : 0x4e050001, 1 : 0x4e050003 }";
+        assert_eq!(pick.mark(5), format!("jhash ip daddr mod 2 seed 0x6a68 {map}"));
+    }
+
+    #[test]
     fn a_choice_is_changed_for_one_rule_or_for_all_that_match_none() {
         let mut chosen = Choice {
-            of_rules: vec![(3, None)],
+            of_rules: vec![(3, Pick::One(None))],
             ..Choice::default()
         };
+        let (first, second) = (Pick::One(Some(LinkId(1))), Pick::One(Some(LinkId(2))));
         chosen.set(3, Some(LinkId(1)));
         chosen.set(9, Some(LinkId(2)));
-        assert_eq!(chosen.of(3), Some(LinkId(1)));
-        assert_eq!((chosen.of(0), chosen.of(9)), (Some(LinkId(2)), Some(LinkId(2))));
+        assert_eq!(chosen.of(3), &first);
+        assert_eq!((chosen.of(0), chosen.of(9)), (&second, &second));
     }
 }

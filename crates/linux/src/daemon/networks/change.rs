@@ -4,7 +4,7 @@
 
 use super::Networks;
 use super::cgroup::Cgroup;
-use crate::daemon::api::networks::{ChangeError, FlowRule, MOST_RULES, NetworksChange};
+use crate::daemon::api::networks::{ChangeError, FlowRule, MOST_RULES, NetworksChange, Target};
 use crate::daemon::host::outlet::Outlet;
 use crate::daemon::links::book::Links;
 use crate::daemon::links::marks;
@@ -26,7 +26,7 @@ impl Networks {
             NetworksChange::Add(rule) => self.add(rule, links)?,
             NetworksChange::Wish(network) => self.wish(network, links)?,
             NetworksChange::Remove(number) => self.remove(number)?,
-            NetworksChange::Weights(weights) => self.weigh(weights, links)?,
+            NetworksChange::Weights(weights) => self.weigh(&weights, links)?,
             NetworksChange::Move { flow, to } => {
                 let to = carrying(links, &to)?;
                 self.flows.get(flow).ok_or(ChangeError::NoFlow(flow.0))?;
@@ -51,7 +51,11 @@ impl Networks {
     }
 
     fn add(&mut self, rule: FlowRule, links: &Links) -> Result<(), ChangeError> {
-        known(links, &rule.network)?;
+        match &rule.network {
+            Target::Link(name) => drop(known(links, name)?),
+            Target::Shares(shares) => drop(weighed(shares, links)?),
+            Target::Active | Target::Spread => {}
+        }
         let cgroup = rule.cgroup.as_deref();
         if let Some(path) = cgroup.filter(|path| Cgroup::find(path).is_none()) {
             return Err(ChangeError::NoCgroup(path.to_owned()));
@@ -80,7 +84,7 @@ impl Networks {
             port: None,
             mark: Some(marks::wish(&network)),
             cgroup: None,
-            network,
+            network: Target::Link(network),
             holds: false,
         };
         if self.rules.iter().any(|(_, other)| *other == rule) {
@@ -103,15 +107,8 @@ impl Networks {
         Ok(())
     }
 
-    fn weigh(&mut self, weights: Vec<(String, u16)>, links: &Links) -> Result<(), ChangeError> {
-        let mut weighed = Vec::new();
-        for (name, weight) in weights {
-            let link = known(links, &name)?;
-            if weighed.iter().any(|(other, _)| *other == link) {
-                return Err(ChangeError::Twice(name));
-            }
-            weighed.push((link, weight));
-        }
+    fn weigh(&mut self, weights: &[(String, u16)], links: &Links) -> Result<(), ChangeError> {
+        let weighed = weighed(weights, links)?;
         if !weighed.is_empty() && weighed.iter().all(|(_, weight)| *weight == 0) {
             return Err(ChangeError::NoWeight);
         }
@@ -131,7 +128,21 @@ impl Networks {
 }
 
 fn is_wish(rule: &FlowRule) -> bool {
-    rule.mark.is_some_and(|mark| mark == marks::wish(&rule.network))
+    let wish = rule.network.link().map(marks::wish);
+    rule.mark.is_some() && rule.mark == wish
+}
+
+/// The links of these shares. Each has one.
+fn weighed(shares: &[(String, u16)], links: &Links) -> Result<Vec<(LinkId, u16)>, ChangeError> {
+    let mut weighed = Vec::new();
+    for (name, share) in shares {
+        let link = known(links, name)?;
+        if weighed.iter().any(|(other, _)| *other == link) {
+            return Err(ChangeError::Twice(name.clone()));
+        }
+        weighed.push((link, *share));
+    }
+    Ok(weighed)
 }
 
 fn known(links: &Links, name: &str) -> Result<LinkId, ChangeError> {

@@ -9,7 +9,7 @@
 //! `tests`; `crates/cli/tests/host/harm.rs`.
 
 use super::Networks;
-use crate::daemon::api::networks::FlowRule;
+use crate::daemon::api::networks::{FlowRule, Target};
 use crate::daemon::api::observe::Observation;
 use crate::daemon::host::outlet::Outlet;
 use crate::daemon::links::book::Links;
@@ -34,12 +34,17 @@ pub(super) struct Health {
 impl Health {
     /// Says which rules name no link at present.
     pub(super) fn names(&mut self, rules: &[(u8, FlowRule)], links: &Links, outlet: &mut Outlet) {
-        let lacks = |(_, rule): &&(u8, FlowRule)| links.named(&rule.network).is_none();
-        let nameless = rules.iter().filter(lacks);
-        for (number, rule) in nameless.clone() {
+        let nameless = rules.iter().filter_map(|(number, rule)| {
+            let network = names(&rule.network).find(|name| links.named(name).is_none())?;
+            Some((number, network, rule))
+        });
+        for (number, network, rule) in nameless.clone() {
             if !self.nameless.contains(number) {
-                let network = &rule.network;
-                let flows = if rule.holds { "wait" } else { "begin as all others" };
+                let flows = match (rule.holds, &rule.network) {
+                    (true, _) => "wait",
+                    (false, Target::Shares(_)) => "use the other ones",
+                    (false, _) => "begin as all others",
+                };
                 let why = format!(
                     "rule {number} names `{network}`, and there is no such link now; its flows {flows}"
                 );
@@ -49,8 +54,18 @@ impl Health {
                 });
             }
         }
-        self.nameless = nameless.map(|(number, _)| *number).collect();
+        self.nameless = nameless.map(|(number, ..)| *number).collect();
     }
+}
+
+/// The links that a rule names.
+fn names(target: &Target) -> impl Iterator<Item = &str> {
+    let shares: &[_] = match target {
+        Target::Shares(shares) => shares,
+        Target::Link(_) | Target::Active | Target::Spread => &[],
+    };
+    let shared = shares.iter().map(|(name, _)| name.as_str());
+    target.link().into_iter().chain(shared)
 }
 
 impl Networks {

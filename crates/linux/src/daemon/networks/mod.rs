@@ -34,7 +34,7 @@ pub(crate) use silence::Shown;
 
 use crate::conntrack::{Conntrack, CountError, Event, Events, Flow, Packets, counts_packets};
 use crate::daemon::api::networks::{
-    FlowError, FlowReport, FlowRule, NetworksError, NetworksReport, NetworksSetup,
+    FlowError, FlowReport, FlowRule, NetworksError, NetworksReport, NetworksSetup, Target,
 };
 use crate::daemon::api::observe::Observation;
 use crate::daemon::host::outlet::Outlet;
@@ -48,7 +48,7 @@ use crate::rtnl::{Address, IfName, Prefix, Rtnl};
 use crate::tun::{self, CreateError};
 use book::{Begun, Book, Known};
 use cgroup::Cgroups;
-use chains::Choice;
+use chains::{Choice, Pick};
 use health::Health;
 use names::Names;
 use policy::flow::FlowId;
@@ -226,8 +226,12 @@ impl Networks {
     fn began(&mut self, now: Instant, flow: Flow, links: &Links, outlet: &mut Outlet) {
         let number = marks::rule_of(flow.mark);
         let rule = self.rules.iter().find(|(other, _)| *other == number);
-        let by_rule = rule.and_then(|(_, rule)| links.named(&rule.network));
-        let by_share = marks::link_of(flow.mark).filter(|_| number == 0 && !self.weights.is_empty());
+        let by_rule = rule.and_then(|(_, rule)| links.named(rule.network.link()?));
+        let is_shared = match rule {
+            Some((_, rule)) => matches!(rule.network, Target::Spread | Target::Shares(_)),
+            None => number == 0 && !self.weights.is_empty(),
+        };
+        let by_share = marks::link_of(flow.mark).filter(|_| is_shared);
         let wish = match (rule.is_some_and(|(_, rule)| rule.holds), by_rule) {
             (true, Some(link)) => Some(Wish::Only(link)),
             // It waits for a link that is not there, of which the engine knows nothing.
@@ -262,16 +266,24 @@ impl Networks {
         }
         let (begins, carrying) = &basis;
         let usable = |link: &LinkId| carrying.contains(link);
-        let common = begins.filter(usable).or_else(|| carrying.first().copied());
+        let active = begins.filter(usable).or_else(|| carrying.first().copied());
+        let common = shared(&self.weights, carrying).unwrap_or(Pick::One(active));
         let of_rule = |(number, rule): &(u8, FlowRule)| {
-            let link = links.named(&rule.network).filter(usable);
-            (*number, if rule.holds { link } else { link.or(common) })
+            let pick = match &rule.network {
+                Target::Link(name) => links.named(name).filter(usable).map(|link| Pick::One(Some(link))),
+                Target::Active => Some(Pick::One(active)),
+                Target::Spread => (carrying.len() > 1).then(|| Pick::ByServer(carrying.clone())),
+                Target::Shares(shares) => {
+                    let link = |(name, share): &(String, u16)| Some((links.named(name)?, *share));
+                    shared(&Vec::from_iter(shares.iter().filter_map(link)), carrying)
+                }
+            };
+            let otherwise = if rule.holds { Pick::default() } else { common.clone() };
+            (*number, pick.unwrap_or(otherwise))
         };
-        let shares = self.weights.iter().filter(|(link, _)| usable(link)).copied();
         let chosen = Choice {
-            common,
-            shares: shares.filter(|(_, share)| *share > 0).collect(),
             of_rules: self.rules.iter().map(of_rule).collect(),
+            common: common.clone(),
             cgroups: self.cgroups.clone(),
         };
         if let Err(error) = self.choose(chosen) {
@@ -287,7 +299,7 @@ impl Networks {
     fn release(&mut self, outlet: &mut Outlet) {
         let waits = |known: &Known| {
             let number = marks::rule_of(known.flow.mark);
-            number > 0 && known.link().is_none() && self.chosen.of(number).is_some()
+            number > 0 && known.link().is_none() && !self.chosen.of(number).links().is_empty()
         };
         for (_, known) in self.flows.iter().filter(|(_, known)| waits(known)) {
             if let Err(error) = self.kernel.forget(&known.flow) {
@@ -430,7 +442,7 @@ impl Networks {
         };
         let flow = &known.flow;
         let number = marks::rule_of(flow.mark);
-        let by_user = number > 0 || !self.chosen.shares.is_empty();
+        let by_user = number > 0 || !matches!(self.chosen.common, Pick::One(_));
         if let Some(link) = link.filter(|_| by_user) {
             return self.move_to(now, id, link);
         }
@@ -463,11 +475,11 @@ impl Networks {
         NetworksReport {
             interface: self.interface.to_string(),
             address: self.address,
-            begins: self.chosen.common,
+            begins: self.chosen.common.links().first().copied(),
             rules: self
                 .rules
                 .iter()
-                .map(|(number, rule)| (*number, rule.clone(), self.chosen.of(*number)))
+                .map(|(number, rule)| (*number, rule.clone(), self.chosen.of(*number).links()))
                 .collect(),
             weights: self.weights.clone(),
             dns: self.names.as_ref().map(Names::address),
@@ -475,6 +487,13 @@ impl Networks {
             flows: self.flows.iter().map(flow).collect(),
         }
     }
+}
+
+/// Where flows begin that these links share, as far as they can carry flows. `None` if none of them can.
+fn shared(shares: &[(LinkId, u16)], carrying: &[LinkId]) -> Option<Pick> {
+    let present = |(link, share): &&(LinkId, u16)| *share > 0 && carrying.contains(link);
+    let present = Vec::from_iter(shares.iter().filter(present).copied());
+    (!present.is_empty()).then_some(Pick::Shares(present))
 }
 
 /// Checks that no interface is on a network with the address that this key gives.

@@ -1,0 +1,87 @@
+//! What carries the flows of a rule: one link, several in proportion, or each server on one of them.
+
+use crate::networks::{Echo, Flow, done, new_flows_come_from, on_client, refused, with_networks};
+use crate::rig::{Host, output, until};
+use std::collections::BTreeMap;
+use std::net::UdpSocket;
+
+#[test]
+fn the_configuration_shares_flows_of_a_rule_among_links() {
+    let Some(host) = Host::new("targets-shares") else {
+        return;
+    };
+    let rules = "[[flow]]\nport = 7000\nnetwork = { desk = 0, w1 = 3 }\n\
+                 [[flow]]\nport = 7001\nnetwork = \"active\"\n";
+    with_networks(&host, rules);
+    let up = host.up();
+    let _echo = Echo::at(&host);
+    new_flows_come_from(&host, 7000, "10.0.1.1");
+    let kept = Flow::to(&host, 7000);
+    kept.comes_from("10.0.1.1");
+    // Shares of flows without a rule leave both rules as they are.
+    let list = done(&host, &["weight", "w1=1"]);
+    let rules = &list["flows"]["rules"];
+    assert_eq!(rules[0]["network"], "desk=0,w1=3", "{list}");
+    assert_eq!(rules[0]["begins"], serde_json::json!(["w1"]), "{list}");
+    assert_eq!(rules[1]["begins"], serde_json::json!(["desk"]), "{list}");
+    new_flows_come_from(&host, 7001, "10.0.0.1");
+    done(&host, &["weight", "--none"]);
+    // While none of its links is there, they begin as all others.
+    on_client(&host, "ip link set w1 down");
+    kept.comes_from("10.0.0.1");
+    new_flows_come_from(&host, 7000, "10.0.0.1");
+    assert!(host.ask("down", &[]).status.success());
+    drop(up);
+}
+
+#[test]
+fn each_server_has_one_link_of_a_rule_that_spreads() {
+    let Some(host) = Host::new("targets-spread") else {
+        return;
+    };
+    with_networks(&host, "[[flow]]\nport = 7000\nnetwork = \"spread\"\n");
+    let servers = Vec::from_iter((1..=16).map(|number| format!("10.255.0.{number}")));
+    let add = |server: &String| host.server.run(|| output(&format!("ip address add {server}/32 dev lo"))).unwrap();
+    servers[1..].iter().for_each(|server| drop(add(server)));
+    let _up = host.up();
+    let _echo = Echo::of(&host.server, servers.iter().map(|server| (server.clone(), 7000)));
+    let bound = || UdpSocket::bind("0.0.0.0:0").unwrap();
+    let flow = |server: &str| {
+        let flow = Flow::between(&host, bound, (server, 7000));
+        let mut address = None;
+        until("the flow has a reply", || {
+            address = flow.seen();
+            address.is_some()
+        });
+        address.unwrap_or_default()
+    };
+    until("both links are used", || {
+        let first = BTreeMap::from_iter(servers.iter().map(|server| (flow(server), ())));
+        first.len() == 2
+    });
+    let link_of = |server: &String| (server.clone(), flow(server));
+    let once = BTreeMap::from_iter(servers.iter().map(link_of));
+    let twice = BTreeMap::from_iter(servers.iter().map(link_of));
+    assert_eq!(once, twice);
+    on_client(&host, "ip link set w1 down");
+    until("all use the other link", || servers.iter().all(|server| flow(server) == "10.0.0.1"));
+}
+
+#[test]
+fn what_cannot_carry_the_flows_of_a_rule_is_refused() {
+    let Some(host) = Host::new("targets-refused") else {
+        return;
+    };
+    with_networks(&host, "");
+    let _up = host.up();
+    let refuses = |network: &str, why: &str| refused(&host, &["add", network, "--port", "7001"], why);
+    refuses("desk=0,w1=0", "with one above 0");
+    refuses("desk=1,moon=2", "there is no link `moon`");
+    refuses("desk=1,w0=2", "has two shares");
+    refuses("desk=101", "from 0 to 100");
+    let waits = ["add", "spread", "--port", "7001", "--hold"];
+    refused(&host, &waits, "only flows of one link can wait for it");
+    done(&host, &["add", "desk=1,w1=2", "--port", "7001"]);
+    let same = "rule 1 gives the same flows to desk=1,w1=2";
+    refuses("desk", same);
+}

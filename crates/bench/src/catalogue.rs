@@ -3,7 +3,9 @@
 use crate::coupled::{self, cla_steps};
 use crate::declaration::{Bench, Figure, Trials};
 use crate::emulator::{self, both_worlds, lab_tcp};
-use crate::host::{dead_idle, fade, networks, networks_cuts, networks_load, removals, resume, stall, up_down, walk};
+use crate::host::{
+    dead_idle, fade, networks, networks_cuts, networks_load, removals, resume, stall, up_down, walk,
+};
 use crate::speed::{engine, estimator, links};
 use crate::{air, relay, transport, window, worlds};
 

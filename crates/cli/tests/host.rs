@@ -10,6 +10,8 @@ mod doctor;
 mod families;
 #[path = "host/harm.rs"]
 mod harm;
+#[path = "host/mended.rs"]
+mod mended;
 #[path = "host/names.rs"]
 mod names;
 #[path = "host/narrow.rs"]
@@ -34,10 +36,10 @@ mod rights;
 mod service;
 #[path = "host/start.rs"]
 mod start;
-#[path = "host/top.rs"]
-mod top;
 #[path = "host/targets.rs"]
 mod targets;
+#[path = "host/top.rs"]
+mod top;
 #[path = "host/wishes.rs"]
 mod wishes;
 

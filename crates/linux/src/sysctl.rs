@@ -31,6 +31,13 @@ impl Key {
         &self.0
     }
 
+    /// Whether it is a parameter of one interface.
+    pub fn is_of_interface(&self) -> bool {
+        let all = |name: &str| ["all", "default"].contains(&name);
+        let interface = self.0.split('.').skip_while(|part| *part != "conf").nth(1);
+        interface.is_some_and(|name| !all(name))
+    }
+
     fn path(&self) -> PathBuf {
         // A dot within a component (an interface name) is written as a slash, as in sysctl(8).
         let relative: String = self.0.chars().map(swap_separators).collect();

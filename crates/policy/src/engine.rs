@@ -3,7 +3,7 @@
 use crate::alive::silence;
 use crate::choose::cost;
 use crate::explain::{self, ConnExplanation, Explanation};
-use crate::flow::assign::Assignments;
+use crate::flow::assign::{self, Assignments};
 use crate::io::{Action, ConnEvent, ConnId, Input, LinkEvent, LinkId, Reason, SubflowEvent, SubflowId};
 use crate::known::change::Change;
 use crate::known::cost::Allowed;
@@ -281,6 +281,12 @@ impl Engine {
     pub fn doubted(&self) -> impl Iterator<Item = LinkId> {
         let paths = self.state.paths.iter();
         paths.filter_map(|(&link, path)| path.doubt().map(|_| link))
+    }
+
+    /// The links that may carry flows that cannot use several, in order. If some are alive, those that are
+    /// dead or held out are not among them.
+    pub fn carrying_flows(&self) -> impl Iterator<Item = LinkId> + Clone {
+        assign::carrying(&self.state)
     }
 
     /// The state of every link, and why.

@@ -313,7 +313,9 @@ fn asked_change(change: NetworksChange) -> Result<daemon::NetworksChange, String
             let to = to.map(|to| to.parse::<Prefix>()).transpose();
             let network: Target = network.parse().map_err(|error: NoTarget| error.to_string())?;
             if holds && network.link().is_none() {
-                return Err("only flows of one link can wait for it; name a link, or remove --hold".to_owned());
+                return Err(
+                    "only flows of one link can wait for it; name a link, or remove --hold".to_owned(),
+                );
             }
             daemon::NetworksChange::Add(FlowRule {
                 user,

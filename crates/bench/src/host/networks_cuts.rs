@@ -191,7 +191,8 @@ impl Server {
                 let Ok((length, from)) = socket.recv_from(&mut datagram) else {
                     continue;
                 };
-                let of = |at: usize| u64::from_le_bytes(datagram[at..at + 8].try_into().expect("eight bytes"));
+                let of =
+                    |at: usize| u64::from_le_bytes(datagram[at..at + 8].try_into().expect("eight bytes"));
                 let IpAddr::V4(address) = from.ip() else { continue };
                 if length < datagram.len() || *session.get_or_insert(of(0)) != of(0) {
                     continue;

@@ -6,6 +6,7 @@ use host::doctor::{document, text};
 use linux::doctor::{Check, Need, checks};
 use show::exit::{print_document, print_text};
 use show::terminal;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -16,7 +17,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Configuration file from which to read `probe`, `portal_url` and `[relay]`.
+    /// Configuration file from which to read `probe`, `portal_url`, `[networks]` and `[relay]`.
     #[arg(long, value_name = "FILE", default_value = "/etc/slowhand/slowhand.toml")]
     config: PathBuf,
 }
@@ -26,6 +27,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut checks = checks();
     let config = Config::read(&args.config, Asked::ByDefault).ok();
     checks.extend(probing(Path::new("/"), config.as_ref()));
+    if config.as_ref().is_some_and(|config| config.networks.is_some()) {
+        checks.extend(flows());
+    }
     checks.extend(config.and_then(|config| config.relay).iter().flat_map(relay));
     let document = document(&checks);
     if args.json {
@@ -61,6 +65,31 @@ fn probing(root: &Path, config: Option<&Config>) -> [Check; 2] {
     [check("idle-probe", idle), check("portal-check", portal)]
 }
 
+/// What networks for flows need.
+fn flows() -> [Check; 2] {
+    let check = |name, result| Check {
+        name,
+        need: Need::Should,
+        result,
+    };
+    let devices = match File::options().read(true).write(true).open("/dev/net/tun") {
+        Ok(_) => Ok("/dev/net/tun".to_owned()),
+        Err(error) => Err(format!(
+            "/dev/net/tun cannot be opened ({error}): [networks] has no interface; run as root, and load the module `tun`"
+        )),
+    };
+    let nft = nft().map_err(|error| {
+        format!("`nft` cannot be started ({error}): [networks] cannot lead flows; install nftables")
+    });
+    [check("flow-interface", devices), check("flow-marks", nft)]
+}
+
+/// The version of nftables.
+fn nft() -> std::io::Result<String> {
+    let said = Command::new("nft").arg("--version").output()?;
+    Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
+}
+
 /// What the agent needs. Asks the relay whether it would serve this host.
 fn relay(config: &RelayConfig) -> Vec<Check> {
     let check = |name, result| Check {
@@ -78,13 +107,9 @@ fn relay(config: &RelayConfig) -> Vec<Check> {
 }
 
 fn redirection() -> Result<String, String> {
-    let asked = Command::new("nft").arg("--version").output();
-    match asked {
-        Ok(said) => Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned()),
-        Err(error) => Err(format!(
-            "`nft` cannot be started ({error}): no program is redirected to the agent; install nftables"
-        )),
-    }
+    nft().map_err(|error| {
+        format!("`nft` cannot be started ({error}): no program is redirected to the agent; install nftables")
+    })
 }
 
 fn idle(root: &Path) -> Result<String, String> {

@@ -76,14 +76,14 @@ fn text(status: &Status, width: usize) -> String {
 /// Flows that cannot use several links, and where new ones begin.
 pub(super) fn flows(networks: &Networks, width: usize) -> String {
     let refused = "none: no link has IPv4, and programs are refused";
-    let begins = networks.begins.as_deref().unwrap_or(refused);
+    let begins = listed(&networks.begins).unwrap_or_else(|| refused.to_owned());
     let mut text = format!(
         "flows over {} ({}): new ones use {begins}\n",
         networks.interface, networks.address
     );
     for rule in &networks.rules {
         let number = rule.number;
-        let links = Some(rule.begins.join(", ")).filter(|links| !links.is_empty());
+        let links = listed(&rule.begins);
         let now = or_wait(links.as_deref());
         text.push_str(&format!(
             "rule {number} ({}): {}, now {now}\n",
@@ -105,6 +105,11 @@ pub(super) fn flows(networks: &Networks, width: usize) -> String {
         ]);
     }
     text + &table.fitted(width)
+}
+
+/// Names in a row. `None` if there are none.
+fn listed(names: &[String]) -> Option<String> {
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 fn or_wait(link: Option<&str>) -> &str {

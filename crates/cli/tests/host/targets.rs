@@ -1,6 +1,6 @@
 //! What carries the flows of a rule: one link, several in proportion, or each server on one of them.
 
-use crate::networks::{Echo, Flow, done, new_flows_come_from, on_client, refused, with_networks};
+use crate::networks::{Echo, Flow, done, new_flows_come_from, nft, on_client, refused, with_networks};
 use crate::rig::{Host, output, until};
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
@@ -41,7 +41,11 @@ fn each_server_has_one_link_of_a_rule_that_spreads() {
     };
     with_networks(&host, "[[flow]]\nport = 7000\nnetwork = \"spread\"\n");
     let servers = Vec::from_iter((1..=16).map(|number| format!("10.255.0.{number}")));
-    let add = |server: &String| host.server.run(|| output(&format!("ip address add {server}/32 dev lo"))).unwrap();
+    let add = |server: &String| {
+        host.server
+            .run(|| output(&format!("ip address add {server}/32 dev lo")))
+            .unwrap()
+    };
     servers[1..].iter().for_each(|server| drop(add(server)));
     let _up = host.up();
     let _echo = Echo::of(&host.server, servers.iter().map(|server| (server.clone(), 7000)));
@@ -64,7 +68,94 @@ fn each_server_has_one_link_of_a_rule_that_spreads() {
     let twice = BTreeMap::from_iter(servers.iter().map(link_of));
     assert_eq!(once, twice);
     on_client(&host, "ip link set w1 down");
-    until("all use the other link", || servers.iter().all(|server| flow(server) == "10.0.0.1"));
+    until("all use the other link", || {
+        servers.iter().all(|server| flow(server) == "10.0.0.1")
+    });
+}
+
+/// The server's end of a link drops everything, and the link stays up.
+fn cut(host: &Host, link: &str) {
+    let rules = format!(
+        "add table inet cut; add chain inet cut in {{ type filter hook prerouting priority -300; }}; \
+         add rule inet cut in iifname {link} drop"
+    );
+    host.server.run(|| nft(&rules)).unwrap();
+}
+
+#[test]
+fn new_flows_of_a_rule_never_begin_on_a_dead_link() {
+    let Some(host) = Host::new("targets-dead") else {
+        return;
+    };
+    with_networks(&host, "[[flow]]\nport = 7001\nnetwork = \"w1\"\n");
+    let _up = host.up();
+    let _echo = Echo::at(&host);
+    let flow = Flow::to(&host, 7001);
+    flow.comes_from("10.0.1.1");
+    cut(&host, "w1");
+    until("the rule has another link", || {
+        let _ = flow.seen();
+        host.json("status")["networks"]["rules"][0]["begins"] == serde_json::json!(["desk"])
+    });
+    for _ in 0..20 {
+        assert_eq!(
+            Flow::to(&host, 7001).seen().as_deref(),
+            Some("10.0.0.1"),
+            "its first packet"
+        );
+    }
+    refused(&host, &["move", "w1", "--from", "desk"], "nothing gets through");
+    host.server.run(|| nft("delete table inet cut")).unwrap();
+    until("the rule has its link back", || {
+        host.json("status")["networks"]["rules"][0]["begins"] == serde_json::json!(["w1"])
+    });
+    new_flows_come_from(&host, 7001, "10.0.1.1");
+}
+
+#[test]
+fn the_user_moves_a_flow_that_waits() {
+    let Some(host) = Host::new("targets-waits") else {
+        return;
+    };
+    with_networks(
+        &host,
+        "[[flow]]\nport = 7001\nnetwork = \"w1\"\nelse = \"hold\"\n",
+    );
+    let _up = host.up();
+    let _echo = Echo::at(&host);
+    on_client(&host, "ip link set w1 down");
+    let flow = Flow::to(&host, 7001);
+    let mut waits = Vec::new();
+    until("it waits", || {
+        let _ = flow.seen();
+        let flows = host.json("status")["networks"]["flows"].clone();
+        waits = flows
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|flow| flow["link"].is_null())
+            .cloned()
+            .collect();
+        !waits.is_empty()
+    });
+    done(&host, &["move", "desk", "--flow", &waits[0]["id"].to_string()]);
+    flow.comes_from("10.0.0.1");
+}
+
+#[test]
+fn shares_outlive_the_return_of_a_link() {
+    let Some(host) = Host::new("targets-returns") else {
+        return;
+    };
+    with_networks(&host, "");
+    let _up = host.up();
+    let _echo = Echo::at(&host);
+    done(&host, &["weight", "w1=1"]);
+    new_flows_come_from(&host, 7000, "10.0.1.1");
+    on_client(&host, "ip link set w1 name x1");
+    new_flows_come_from(&host, 7000, "10.0.0.1");
+    on_client(&host, "ip link set x1 name w1");
+    new_flows_come_from(&host, 7000, "10.0.1.1");
 }
 
 #[test]

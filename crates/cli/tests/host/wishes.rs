@@ -55,7 +55,8 @@ impl Cgroup {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
         let mut lines = mounts.lines().filter(|line| line.contains(" - cgroup2 "));
         let root = lines.next().unwrap().split(' ').nth(4).unwrap().to_owned();
-        let name = format!("slowhand-{}-{test}", std::process::id());
+        // As systemd names those of templates.
+        let name = format!("slowhand-{}-{test}\\x2dx", std::process::id());
         Self {
             folder: PathBuf::from(root).join(&name),
             name,
@@ -69,7 +70,7 @@ impl Cgroup {
     /// A program that enters it, and asks the server.
     fn command(&self) -> Command {
         let mut command = Command::new("bash");
-        let enter = format!("echo $$ >{}/cgroup.procs", self.folder.display());
+        let enter = format!("echo $$ >'{}/cgroup.procs'", self.folder.display());
         command.args(["-c", &format!("{enter}; {ASK}")]);
         command
     }
@@ -106,7 +107,7 @@ fn users_marks_and_destinations_choose_a_network() {
     until("a flow with mark 8 comes from w1", || {
         Flow::with(&host, 7000, marked(8)).seen().as_deref() == Some("10.0.1.1")
     });
-    done(&host, &["remove", "3"]);
+    done(&host, &["remove", "4"]);
     until("sockets with mark 8 are left alone", || {
         Flow::with(&host, 7000, marked(8)).local() == "10.0.0.1"
     });
@@ -151,7 +152,7 @@ fn a_cgroup_has_a_network_as_soon_as_it_exists() {
     let cgroup = Cgroup::named("wish");
     with_networks(
         &host,
-        &format!("[[flow]]\ncgroup = \"{}\"\nnetwork = \"w1\"\n", cgroup.name),
+        &format!("[[flow]]\ncgroup = '{}'\nnetwork = \"w1\"\n", cgroup.name),
     );
     let mut up = host.up();
     let _echo = Echo::at(&host);

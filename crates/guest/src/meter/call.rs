@@ -185,7 +185,10 @@ mod tests {
         call.wait(at(1_200));
         let report = call.report();
         assert_eq!(report["longest_gap_ms"], 210.0);
-        assert_eq!((&report["first_from"], &report["last_from"]), (&json!("10.0.1.7"), &json!("10.0.2.7")));
+        assert_eq!(
+            (&report["first_from"], &report["last_from"]),
+            (&json!("10.0.1.7"), &json!("10.0.2.7"))
+        );
         assert_eq!(report["received"], 3);
     }
 

@@ -136,8 +136,8 @@ impl FromStr for CgroupPath {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let path = text.trim_matches('/');
         let is_name = |part: &str| !["", ".", ".."].contains(&part);
-        // It is quoted in a command of nftables.
-        let is_fine = path.split('/').all(is_name) && !path.contains(['"', '\n', '\\', ';', '*', '\0']);
+        // It is quoted in a command of nftables, where a backslash is as any other letter.
+        let is_fine = path.split('/').all(is_name) && !path.contains(['"', '\n', ';', '*', '\0']);
         is_fine.then(|| Self(path.to_owned())).ok_or(NoCgroupPath)
     }
 }

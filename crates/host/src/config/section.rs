@@ -184,7 +184,9 @@ impl<'t> Section<'t> {
         let share = |value: &DeValue<'_>| value.as_integer()?.as_str().parse().ok();
         self.take(key, |value| match value.as_table() {
             Some(table) => Target::shares(
-                table.iter().map(|(name, value)| Some((name.get_ref().to_string(), share(value.get_ref())?))),
+                table
+                    .iter()
+                    .map(|(name, value)| Some((name.get_ref().to_string(), share(value.get_ref())?))),
             )
             .ok(),
             None => value.as_str()?.parse().ok(),

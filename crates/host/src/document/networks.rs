@@ -20,8 +20,8 @@ pub struct Networks {
     pub interface: String,
     /// Its address.
     pub address: Ipv4Addr,
-    /// The link on which new flows begin that no rule names; absent: they wait for one.
-    pub begins: Option<String>,
+    /// The links on which new flows begin that no rule names; empty: they wait for one.
+    pub begins: Vec<String>,
     /// The user's rules, in order.
     pub rules: Vec<Rule>,
     /// The shares of links in new flows that match no rule; absent: they begin on one link.
@@ -109,10 +109,7 @@ impl NetworksList {
             Network {
                 name: link.name.clone(),
                 interface: link.interface.clone(),
-                begins: match shares {
-                    true => weight.is_some_and(|weight| weight > 0),
-                    false => flows.begins.as_ref() == Some(&link.name),
-                },
+                begins: flows.begins.contains(&link.name),
                 weight: weight.or(shares.then_some(0)),
                 resolver: flows.resolvers.get(&link.name).copied(),
                 flows: flows
@@ -158,13 +155,9 @@ impl Networks {
         Self {
             interface: report.interface.clone(),
             address: report.address,
-            begins: report.begins.map(&name),
+            begins: report.begins.iter().copied().map(&name).collect(),
             rules: report.rules.iter().map(rule).collect(),
-            weights: report
-                .weights
-                .iter()
-                .map(|&(link, weight)| (name(link), weight))
-                .collect(),
+            weights: report.weights.iter().cloned().collect(),
             dns: report.dns,
             resolvers: report
                 .resolvers
@@ -187,10 +180,12 @@ fn selectors(rule: &FlowRule) -> String {
     let user = rule.user.map(|user| format!("user {user}"));
     let to = rule.to.map(|to| format!("to {to}"));
     let port = rule.port.map(|port| format!("port {port}"));
-    let mark = rule.mark.map(|mark| match rule.network.link().map(wish) == Some(mark) {
-        true => "programs of `slowhand exec --network`".to_owned(),
-        false => format!("mark {mark:#x}"),
-    });
+    let mark = rule
+        .mark
+        .map(|mark| match rule.network.link().map(wish) == Some(mark) {
+            true => "programs of `slowhand exec --network`".to_owned(),
+            false => format!("mark {mark:#x}"),
+        });
     let cgroup = rule.cgroup.as_ref().map(|path| format!("cgroup {path}"));
     Vec::from_iter([user, to, port, mark, cgroup].into_iter().flatten()).join(", ")
 }

@@ -152,6 +152,11 @@ pub fn counts_packets() -> Key {
     Key::new("net.netfilter.nf_conntrack_acct")
 }
 
+/// The setting by which the kernel tells of flows that begin and end.
+pub fn tells_of_flows() -> Key {
+    Key::new("net.netfilter.nf_conntrack_events")
+}
+
 /// Why packets of flows could not be read.
 #[derive(Debug, Error)]
 #[error("packets of flows could not be read from connection tracking")]

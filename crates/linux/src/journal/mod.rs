@@ -251,6 +251,16 @@ impl Journal {
         Ok(sysctl::write(key, value)?)
     }
 
+    /// A parameter of an interface has another name, since its interface has one. It is restored under that.
+    pub fn renamed(&mut self, from: &Key, to: &Key) -> Result<(), JournalError> {
+        let latest = self.latest_of(from).next();
+        let Some((old, new)) = latest.map(|(old, new)| (old.to_owned(), new.to_owned())) else {
+            return Ok(());
+        };
+        let key = to.clone();
+        self.will(Change::Sysctl { key, old, new })
+    }
+
     /// Sets a kernel parameter for the duration of `work`, with a record that is removed after the parameter
     /// is restored. If somebody else sets it in between, that value is kept.
     pub fn set_sysctl_while<T>(

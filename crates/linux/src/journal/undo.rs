@@ -6,7 +6,7 @@ use crate::mptcp_pm::{self, AddressId, Limits};
 use crate::nl80211::{self, IfType, Nl80211};
 use crate::orphans;
 use crate::rtnl::{IfName, Protocol, Rtnl};
-use crate::sysctl::{self, Key};
+use crate::sysctl::{self, Key, SysctlError};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt;
@@ -109,7 +109,11 @@ fn undo_sysctl(key: &Key, line: (&str, &str), earlier: &[Change], later: &[Chang
         counts[at..].last() > counts.get(at),
         counts[..at].last() == counts.get(at),
     );
-    let now = sysctl::read(key).map_err(words)?;
+    let now = match sysctl::read(key) {
+        // Its interface is gone, and its parameters with it.
+        Err(SysctlError::Missing(_)) if key.is_of_interface() => return Ok(()),
+        read => read.map_err(words)?,
+    };
     match now.as_str() {
         now if now == old => Ok(()),
         now if now == new && !overtaken => sysctl::write(key, old).map_err(words),

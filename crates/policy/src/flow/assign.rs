@@ -79,7 +79,10 @@ impl Assignments {
             }
             FlowEvent::Wanted(link) => {
                 self.refresh(state);
-                if on.is_some_and(|on| on != link) && self.configured.contains(&link) {
+                let waits = self.held.iter().any(|(held, _)| *held == flow);
+                let may_move = waits || on.is_some_and(|on| on != link);
+                if may_move && self.configured.contains(&link) {
+                    self.held.retain(|(held, _)| *held != flow);
                     self.move_to(state, flow, link, Assigned::Moved);
                 }
             }
@@ -159,13 +162,7 @@ impl Assignments {
 
     /// Compares the links with the earlier ones.
     fn refresh(&mut self, state: &State) {
-        let has_address = |path: &Path| path.is_usable() && path.is_allowed();
-        let any = |is: fn(&Path) -> bool| state.paths.values().any(is);
-        let carries: fn(&Path) -> bool = match (any(Path::is_candidate), any(Path::is_sound)) {
-            (true, _) => Path::is_candidate,
-            (_, true) => Path::is_sound,
-            _ => has_address,
-        };
+        let carries = carries(state);
         let Self {
             pins,
             peers,
@@ -197,6 +194,22 @@ impl Assignments {
         self.peer_of.get(&flow).and_then(|&peer| self.peers.link(peer))
     }
 
+    /// Lets a flow begin on a link, without watching it: there are too many.
+    fn leave_alone(&self, state: &mut State, flow: FlowId, link: Option<LinkId>) {
+        let link = link.filter(|link| self.configured.contains(link));
+        match link.or(self.configured.first().copied()) {
+            Some(link) => {
+                state.push(Action::Assign(flow, link));
+                let because = Reason::Flow(flow, Assigned::TooMany);
+                state.remark(None, Some(link), Verb::Assign, because);
+            }
+            None => {
+                state.push(Action::EndFlow(flow));
+                report(state, flow, Assigned::NetworkGone);
+            }
+        }
+    }
+
     fn assign(&mut self, state: &mut State, flow: FlowId, wish: Wish) {
         let active = state.route().or_else(|| self.configured.first().copied());
         let (wish_for, active) = match wish {
@@ -217,12 +230,31 @@ impl Assignments {
                 state.push(Action::Hold(flow));
                 report(state, flow, Assigned::Waits);
             }
+            Err(AssignError::TooMany) => self.leave_alone(state, flow, wish_for.or(active)),
             Err(_) => {
                 state.push(Action::EndFlow(flow));
                 report(state, flow, Assigned::TooMany);
             }
         }
     }
+}
+
+/// What a link must be to carry flows: as good as the best ones are.
+fn carries(state: &State) -> fn(&Path) -> bool {
+    let has_address = |path: &Path| path.is_usable() && path.is_allowed();
+    let any = |is: fn(&Path) -> bool| state.paths.values().any(is);
+    match (any(Path::is_candidate), any(Path::is_sound)) {
+        (true, _) => Path::is_candidate,
+        (_, true) => Path::is_sound,
+        _ => has_address,
+    }
+}
+
+/// The links that may carry flows, in order.
+pub(crate) fn carrying(state: &State) -> impl Iterator<Item = LinkId> + Clone {
+    let carries = carries(state);
+    let carrying = state.paths.iter().filter(move |(_, path)| carries(path));
+    carrying.map(|(&link, _)| link)
 }
 
 /// Why a flow is assigned to this link.

@@ -10,6 +10,9 @@
 //! Flows and peers pass through the engine ([`crate::FlowEvent`], [`crate::Action::Assign`]). A [`Stripe`] is
 //! called for every block, so the application that fetches the blocks owns it.
 //!
+//! [`Peers`] serves programs that ask for each peer, as those of the modelled worlds do. On a live host the
+//! kernel spreads the flows of a rule by their servers, and the engine hears of each as a wish.
+//!
 //! # Sources
 //! - juggler §3.1 (flows), §6.2.2 (striping), §6.2.3 (peers).
 //!

@@ -89,10 +89,10 @@ impl Pins {
         self.flows.get(&flow).copied().flatten()
     }
 
-    /// Moves an open flow.
+    /// Moves an open flow, or one that waited for a network.
     pub fn moved(&mut self, flow: FlowId, network: LinkId) {
-        if let Some(pinned) = self.flows.get_mut(&flow) {
-            *pinned = Some(network);
+        if self.flows.len() < MOST || self.flows.contains_key(&flow) {
+            self.flows.insert(flow, Some(network));
         }
     }
 

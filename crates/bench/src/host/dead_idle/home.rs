@@ -162,7 +162,12 @@ fn give(link: &str, address: Ipv4Addr, length: u8) -> anyhow::Result<()> {
 /// The client's default route over a line, as an administrator would have it.
 fn lead_out(line: u8) -> anyhow::Result<()> {
     let (everything, router) = (Ipv4Addr::UNSPECIFIED, Ipv4Addr::new(10, 0, line, 2));
-    lead(&format!("line{line}"), (everything, 0), router, 100 + u32::from(line))
+    lead(
+        &format!("line{line}"),
+        (everything, 0),
+        router,
+        100 + u32::from(line),
+    )
 }
 
 /// Routes this network over that link and next hop, as an administrator would.

@@ -137,7 +137,8 @@ impl Watched {
     /// Whether no line is down, dead or in doubt.
     pub fn trusts_all(&self) -> anyhow::Result<bool> {
         let report = self.inlet.report(PATIENCE)?;
-        let is_bad = |state| ["down", "no-uplink", "no-address", "in-doubt", "held-out", "dead"].contains(&state);
+        let is_bad =
+            |state| ["down", "no-uplink", "no-address", "in-doubt", "held-out", "dead"].contains(&state);
         Ok(report.why.iter().all(|link| !is_bad(link.state)))
     }
 

@@ -127,11 +127,13 @@ fn parameters() -> std::io::Result<String> {
     for entry in std::fs::read_dir("/proc/sys/net/mptcp")? {
         paths.push(entry?.path());
     }
-    paths.sort();
     let ipv4 = ["tcp_rmem", "tcp_wmem", "tcp_congestion_control", "ip_forward"];
     paths.extend(ipv4.map(|key| Path::new("/proc/sys/net/ipv4").join(key)));
     paths.push("/proc/sys/net/netfilter/nf_conntrack_acct".into());
-    paths.push("/proc/sys/net/ipv4/conf/all/src_valid_mark".into());
+    for entry in std::fs::read_dir("/proc/sys/net/ipv4/conf")? {
+        paths.push(entry?.path().join("src_valid_mark"));
+    }
+    paths.sort();
     let shown = |path: &std::path::PathBuf| {
         let value = std::fs::read_to_string(path).unwrap_or_default();
         format!("{} = {}\n", path.display(), value.trim())

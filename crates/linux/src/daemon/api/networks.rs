@@ -84,6 +84,16 @@ pub enum Target {
 }
 
 impl Target {
+    /// The links that it names.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let shares: &[_] = match self {
+            Self::Shares(shares) => shares,
+            Self::Link(_) | Self::Active | Self::Spread => &[],
+        };
+        let shared = shares.iter().map(|(name, _)| name.as_str());
+        self.link().into_iter().chain(shared)
+    }
+
     /// The link, if there is only one.
     pub fn link(&self) -> Option<&str> {
         match self {
@@ -140,7 +150,9 @@ impl Target {
     pub fn shares(of: impl IntoIterator<Item = Option<(String, u16)>>) -> Result<Self, NoTarget> {
         let shares = Option::<Vec<_>>::from_iter(of).ok_or(NoTarget)?;
         let names = BTreeSet::from_iter(shares.iter().map(|(name, _)| name));
-        let are_right = shares.iter().all(|(name, share)| !name.is_empty() && *share <= MOST_SHARE)
+        let are_right = shares
+            .iter()
+            .all(|(name, share)| !name.is_empty() && *share <= MOST_SHARE)
             && names.len() == shares.len()
             && shares.iter().any(|(_, share)| *share > 0);
         are_right.then_some(Self::Shares(shares)).ok_or(NoTarget)
@@ -190,12 +202,12 @@ pub struct NetworksReport {
     pub interface: String,
     /// Its address.
     pub address: Ipv4Addr,
-    /// The link on which new flows begin that no rule names. `None`: they wait.
-    pub begins: Option<LinkId>,
+    /// The links on which new flows begin that no rule names. Without one they wait.
+    pub begins: Vec<LinkId>,
     /// The rules with their numbers, and the links on which new flows of each begin. Without one they wait.
     pub rules: Vec<(u8, FlowRule, Vec<LinkId>)>,
     /// The shares of links in new flows that match no rule. Empty: they begin on one link.
-    pub weights: Vec<(LinkId, u16)>,
+    pub weights: Vec<(String, u16)>,
     /// The address at which programs reach the resolvers of all links.
     pub dns: Option<Ipv4Addr>,
     /// The resolvers of links, as far as they are known.
@@ -298,7 +310,9 @@ pub enum ChangeError {
         known: Vec<String>,
     },
     /// The link cannot carry flows at the moment.
-    #[error("link `{0}` cannot carry flows now: it has no way over IPv4; see `slowhand status`")]
+    #[error(
+        "link `{0}` cannot carry flows now: it has no way over IPv4, or nothing gets through; see `slowhand why`"
+    )]
     Gone(String),
     /// No flow has this number.
     #[error("there is no flow {0}; `slowhand networks list` shows the open ones")]

@@ -106,11 +106,12 @@ impl World {
         let Some(networks) = &mut self.networks else {
             return Ok(());
         };
+        let outlet = &mut self.host.outlet;
         Ok(match *action {
-            Action::Assign(_, link) => networks.assign(now, flow, Some(link)),
-            Action::Hold(_) => networks.assign(now, flow, None),
+            Action::Assign(_, link) => networks.assign(now, flow, Some(link), outlet),
+            Action::Hold(_) => networks.assign(now, flow, None, outlet),
             Action::Move(_, link) => networks.move_to(now, flow, link),
-            _ => networks.end(flow),
+            _ => networks.end(flow, outlet),
         }?)
     }
 

@@ -6,7 +6,7 @@ use crate::daemon::drive::world::World;
 use crate::daemon::links::book::{Links, Step};
 use crate::daemon::links::restore::Kind;
 use crate::routing::Applied;
-use crate::rtnl::Event;
+use crate::rtnl::{Event, IfName};
 use crate::sysctl::Key;
 use policy::{Family, Input, LinkEvent, LinkId};
 use units::Instant;
@@ -16,12 +16,26 @@ impl World {
         if let Event::LinkGone(link) = event {
             self.interface_gone(now, link.ifindex);
         }
+        self.look_at_flows(now, event);
         let mut steps = std::mem::take(&mut self.steps);
         self.links.apply(now, event, &mut steps);
         if matches!(event, Event::Rules | Event::Route(_) | Event::RouteGone(_)) {
             self.upkeep.routes_changed(now);
         }
         self.take_steps(now, steps);
+    }
+
+    /// The interface of flows may have been set down, or lost its address. Then no route could be set up.
+    fn look_at_flows(&mut self, now: Instant, event: &Event) {
+        let ifindex = match event {
+            Event::Link(link) if !link.up => link.ifindex,
+            Event::AddressGone(address) => address.ifindex,
+            _ => return,
+        };
+        let networks = self.networks.as_mut();
+        if let Some(networks) = networks.filter(|networks| networks.interface().0 == ifindex) {
+            networks.hurt(now);
+        }
     }
 
     /// Executes the steps in order. Steps that result from one follow it at once.
@@ -64,6 +78,13 @@ impl World {
                 let (links, outlet) = (&self.links, &mut self.host.outlet);
                 self.conns.bounds.attach(link, ifindex, links, outlet);
             }
+            Step::Renamed(from, to) => {
+                let [from, to] = [from, to].map(accepts_marks);
+                if let Err(error) = self.host.settings.journal.renamed(&from, &to) {
+                    let what = "recording the parameter of a renamed interface";
+                    self.host.outlet.trouble(what, &error);
+                }
+            }
             Step::Detach(ifindex) => self.conns.bounds.detach(ifindex, &mut self.host.outlet),
         }
     }
@@ -75,9 +96,7 @@ impl World {
         let Some(interface) = interface.filter(|_| self.networks.is_some()) else {
             return;
         };
-        // In a parameter's name, a dot of the interface's is a slash.
-        let interface = interface.as_str().replace('.', "/");
-        let key = Key::new(format!("net.ipv4.conf.{interface}.src_valid_mark"));
+        let key = accepts_marks(interface);
         if let Err(error) = self.host.settings.journal.set_sysctl(&key, "1") {
             self.host
                 .outlet
@@ -121,4 +140,11 @@ impl World {
     pub(crate) fn begin_connections_on(&mut self, now: Instant, family: Family, link: Option<LinkId>) {
         self.change_links(now, |links, steps| links.prefer(family, link, steps));
     }
+}
+
+/// The parameter by which the kernel checks the reverse path of packets of this interface by their marks.
+fn accepts_marks(interface: IfName) -> Key {
+    // In a parameter's name, a dot of the interface's is a slash.
+    let interface = interface.as_str().replace('.', "/");
+    Key::new(format!("net.ipv4.conf.{interface}.src_valid_mark"))
 }

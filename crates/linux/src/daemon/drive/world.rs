@@ -226,6 +226,9 @@ impl World {
             networks.look_for_room(now, &mut self.host.outlet);
             let seen = networks.count(now, &mut self.host.outlet);
             self.idle.hear_flows(now, seen, &self.links, &mut self.host);
+            if networks.mend(now, &mut self.host.outlet) {
+                self.change_links(now, |_, steps| steps.push(Step::Restore));
+            }
         }
     }
 
@@ -248,6 +251,13 @@ impl World {
         if let Some(mut networks) = self.networks.take_if(gone) {
             networks.end_all(&mut self.host.outlet);
             self.change_links(now, Links::without_flows);
+        }
+    }
+
+    /// The engine lets these links carry flows.
+    pub(crate) fn trust_links(&mut self, trusted: impl Iterator<Item = LinkId> + Clone) {
+        if let Some(networks) = &mut self.networks {
+            networks.trust(trusted, &self.links, &mut self.host.outlet);
         }
     }
 

@@ -29,7 +29,7 @@ use crate::daemon::links::pattern::Pattern;
 use crate::daemon::links::restore::Restore;
 use crate::diag::Ends;
 use crate::routing::{Pinned, Plan, Source};
-use crate::rtnl::{Event, Link, Mark, Prefix, Protocol};
+use crate::rtnl::{Event, IfName, Link, Mark, Prefix, Protocol};
 use policy::{Family, LinkEvent, LinkId, LinkSpec, Role};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -56,6 +56,8 @@ pub(crate) enum Step {
     Lost(LinkId, IpAddr),
     /// The interface has appeared: attach levers to it.
     Attach(LinkId, u32),
+    /// The link's interface has another name from now on: the second one.
+    Renamed(IfName, IfName),
     /// The interface is gone or no longer managed: detach them.
     Detach(u32),
 }
@@ -349,8 +351,10 @@ impl Links {
             .find(|link| link.ifindex == Some(event.ifindex));
         match known {
             Some(link) => {
-                if link.interface.replace(event.name) != Some(event.name) {
+                let before = link.interface.replace(event.name);
+                if before != Some(event.name) {
                     self.names_at = Some(now + NAMES_SETTLE);
+                    steps.extend(before.map(|before| Step::Renamed(before, event.name)));
                 }
                 link.seen(event, steps);
             }

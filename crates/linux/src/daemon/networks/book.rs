@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use units::Instant;
 
-/// How long a flow that moves may send nothing, as long as the kernel keeps one without replies.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a flow that moves may send nothing: as long as the kernel keeps one with replies.
+const PATIENCE: Duration = Duration::from_secs(120);
 /// How often the entry of a moving flow may begin on another link than wanted.
 const MOST_TRIES: u32 = 16;
 
@@ -168,6 +168,27 @@ impl Book {
         Some((commands, known.flow.clone()))
     }
 
+    /// The flow does not move any more, and is over until its next packet. Returns its entry. `None`: it did
+    /// not move.
+    pub(super) fn moves_no_more(&mut self, id: FlowId) -> Option<Flow> {
+        self.known.get(&id)?.moving?;
+        self.remove(id)
+    }
+
+    fn remove(&mut self, id: FlowId) -> Option<Flow> {
+        let known = self.known.remove(&id)?;
+        self.moving.remove(known.flow.ends());
+        self.by_entry.retain(|_, of| *of != id);
+        Some(known.flow)
+    }
+
+    /// Whether an open flow follows the rule with this number.
+    pub(super) fn follows(&self, rule: u8) -> bool {
+        self.known
+            .values()
+            .any(|known| marks::rule_of(known.flow.mark) == rule)
+    }
+
     /// The engine has said why the flow has its link.
     pub(super) fn because(&mut self, id: FlowId, why: Assigned) {
         if let Some(known) = self.known.get_mut(&id) {
@@ -183,13 +204,9 @@ impl Book {
             .values()
             .filter(|id| self.known.get(id).is_some_and(is_over));
         let over = Vec::from_iter(over.copied());
-        let over = over.into_iter().filter_map(|id| {
-            let known = self.known.remove(&id)?;
-            self.moving.remove(known.flow.ends());
-            self.by_entry.retain(|_, of| *of != id);
-            Some((id, known.flow))
-        });
-        over.collect()
+        over.into_iter()
+            .filter_map(|id| Some((id, self.remove(id)?)))
+            .collect()
     }
 
     /// The table is new: flows that were to move begin as all others.
@@ -261,12 +278,23 @@ mod tests {
         let (mut book, id) = with_one();
         book.moves(Instant::ZERO, id, B).unwrap();
         book.ended(10);
-        assert_eq!(book.expired(Instant::from_secs(29)).len(), 0);
-        let over = book.expired(Instant::from_secs(30));
+        assert_eq!(book.expired(Instant::from_secs(119)).len(), 0);
+        let over = book.expired(Instant::from_secs(120));
         assert_eq!(over.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [id]);
         assert!(
-            matches!(book.began(Instant::from_secs(31), entry(13, 4_000, A)), Begun::New(new) if new != id)
+            matches!(book.began(Instant::from_secs(121), entry(13, 4_000, A)), Begun::New(new) if new != id)
         );
+    }
+
+    #[test]
+    fn a_flow_that_moves_no_more_is_new_with_its_next_packet() {
+        let (mut book, id) = with_one();
+        assert!(book.moves_no_more(id).is_none(), "it does not move");
+        book.moves(Instant::ZERO, id, B).unwrap();
+        book.ended(10);
+        assert_eq!(book.moves_no_more(id).map(|flow| flow.id), Some(10));
+        assert_eq!((book.len(), book.moving.len()), (0, 0));
+        assert!(matches!(book.began(Instant::ZERO, entry(11, 4_000, A)), Begun::New(new) if new != id));
     }
 
     #[test]

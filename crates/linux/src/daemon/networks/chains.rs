@@ -108,10 +108,16 @@ impl Pick {
                 format!("numgen random mod {from} map {{ {} }}", ranges.join(", "))
             }
             Self::ByServer(links) => {
-                let places = links.iter().zip(0..).map(|(&link, at)| format!("{at} : {}", mark(link)));
+                let places = links
+                    .iter()
+                    .zip(0..)
+                    .map(|(&link, at)| format!("{at} : {}", mark(link)));
                 let places = Vec::from_iter(places).join(", ");
                 // With a seed of its own, the kernel would place servers anew with each change.
-                format!("jhash ip daddr mod {} seed {SEED:#x} map {{ {places} }}", links.len())
+                format!(
+                    "jhash ip daddr mod {} seed {SEED:#x} map {{ {places} }}",
+                    links.len()
+                )
             }
         }
     }

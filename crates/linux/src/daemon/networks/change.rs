@@ -28,13 +28,13 @@ impl Networks {
             NetworksChange::Remove(number) => self.remove(number)?,
             NetworksChange::Weights(weights) => self.weigh(&weights, links)?,
             NetworksChange::Move { flow, to } => {
-                let to = carrying(links, &to)?;
+                let to = self.carrying(links, &to)?;
                 self.flows.get(flow).ok_or(ChangeError::NoFlow(flow.0))?;
                 outlet.tell(Input::Flow(flow, FlowEvent::Wanted(to)));
                 return Ok(());
             }
             NetworksChange::MoveAll { from, to } => {
-                let (from, to) = (known(links, &from)?, carrying(links, &to)?);
+                let (from, to) = (known(links, &from)?, self.carrying(links, &to)?);
                 for flow in self.on(from) {
                     outlet.tell(Input::Flow(flow, FlowEvent::Wanted(to)));
                 }
@@ -66,10 +66,11 @@ impl Networks {
                 network: other.network.clone(),
             });
         }
-        let last = self.rules.last().filter(|(_, last)| !is_wish(last));
-        let number = last.map_or(Some(1), |(last, _)| last.checked_add(1));
-        let number = number.filter(|number| self.is_free(*number));
+        // Numbers are given in turn, so that none soon means another rule than before.
+        let mut numbers = (self.last_number..u8::MAX).chain(0..self.last_number);
+        let number = numbers.find_map(|last| Some(last + 1).filter(|number| self.is_free(*number)));
         let number = number.ok_or(ChangeError::TooMany(MOST_RULES))?;
+        self.last_number = number;
         self.rules.push((number, rule));
         Ok(())
     }
@@ -96,8 +97,9 @@ impl Networks {
         Ok(())
     }
 
+    /// Whether neither a rule has this number, nor an open flow that followed one.
     fn is_free(&self, number: u8) -> bool {
-        self.rules.iter().all(|(other, _)| *other != number)
+        self.rules.iter().all(|(other, _)| *other != number) && !self.flows.follows(number)
     }
 
     fn remove(&mut self, number: u8) -> Result<(), ChangeError> {
@@ -112,8 +114,19 @@ impl Networks {
         if !weighed.is_empty() && weighed.iter().all(|(_, weight)| *weight == 0) {
             return Err(ChangeError::NoWeight);
         }
-        self.weights = weighed;
+        // A link that comes back may have another number, and has the same name.
+        let name = |(link, weight)| Some((links.get(link)?.spec.name.clone(), weight));
+        self.weights = weighed.into_iter().filter_map(name).collect();
         Ok(())
+    }
+
+    /// The link with this name, if flows may move there.
+    fn carrying(&self, links: &Links, name: &str) -> Result<LinkId, ChangeError> {
+        let link = known(links, name)?;
+        let carries = self.usable(links).contains(&link);
+        carries
+            .then_some(link)
+            .ok_or_else(|| ChangeError::Gone(name.to_owned()))
     }
 
     /// Changes the table to what is wanted now.
@@ -125,11 +138,6 @@ impl Networks {
         self.basis = None;
         self.settle(links, outlet);
     }
-}
-
-fn is_wish(rule: &FlowRule) -> bool {
-    let wish = rule.network.link().map(marks::wish);
-    rule.mark.is_some() && rule.mark == wish
 }
 
 /// The links of these shares. Each has one.
@@ -150,12 +158,4 @@ fn known(links: &Links, name: &str) -> Result<LinkId, ChangeError> {
         name: name.to_owned(),
         known: links.iter().map(|link| link.spec.name.clone()).collect(),
     })
-}
-
-fn carrying(links: &Links, name: &str) -> Result<LinkId, ChangeError> {
-    let link = known(links, name)?;
-    let carries = links.carrying_flows().any(|other| other == link);
-    carries
-        .then_some(link)
-        .ok_or_else(|| ChangeError::Gone(name.to_owned()))
 }

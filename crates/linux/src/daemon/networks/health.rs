@@ -13,8 +13,10 @@ use crate::daemon::api::networks::{FlowRule, Target};
 use crate::daemon::api::observe::Observation;
 use crate::daemon::host::outlet::Outlet;
 use crate::daemon::links::book::Links;
+use crate::rtnl::{Address, Prefix, Rtnl};
 use policy::{FlowEvent, Input};
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 use std::time::Duration;
 use units::Instant;
 
@@ -27,6 +29,8 @@ const LOOK: Duration = Duration::from_secs(1);
 pub(super) struct Health {
     /// Rules whose network was no link.
     nameless: BTreeSet<u8>,
+    /// A network with an address of flows that another interface has.
+    taken: Option<Prefix>,
     is_full: bool,
     look_at: Instant,
 }
@@ -35,7 +39,7 @@ impl Health {
     /// Says which rules name no link at present.
     pub(super) fn names(&mut self, rules: &[(u8, FlowRule)], links: &Links, outlet: &mut Outlet) {
         let nameless = rules.iter().filter_map(|(number, rule)| {
-            let network = names(&rule.network).find(|name| links.named(name).is_none())?;
+            let network = rule.network.names().find(|name| links.named(name).is_none())?;
             Some((number, network, rule))
         });
         for (number, network, rule) in nameless.clone() {
@@ -56,16 +60,34 @@ impl Health {
         }
         self.nameless = nameless.map(|(number, ..)| *number).collect();
     }
-}
 
-/// The links that a rule names.
-fn names(target: &Target) -> impl Iterator<Item = &str> {
-    let shares: &[_] = match target {
-        Target::Shares(shares) => shares,
-        Target::Link(_) | Target::Active | Target::Spread => &[],
-    };
-    let shared = shares.iter().map(|(name, _)| name.as_str());
-    target.link().into_iter().chain(shared)
+    /// Says which network another interface has now that contains one of these addresses.
+    pub(super) fn addresses(&mut self, of_flows: &[Option<Ipv4Addr>], interface: u32, outlet: &mut Outlet) {
+        // Another look follows with the next change of a link.
+        let Ok(present) = Rtnl::open()
+            .map_err(drop)
+            .and_then(|mut rtnl| rtnl.addresses().map_err(drop))
+        else {
+            return;
+        };
+        let others = present.iter().filter(|other| other.ifindex != interface);
+        let contains = |other: &&Address| {
+            let addresses = of_flows.iter().flatten();
+            { addresses }.any(|address| other.prefix.contains((*address).into()))
+        };
+        let network = { others }.find(contains).map(|other| other.prefix.network());
+        if let Some(network) = network.filter(|_| self.taken != network) {
+            let why = format!(
+                "another interface is on the network {network} now, which contains an address of [networks]; hosts there \
+                 may not be reached. Choose other addresses, and run `slowhand reload`"
+            );
+            outlet.observe(Observation::Trouble {
+                what: WHAT,
+                why: &why,
+            });
+        }
+        self.taken = network;
+    }
 }
 
 impl Networks {

@@ -28,11 +28,12 @@ mod chains;
 mod change;
 mod health;
 mod names;
+mod settle;
 mod silence;
 
 pub(crate) use silence::Shown;
 
-use crate::conntrack::{Conntrack, CountError, Event, Events, Flow, Packets, counts_packets};
+use crate::conntrack::{Conntrack, CountError, Event, Events, Flow, Packets, counts_packets, tells_of_flows};
 use crate::daemon::api::networks::{
     FlowError, FlowReport, FlowRule, NetworksError, NetworksReport, NetworksSetup, Target,
 };
@@ -45,6 +46,7 @@ use crate::journal::Journal;
 use crate::netlink::ReceiveError;
 use crate::nft::{Table, TableError};
 use crate::rtnl::{Address, IfName, Prefix, Rtnl};
+use crate::sysctl;
 use crate::tun::{self, CreateError};
 use book::{Begun, Book, Known};
 use cgroup::Cgroups;
@@ -53,7 +55,8 @@ use health::Health;
 use names::Names;
 use policy::flow::FlowId;
 use policy::reason::Assigned;
-use policy::{Family, FlowEvent, Input, LinkId, Wish};
+use policy::{FlowEvent, Input, LinkId, Wish};
+use settle::Basis;
 use silence::Counts;
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -63,6 +66,8 @@ use units::Instant;
 
 /// Pause before a table is restored again.
 const AGAIN: Duration = Duration::from_secs(1);
+/// How long another program takes to finish what it does to the interface.
+const FINISHES: Duration = Duration::from_millis(200);
 /// Counting may use at most 1/`SHARE` of the time until it is done again.
 const SHARE: u32 = 50;
 /// The most flows that are counted one by one. The kernel lists more of them faster all at once.
@@ -79,8 +84,12 @@ pub(crate) struct Networks {
     /// The cgroups that rules name, and when they were last looked for.
     cgroups: Cgroups,
     cgroups_looked_at: Option<Instant>,
-    /// The shares of links in new flows that match no rule.
-    weights: Vec<(LinkId, u16)>,
+    /// The number of the last rule that was added.
+    last_number: u8,
+    /// The shares of links, by their names, in new flows that match no rule.
+    weights: Vec<(String, u16)>,
+    /// The links that the engine lets carry flows, as it said last.
+    trusted: Vec<LinkId>,
     /// Keeps the interface.
     _device: File,
     table: Table,
@@ -89,14 +98,16 @@ pub(crate) struct Networks {
     flows: Book,
     /// Where new flows begin, as the table says.
     chosen: Choice,
-    /// What `chosen` was last made from: the link of new connections, and all links that carry flows.
-    basis: Option<(Option<LinkId>, Vec<LinkId>)>,
+    /// What `chosen` was last made from. `None`: it must be made anew.
+    basis: Option<Basis>,
     mtu: u32,
     counts: Counts,
     /// When packets are counted next.
     count_at: Instant,
     /// When the table may be restored next.
     look_at: Instant,
+    /// When the interface is mended, if it needs that.
+    mend_at: Option<Instant>,
     health: Health,
     /// Resolvers of links behind one address. `None`: programs ask the host's own.
     names: Option<Names>,
@@ -139,7 +150,12 @@ impl Networks {
             .ok_or(NetworksError::Gone(interface))?;
         rtnl.add_address(&Address::new(link.ifindex, Prefix::host(address.into())))?;
         rtnl.set_up(link.ifindex, true)?;
+        // The table loads the kernel's module for connection tracking, which has the parameters.
+        let table = install((link.ifindex, address), names.as_ref())?;
         journal.set_sysctl(&counts_packets(), "1")?;
+        if sysctl::read(&tells_of_flows()).is_ok_and(|tells| tells == "0") {
+            journal.set_sysctl(&tells_of_flows(), "1")?;
+        }
         let mut kernel = Conntrack::open()?;
         // Flows of a run that ended early would keep its links' numbers.
         kernel.forget_marked(marks::ALL)?;
@@ -148,13 +164,15 @@ impl Networks {
             ifindex: link.ifindex,
             address,
             chosen: Choice::default(),
+            last_number: u8::try_from(rules.len()).unwrap_or(u8::MAX),
             rules: (1..=u8::MAX).zip(rules).collect(),
+            trusted: Vec::new(),
             cgroups: Cgroups::new(),
             cgroups_looked_at: None,
             weights: Vec::new(),
             _device: device,
             events: Events::open(marks::ALL)?,
-            table: install((link.ifindex, address), names.as_ref())?,
+            table,
             kernel,
             flows: Book::default(),
             basis: None,
@@ -162,6 +180,7 @@ impl Networks {
             counts: Counts::default(),
             count_at: Instant::ZERO,
             look_at: Instant::ZERO,
+            mend_at: None,
             health: Health::default(),
             names,
         })
@@ -170,6 +189,59 @@ impl Networks {
     /// The interface and its address.
     pub(crate) const fn interface(&self) -> (u32, Ipv4Addr) {
         (self.ifindex, self.address)
+    }
+
+    /// Another program may have set the interface down or taken its address. `ip address flush` repeats what
+    /// it does until nothing is left, so it is mended a little later.
+    pub(crate) fn hurt(&mut self, now: Instant) {
+        self.mend_at = Some(now + FINISHES);
+    }
+
+    /// Sets the interface up again, with its address, if it is time. Returns whether that was needed, and is
+    /// done.
+    pub(crate) fn mend(&mut self, now: Instant, outlet: &mut Outlet) -> bool {
+        if self.mend_at.take_if(|at| *at <= now).is_none() {
+            return false;
+        }
+        match self.mended() {
+            Ok(true) => {
+                let why = format!(
+                    "another program set {} down or took its address; restored",
+                    self.interface
+                );
+                let what = "networks of flows";
+                outlet.observe(Observation::Trouble { what, why: &why });
+                true
+            }
+            Ok(false) => false,
+            Err(error) => {
+                outlet.trouble("restoring the interface of flows", &error);
+                false
+            }
+        }
+    }
+
+    fn mended(&self) -> Result<bool, NetworksError> {
+        let mut rtnl = Rtnl::open()?;
+        let Some(link) = rtnl
+            .link_named(self.interface)?
+            .filter(|link| link.ifindex == self.ifindex)
+        else {
+            // It is gone: another event says so.
+            return Ok(false);
+        };
+        let own = Address::new(self.ifindex, Prefix::host(self.address.into()));
+        let has_address = rtnl
+            .addresses()?
+            .iter()
+            .any(|other| (other.ifindex, other.prefix) == (own.ifindex, own.prefix));
+        if !has_address {
+            rtnl.add_address(&own)?;
+        }
+        if !link.up {
+            rtnl.set_up(self.ifindex, true)?;
+        }
+        Ok(!has_address || !link.up)
     }
 
     /// The marks of sockets that rules name.
@@ -257,57 +329,6 @@ impl Networks {
         }
     }
 
-    /// Follows the links: where new flows begin, and the largest packet that all of them carry.
-    pub(crate) fn settle(&mut self, links: &Links, outlet: &mut Outlet) {
-        let carrying = Vec::from_iter(links.carrying_flows());
-        let basis = (links.begins_on(Family::V4), carrying);
-        if self.basis.as_ref() == Some(&basis) {
-            return;
-        }
-        let (begins, carrying) = &basis;
-        let usable = |link: &LinkId| carrying.contains(link);
-        let active = begins.filter(usable).or_else(|| carrying.first().copied());
-        let common = shared(&self.weights, carrying).unwrap_or(Pick::One(active));
-        let of_rule = |(number, rule): &(u8, FlowRule)| {
-            let pick = match &rule.network {
-                Target::Link(name) => links.named(name).filter(usable).map(|link| Pick::One(Some(link))),
-                Target::Active => Some(Pick::One(active)),
-                Target::Spread => (carrying.len() > 1).then(|| Pick::ByServer(carrying.clone())),
-                Target::Shares(shares) => {
-                    let link = |(name, share): &(String, u16)| Some((links.named(name)?, *share));
-                    shared(&Vec::from_iter(shares.iter().filter_map(link)), carrying)
-                }
-            };
-            let otherwise = if rule.holds { Pick::default() } else { common.clone() };
-            (*number, pick.unwrap_or(otherwise))
-        };
-        let chosen = Choice {
-            of_rules: self.rules.iter().map(of_rule).collect(),
-            common: common.clone(),
-            cgroups: self.cgroups.clone(),
-        };
-        if let Err(error) = self.choose(chosen) {
-            return outlet.trouble("choosing the network of new flows", &error);
-        }
-        self.release(outlet);
-        self.fit(links.least_mtu(carrying), outlet);
-        self.health.names(&self.rules, links, outlet);
-        self.basis = Some(basis);
-    }
-
-    /// Flows that waited for the link of their rule begin anew, now that it is there.
-    fn release(&mut self, outlet: &mut Outlet) {
-        let waits = |known: &Known| {
-            let number = marks::rule_of(known.flow.mark);
-            number > 0 && known.link().is_none() && !self.chosen.of(number).links().is_empty()
-        };
-        for (_, known) in self.flows.iter().filter(|(_, known)| waits(known)) {
-            if let Err(error) = self.kernel.forget(&known.flow) {
-                outlet.trouble("releasing a flow", &error);
-            }
-        }
-    }
-
     /// Installs the table again if somebody has ended its process. Without it, flows would lead nowhere.
     pub(crate) fn restore(&mut self, now: Instant, links: &Links, outlet: &mut Outlet) {
         if now < self.look_at || !self.table.has_ended() {
@@ -336,18 +357,6 @@ impl Networks {
         }
     }
 
-    fn fit(&mut self, mtu: Option<u32>, outlet: &mut Outlet) {
-        let Some(mtu) = mtu.filter(|mtu| *mtu != self.mtu) else {
-            return;
-        };
-        let set = Rtnl::open().map(|mut rtnl| rtnl.set_mtu(self.ifindex, mtu));
-        match set {
-            Ok(Ok(())) => self.mtu = mtu,
-            Ok(Err(error)) => outlet.trouble("setting the largest packet of flows", &error),
-            Err(error) => outlet.trouble("setting the largest packet of flows", &error),
-        }
-    }
-
     fn choose(&mut self, chosen: Choice) -> Result<(), TableError> {
         if chosen != self.chosen || self.basis.is_none() {
             self.table.change(&chains::choice(&self.rules, &chosen))?;
@@ -360,7 +369,7 @@ impl Networks {
     /// work.
     pub(crate) fn wake_at(&self) -> Option<Instant> {
         let counts = (self.flows.len() > 0).then_some(self.count_at);
-        let times = [counts, self.cgroups_at(), self.names_at()];
+        let times = [counts, self.cgroups_at(), self.names_at(), self.mend_at];
         times.into_iter().flatten().min()
     }
 
@@ -436,29 +445,39 @@ impl Networks {
     ///
     /// New flows go there, too, unless the user has named another link for them, by a rule or shares. Then
     /// this flow alone moves, so that new ones use that link as soon as it works again.
-    pub(crate) fn assign(&mut self, now: Instant, id: FlowId, link: Option<LinkId>) -> Result<(), FlowError> {
+    pub(crate) fn assign(
+        &mut self,
+        now: Instant,
+        id: FlowId,
+        link: Option<LinkId>,
+        outlet: &mut Outlet,
+    ) -> Result<(), FlowError> {
         let Some(known) = self.flows.get(id).filter(|known| known.link() != link) else {
             return Ok(());
         };
-        let flow = &known.flow;
-        let number = marks::rule_of(flow.mark);
+        let number = marks::rule_of(known.flow.mark);
         let by_user = number > 0 || !matches!(self.chosen.common, Pick::One(_));
         if let Some(link) = link.filter(|_| by_user) {
             return self.move_to(now, id, link);
         }
         let mut chosen = self.chosen.clone();
         chosen.set(number, link);
-        self.kernel.forget(flow)?;
+        self.end(id, outlet)?;
         self.choose(chosen)?;
         Ok(())
     }
 
     /// The flow's network is gone. It begins anew with its next packet.
-    pub(crate) fn end(&mut self, id: FlowId) -> Result<(), FlowError> {
-        match self.flows.get(id) {
-            Some(known) => Ok(self.kernel.forget(&known.flow)?),
-            None => Ok(()),
+    pub(crate) fn end(&mut self, id: FlowId, outlet: &mut Outlet) -> Result<(), FlowError> {
+        if let Some(flow) = self.flows.moves_no_more(id) {
+            // The kernel may have no entry of it that could end.
+            outlet.tell(Input::Flow(id, FlowEvent::Ended));
+            self.table.change(&chains::not_moved(&flow))?;
+            self.kernel.forget(&flow)?;
+        } else if let Some(known) = self.flows.get(id) {
+            self.kernel.forget(&known.flow)?;
         }
+        Ok(())
     }
 
     /// The flows, and where new ones begin.
@@ -475,7 +494,7 @@ impl Networks {
         NetworksReport {
             interface: self.interface.to_string(),
             address: self.address,
-            begins: self.chosen.common.links().first().copied(),
+            begins: self.chosen.common.links(),
             rules: self
                 .rules
                 .iter()
@@ -487,13 +506,6 @@ impl Networks {
             flows: self.flows.iter().map(flow).collect(),
         }
     }
-}
-
-/// Where flows begin that these links share, as far as they can carry flows. `None` if none of them can.
-fn shared(shares: &[(LinkId, u16)], carrying: &[LinkId]) -> Option<Pick> {
-    let present = |(link, share): &&(LinkId, u16)| *share > 0 && carrying.contains(link);
-    let present = Vec::from_iter(shares.iter().filter(present).copied());
-    (!present.is_empty()).then_some(Pick::Shares(present))
 }
 
 /// Checks that no interface is on a network with the address that this key gives.

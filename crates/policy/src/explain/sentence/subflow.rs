@@ -36,14 +36,14 @@ pub(super) fn sentence(replaced: Replaced) -> String {
 pub(super) fn assigned(assigned: Assigned) -> String {
     let why = match assigned {
         Assigned::Active => "uses this link, on which new connections start",
-        Assigned::Requested => "uses this link, as its application requested",
+        Assigned::Requested => "uses this link, as its program or a rule asks",
         Assigned::RequestedHasNoAddress => {
-            "uses this link: the network that its application requested has no address"
+            "uses this link: the one for which its program or a rule asks cannot carry it"
         }
         Assigned::Spread => "uses this link: peers are spread evenly over all networks",
-        Assigned::Waits => "waits until a network has an address",
+        Assigned::Waits => "waits until its network can carry it",
         Assigned::NetworkGone => "ends: its network is gone, and its peer knows it by that address",
-        Assigned::TooMany => "ends: too many flows are open",
+        Assigned::TooMany => "uses this link, and is not watched: too many flows are open",
         Assigned::Moved => "moves to this link, as the user asked",
         Assigned::RepliesHere { silence } => {
             let ms = silence.as_millis();

@@ -11,22 +11,25 @@ pub(super) fn flows() -> Vec<Row> {
         ),
         flow(
             Assigned::Requested,
-            "flow 7 uses this link, as its application requested",
+            "flow 7 uses this link, as its program or a rule asks",
         ),
         flow(
             Assigned::RequestedHasNoAddress,
-            "flow 7 uses this link: the network that its application requested has no address",
+            "flow 7 uses this link: the one for which its program or a rule asks cannot carry it",
         ),
         flow(
             Assigned::Spread,
             "flow 7 uses this link: peers are spread evenly over all networks",
         ),
-        flow(Assigned::Waits, "flow 7 waits until a network has an address"),
+        flow(Assigned::Waits, "flow 7 waits until its network can carry it"),
         flow(
             Assigned::NetworkGone,
             "flow 7 ends: its network is gone, and its peer knows it by that address",
         ),
-        flow(Assigned::TooMany, "flow 7 ends: too many flows are open"),
+        flow(
+            Assigned::TooMany,
+            "flow 7 uses this link, and is not watched: too many flows are open",
+        ),
         flow(
             Assigned::RepliesHere {
                 silence: Duration::from_millis(90),

@@ -7,17 +7,18 @@ use units::Duration;
 pub enum Assigned {
     /// It starts where new connections start.
     Active,
-    /// Its application requested this network.
+    /// Its program or a rule asks for this network.
     Requested,
-    /// The network that its application requested has no address.
+    /// The network for which its program or a rule asks cannot carry it: it has no address, or is dead or
+    /// held out.
     RequestedHasNoAddress,
     /// Peers are spread evenly.
     Spread,
-    /// It waits, since no network has an address.
+    /// It waits, since its network cannot carry it, or none can.
     Waits,
     /// It ends, since its network is gone.
     NetworkGone,
-    /// It ends, since too many flows are open.
+    /// It is not watched, since too many flows are open. If it would have to wait, it ends.
     TooMany,
     /// It moves: its server replied to a probe over this link, and not over the former one.
     RepliesHere {

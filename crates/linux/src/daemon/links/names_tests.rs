@@ -2,6 +2,10 @@
 
 use super::*;
 
+fn renamed(from: &str, to: &str) -> Step {
+    Step::Renamed(from.parse().unwrap(), to.parse().unwrap())
+}
+
 #[test]
 fn a_link_may_be_declared_by_an_alternative_name() {
     let mut scene = Scene::new(declared("uplink-of-the-house", LinkKind::Cable));
@@ -19,12 +23,12 @@ fn a_name_that_comes_back_changes_nothing() {
     scene.event(&Event::Link(link("wlx0", true, 1)));
     assert_eq!(
         scene.acts(),
-        [Step::Apply],
+        [renamed("wlan0", "wlx0"), Step::Apply],
         "rules name the interface as it is called"
     );
     scene.event(&Event::Link(link("wlan0", true, 1)));
     scene.wait(1_000);
-    assert_eq!(scene.acts(), [Step::Apply]);
+    assert_eq!(scene.acts(), [renamed("wlx0", "wlan0"), Step::Apply]);
     assert!(scene.links.get(WIFI).unwrap().usable());
 }
 
@@ -50,7 +54,8 @@ fn a_found_interface_keeps_its_number_under_another_name_that_fits() {
     scene.steps();
     scene.event(&Event::Link(link("wlp3s0", true, 1))).wait(200);
     let again = LinkEvent::Appeared(spec("wlp3s0", LinkKind::Wifi));
-    assert_eq!(scene.acts(), [Step::Tell(LinkId(4), again)]);
+    let acts = [renamed("wlan0", "wlp3s0"), Step::Tell(LinkId(4), again)];
+    assert_eq!(scene.acts(), acts);
 }
 
 #[test]
@@ -81,7 +86,7 @@ fn interfaces_that_swap_their_names_keep_their_connections() {
     scene.wait(100);
     let appeared = |id, kind| Step::Tell(LinkId(id), LinkEvent::Appeared(spec("home", kind)));
     let mut acts = scene.acts();
-    acts.retain(|step| *step != Step::Apply);
+    acts.retain(|step| !matches!(step, Step::Apply | Step::Renamed(..)));
     assert_eq!(acts, [appeared(1, LinkKind::Wifi), appeared(2, LinkKind::Cable)]);
     let managed = scene.links.get(LinkId(1)).unwrap();
     assert!(managed.usable() && managed.spec.kind == LinkKind::Wifi && managed.ifindex == Some(7));

@@ -8,10 +8,10 @@ mod connections;
 mod doctor;
 #[path = "host/families.rs"]
 mod families;
+#[path = "host/fixed.rs"]
+mod fixed;
 #[path = "host/harm.rs"]
 mod harm;
-#[path = "host/mended.rs"]
-mod mended;
 #[path = "host/names.rs"]
 mod names;
 #[path = "host/narrow.rs"]

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 /// The modules that the guest loads, by name.
-pub const WANTED: [&str; 35] = [
+pub const WANTED: [&str; 32] = [
     // The path by which results leave the guest.
     "virtio_pci",
     "9pnet_virtio",
@@ -48,11 +48,8 @@ pub const WANTED: [&str; 35] = [
     "nf_conntrack_netlink",
     "nft_chain_nat",
     "nft_ct",
-    "nft_hash",
     "nft_masq",
     "nft_nat",
-    "nft_numgen",
-    "nft_socket",
 ];
 
 /// A module that the package of the kernel does not have.

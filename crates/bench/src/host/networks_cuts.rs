@@ -1,6 +1,6 @@
 //! `networks-cuts`: an upload through many cuts of its link, half of them silent.
 //!
-//! Its datagrams have the number of a session, and the server replies to wherever the latest one came from, as
+//! Its datagrams have the number of a session. The server replies to wherever the latest one came from, as
 //! servers of QUIC and WireGuard do. So the upload may continue from another address. Blocks that are not
 //! acknowledged are sent again. The figure is the number of cuts that stopped it for [`PATIENCE`]. At the end
 //! the server must have every block, in order, in the one session. The control is the same upload with a

@@ -30,8 +30,8 @@ check() {
 }
 
 two_known_networks
-# The guest's kernel loads no module by itself.
-modprobe -a tun nf_tables nf_conntrack_netlink nft_chain_nat nft_ct nft_masq nft_nat nft_numgen nft_hash nft_socket
+# As every host does by itself.
+modprobe -a tun nf_tables nf_conntrack_netlink nft_chain_nat nft_ct nft_masq nft_nat
 echo '[networks]' >>/etc/slowhand/slowhand.toml
 ip netns exec server wifi-meter echo "$SERVER:7000" &
 echo=$!

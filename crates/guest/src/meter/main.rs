@@ -1,5 +1,5 @@
-//! Runs in the guest: sends a file over MPTCP, or receives one and measures how it arrived. It measures a call
-//! over UDP in the same way, and compares what a host knows of its links with what happened on the air.
+//! Runs in the guest: sends a file over MPTCP, or receives one and measures how it arrived. It measures a
+//! call over UDP in the same way, and compares what a host knows of its links with what happened on the air.
 
 mod call;
 mod fetch;

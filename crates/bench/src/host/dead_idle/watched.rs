@@ -134,7 +134,7 @@ impl Watched {
         }
     }
 
-    /// Whether no line is down, dead or in doubt.
+    /// Whether no line is down, dead or suspect.
     pub fn trusts_all(&self) -> anyhow::Result<bool> {
         let report = self.inlet.report(PATIENCE)?;
         let is_bad =

@@ -226,7 +226,7 @@ impl World {
             networks.look_for_room(now, &mut self.host.outlet);
             let seen = networks.count(now, &mut self.host.outlet);
             self.idle.hear_flows(now, seen, &self.links, &mut self.host);
-            if networks.mend(now, &mut self.host.outlet) {
+            if networks.fix(now, &mut self.host.outlet) {
                 self.change_links(now, |_, steps| steps.push(Step::Restore));
             }
         }

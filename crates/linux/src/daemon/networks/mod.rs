@@ -106,8 +106,8 @@ pub(crate) struct Networks {
     count_at: Instant,
     /// When the table may be restored next.
     look_at: Instant,
-    /// When the interface is mended, if it needs that.
-    mend_at: Option<Instant>,
+    /// When the interface is fixed, if it needs that.
+    fix_at: Option<Instant>,
     health: Health,
     /// Resolvers of links behind one address. `None`: programs ask the host's own.
     names: Option<Names>,
@@ -180,7 +180,7 @@ impl Networks {
             counts: Counts::default(),
             count_at: Instant::ZERO,
             look_at: Instant::ZERO,
-            mend_at: None,
+            fix_at: None,
             health: Health::default(),
             names,
         })
@@ -192,18 +192,18 @@ impl Networks {
     }
 
     /// Another program may have set the interface down or taken its address. `ip address flush` repeats what
-    /// it does until nothing is left, so it is mended a little later.
+    /// it does until nothing is left, so it is fixed a little later.
     pub(crate) fn hurt(&mut self, now: Instant) {
-        self.mend_at = Some(now + FINISHES);
+        self.fix_at = Some(now + FINISHES);
     }
 
     /// Sets the interface up again, with its address, if it is time. Returns whether that was needed, and is
     /// done.
-    pub(crate) fn mend(&mut self, now: Instant, outlet: &mut Outlet) -> bool {
-        if self.mend_at.take_if(|at| *at <= now).is_none() {
+    pub(crate) fn fix(&mut self, now: Instant, outlet: &mut Outlet) -> bool {
+        if self.fix_at.take_if(|at| *at <= now).is_none() {
             return false;
         }
-        match self.mended() {
+        match self.fixed() {
             Ok(true) => {
                 let why = format!(
                     "another program set {} down or took its address; restored",
@@ -221,7 +221,7 @@ impl Networks {
         }
     }
 
-    fn mended(&self) -> Result<bool, NetworksError> {
+    fn fixed(&self) -> Result<bool, NetworksError> {
         let mut rtnl = Rtnl::open()?;
         let Some(link) = rtnl
             .link_named(self.interface)?
@@ -369,7 +369,7 @@ impl Networks {
     /// work.
     pub(crate) fn wake_at(&self) -> Option<Instant> {
         let counts = (self.flows.len() > 0).then_some(self.count_at);
-        let times = [counts, self.cgroups_at(), self.names_at(), self.mend_at];
+        let times = [counts, self.cgroups_at(), self.names_at(), self.fix_at];
         times.into_iter().flatten().min()
     }
 

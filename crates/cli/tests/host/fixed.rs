@@ -1,5 +1,5 @@
-//! What other programs do to the interface for flows, and to the links: it is mended, and `slowhand down` leaves
-//! nothing behind.
+//! What other programs do to the interface for flows, and to the links: the interface is restored, and
+//! `slowhand down` leaves nothing behind.
 
 use crate::networks::{Echo, Flow, STEADY, on_client, with_networks};
 use crate::rig::{Host, output, until};
@@ -10,7 +10,7 @@ fn on_host(host: &Host, command: &str) -> String {
 
 #[test]
 fn the_interface_for_flows_is_up_again_with_its_address() {
-    let Some(host) = Host::new("mended-interface") else {
+    let Some(host) = Host::new("fixed-interface") else {
         return;
     };
     with_networks(&host, "");
@@ -40,7 +40,7 @@ fn the_interface_for_flows_is_up_again_with_its_address() {
 
 #[test]
 fn down_restores_an_interface_that_was_renamed_and_forgets_one_that_is_gone() {
-    let Some(host) = Host::new("mended-renamed") else {
+    let Some(host) = Host::new("fixed-renamed") else {
         return;
     };
     with_networks(&host, "");

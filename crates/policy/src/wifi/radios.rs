@@ -13,6 +13,8 @@
 //! 2. A plan that cannot fit is refused with the reason, and the previous one stays in force.
 //! 3. The slices of a link that is proven dead go to the live one with most of them. It keeps one, in order
 //!    to be heard again. juggler leaves that to a program (§6.1).
+//! 4. A cycle begins with the network that was added last: a newcomer is visited at once, and in each later
+//!    cycle. juggler has it wait for its turn in the next cycle.
 //!
 //! # Checked by
 //! `tests/engine_slots.rs`, also which channels are left out; [`crate::slot`]'s own tests.
@@ -53,6 +55,8 @@ struct Radio {
     reported: Option<Cycle>,
     /// When its networks were last ranked. `None` if one came or went since.
     ranked: Option<Instant>,
+    /// The network that was added last. Cycles begin with it.
+    newest: Option<Occupant>,
 }
 
 /// An occupant's part of a cycle that is divided by weight.
@@ -132,6 +136,7 @@ impl Radio {
             plan: Vec::new(),
             reported: None,
             ranked: None,
+            newest: None,
         }
     }
 
@@ -176,7 +181,11 @@ impl Radio {
 
     fn weigh(&mut self, occupant: Occupant, channel: u16, part: Part) {
         self.ranked = None;
+        let before = self.weighted.len();
         self.weighted.retain(|(known, ..)| *known != occupant);
+        if self.weighted.len() == before && occupant != Occupant::Scan {
+            self.newest = Some(occupant);
+        }
         self.weighted.push((occupant, channel, part));
     }
 
@@ -290,6 +299,8 @@ impl Radio {
                 by_weight(&radio, slice, &self.seats(state, slice), &mut plan)
             }
         };
+        let begins = plan.iter().position(|slot| Some(slot.occupant) == self.newest);
+        plan.rotate_left(begins.unwrap_or(0));
         (plan, verdict)
     }
 

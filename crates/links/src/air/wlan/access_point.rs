@@ -365,9 +365,7 @@ impl Wlan {
     fn answer_later(&mut self, now: Instant, place: usize, message: Message) {
         let join = &self.interfaces[place].join;
         let time = match message {
-            // A server probes an address before it offers it, and then has nothing to wait for (RFC 2131 §2.2).
-            Message::DhcpOffer => join.dhcp,
-            Message::DhcpAck => Duration::ZERO,
+            Message::DhcpOffer | Message::DhcpAck => join.dhcp / 2,
             _ => join.associate / 2,
         };
         self.timers

@@ -13,8 +13,9 @@
 //! 2. A plan that cannot fit is refused with the reason, and the previous one stays in force.
 //! 3. The slices of a link that is proven dead go to the live one with most of them. It keeps one, in order
 //!    to be heard again. juggler leaves that to a program (§6.1).
-//! 4. A cycle begins with the network that was added last: a newcomer is visited at once, and in each later
-//!    cycle. juggler has it wait for its turn in the next cycle.
+//! 4. Where cycles are divided by weight, they begin with the network that was added last: a newcomer is
+//!    visited at once, and a cycle later again. juggler has it wait for its turn. Cycles that follow from what
+//!    slots received take at most 200 ms, and begin with the lowest channel.
 //!
 //! # Checked by
 //! `tests/engine_slots.rs`, also which channels are left out; [`crate::slot`]'s own tests.
@@ -55,7 +56,7 @@ struct Radio {
     reported: Option<Cycle>,
     /// When its networks were last ranked. `None` if one came or went since.
     ranked: Option<Instant>,
-    /// The network that was added last. Cycles begin with it.
+    /// The network that was added last. Cycles that are divided by weight begin with it.
     newest: Option<Occupant>,
 }
 
@@ -296,11 +297,12 @@ impl Radio {
                 .map(|slots| plan.extend_from_slice(slots)),
             Division::Weighted { radio, slice } => {
                 self.next_scan_channel();
-                by_weight(&radio, slice, &self.seats(state, slice), &mut plan)
+                let verdict = by_weight(&radio, slice, &self.seats(state, slice), &mut plan);
+                let begins = plan.iter().position(|slot| Some(slot.occupant) == self.newest);
+                plan.rotate_left(begins.unwrap_or(0));
+                verdict
             }
         };
-        let begins = plan.iter().position(|slot| Some(slot.occupant) == self.newest);
-        plan.rotate_left(begins.unwrap_or(0));
         (plan, verdict)
     }
 

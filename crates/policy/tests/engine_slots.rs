@@ -164,7 +164,9 @@ fn weights_divide_as_juggler_does() {
 fn a_cycle_begins_with_the_network_that_came_last() {
     let order = |world: &World| -> Vec<(Occupant, Duration)> {
         let plan = plans(world).pop().expect("there is a plan");
-        plan.iter().map(|slot| (slot.occupant, slot.switch + slot.stays)).collect()
+        plan.iter()
+            .map(|slot| (slot.occupant, slot.switch + slot.stays))
+            .collect()
     };
     let network = |link, slices| (Occupant::Network(LinkId(link)), MS * 100 * slices);
     let scan = (Occupant::Scan, 100 * MS);

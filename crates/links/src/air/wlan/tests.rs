@@ -280,7 +280,8 @@ fn what_a_radio_in_slots_sends_waits_for_the_channel_of_its_access_point() {
     );
 }
 
-/// A cycle of 40 ms, of which the radio listens to each channel for a few. An answer of an access point takes 5 ms.
+/// A cycle of 40 ms, of which the radio listens to each channel for a few. An answer of an access point takes
+/// 5 ms.
 #[test]
 fn a_radio_joins_in_slots_that_hold_one_answer_and_gives_up_in_shorter_ones() {
     let joined = |stays: u64| {

@@ -14,8 +14,8 @@
 //! 3. The slices of a link that is proven dead go to the live one with most of them. It keeps one, in order
 //!    to be heard again. juggler leaves that to a program (§6.1).
 //! 4. Where cycles are divided by weight, they begin with the network that was added last: a newcomer is
-//!    visited at once, and a cycle later again. juggler has it wait for its turn. Cycles that follow from what
-//!    slots received take at most 200 ms, and begin with the lowest channel.
+//!    visited at once, and a cycle later again. juggler has it wait for its turn. Cycles that follow from
+//!    what slots received take at most 200 ms, and begin with the lowest channel.
 //!
 //! # Checked by
 //! `tests/engine_slots.rs`, also which channels are left out; [`crate::slot`]'s own tests.

@@ -36,8 +36,8 @@ pub struct Nearest {
 }
 
 impl Plan {
-    /// The plan of a run with this seed: it places scattered members and what they carry, and then chooses the
-    /// nearest access points.
+    /// The plan of a run with this seed: it places scattered members and what they carry, and then chooses
+    /// the nearest access points.
     #[must_use]
     pub fn with_seed(mut self, seed: u64) -> Self {
         self.seed = seed;

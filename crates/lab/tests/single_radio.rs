@@ -158,11 +158,11 @@ fn mb_after_5_s(played: &Played) -> f64 {
             .events
             .iter()
             .filter(|event| event.t_ns <= 5_000_000_000);
-        let read = of.filter_map(|event| match &event.what {
+        let mut read = of.filter_map(|event| match &event.what {
             What::AppBytes { flow, bytes } if flow == name => Some(*bytes),
             _ => None,
         });
-        read.last().unwrap_or(0)
+        read.next_back().unwrap_or(0)
     };
     let flows = played.run.flows.iter();
     flows

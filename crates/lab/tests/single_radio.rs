@@ -1,11 +1,15 @@
 //! A client with one radio for several access points, under the real kernel's TCP.
 
+#[path = "../../sim/tests/common/cycles.rs"]
+mod cycles;
 mod plans;
 
+use cycles::cycles;
 use lab::stop::Stop;
 use lab::world::{Play, Played, play};
 use plans::plan;
-use scenario::Plan;
+use scenario::{Plan, Setting};
+use std::path::Path;
 use trace::{PolicyName, What};
 
 /// Two access points on two channels, with a line of 4 Mb/s behind each.
@@ -32,16 +36,6 @@ fn played(plan: &Plan, policy: PolicyName) -> Played {
     played.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Why the radio was divided as it was, each time with its time in seconds.
-fn cycles(played: &Played) -> Vec<(f64, String)> {
-    let events = played.record.events.iter();
-    let cycles = events.filter_map(|event| match &event.what {
-        What::Decision { verb, why, .. } if verb == "slots" => Some((event.t_ns as f64 / 1e9, why.clone())),
-        _ => None,
-    });
-    cycles.collect()
-}
-
 /// Bytes of the download that came over a link.
 fn down(played: &Played, name: &str) -> u64 {
     let path = played.run.flows[0].paths.iter().find(|path| path.link == name);
@@ -57,7 +51,7 @@ fn one_radio_carries_two_slow_lines() {
         let bytes = down(&played, link);
         assert!(bytes > 1_500_000, "{bytes} bytes over {link} in 12 s");
     }
-    let divided = cycles(&played);
+    let divided = cycles(&played.record);
     let (_, why) = divided.last().expect("a division");
     assert!(why.contains("one") && why.contains("two"), "{why}");
     let note = played
@@ -84,7 +78,7 @@ fn the_time_of_an_access_point_that_leaves_goes_to_the_other_one() {
     let gone = "[[faults]]\nlink = \"one\"\nkind = \"down\"\nat_s = 6\n";
     let played = played(&two(gone), PolicyName::Slowhand);
     assert!(played.emulator.faults.iter().all(|fault| fault.holds()) && !played.emulator.faults.is_empty());
-    let (at, why) = cycles(&played).pop().expect("a division");
+    let (at, why) = cycles(&played.record).pop().expect("a division");
     assert!(at > 6.0, "{at} s: {why}");
     assert!(!why.contains("one") && why.contains("two"), "{at} s: {why}");
     assert_eq!(played.run.flows[0].intact, Some(true));
@@ -96,7 +90,7 @@ fn the_time_of_an_access_point_that_leaves_goes_to_the_other_one() {
 fn the_slice_changes_during_a_run() {
     let slots = "slots = { slice_ms = 50, slices = [{ at_s = 6, slice_ms = 100 }] }\n";
     let played = played(&two_with(slots, ""), PolicyName::Slowhand);
-    let divided = cycles(&played);
+    let divided = cycles(&played.record);
     let both = |ms: u32| {
         let of = [36, 44].map(|channel| format!("{ms} ms on channel {channel}"));
         let is = move |why: &str| of.iter().all(|slot| why.contains(slot));
@@ -126,7 +120,7 @@ fn what_a_peer_sends_while_the_radio_is_away_is_lost() {
          [flows.second]\ntransport = \"tcp\"\nover = \"two\"\ndirection = \"down\"\n",
     );
     let played = played(&plan, PolicyName::Mptcp);
-    let (_, why) = cycles(&played).pop().expect("a division");
+    let (_, why) = cycles(&played.record).pop().expect("a division");
     assert!(why.contains("peers of two"), "{why}");
     let [first, second] = [0, 1].map(|flow| played.run.flows[flow].bytes);
     assert!(first > 1_500_000, "{first} bytes over the access point");
@@ -134,4 +128,75 @@ fn what_a_peer_sends_while_the_radio_is_away_is_lost() {
         0 < second && second < first / 5,
         "{second} bytes over the peer, {first} over the access point"
     );
+}
+
+/// Figure 4 of juggler: two access points, each with a line of 100 KB/s, share one radio.
+#[test]
+fn a_radio_in_turns_carries_nearly_twice_as_much_as_one_access_point() {
+    let turns = "walkers.client.slots={ slice_ms = 100, weights = { one = 1, two = 1 }, switch_ms = 3.328 }";
+    let rates = ["aps.one.backhaul.rate_mbps=0.8", "aps.two.backhaul.rate_mbps=0.8"];
+    let one = mb_after_5_s(&of_figure_4("one.toml", &rates[..1]));
+    let both = mb_after_5_s(&of_figure_4("scenario.toml", &[&rates[..], &[turns]].concat()));
+    assert!(both > 1.8 * one, "{both} MB over both, {one} over one");
+}
+
+fn of_figure_4(file: &str, settings: &[&str]) -> Played {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers/juggler-fig4");
+    let settings = settings.iter().chain(&["duration_s=20"]);
+    let settings: Vec<Setting> = settings
+        .flat_map(|setting| Setting::alternatives(setting).expect("a setting"))
+        .collect();
+    let plan = scenario::load(&folder.join(file), &settings).unwrap_or_else(|error| panic!("{error}"));
+    played(&plan, PolicyName::Mptcp)
+}
+
+/// What all flows have read since everything was joined.
+fn mb_after_5_s(played: &Played) -> f64 {
+    let early = |name: &str| {
+        let of = played
+            .record
+            .events
+            .iter()
+            .filter(|event| event.t_ns <= 5_000_000_000);
+        let mut read = of.filter_map(|event| match &event.what {
+            What::AppBytes { flow, bytes } if flow == name => Some(*bytes),
+            _ => None,
+        });
+        read.next_back().unwrap_or(0)
+    };
+    let flows = played.run.flows.iter();
+    flows
+        .map(|flow| (flow.bytes - early(&flow.name)) as f64 * 1e-6)
+        .sum()
+}
+
+/// A colleague carries the peer past the client, from the third to the tenth second.
+#[test]
+fn a_peer_that_passes_gets_a_file() {
+    let plan = plan(
+        "sentence = \"A peer passes.\"\nduration_s = 16\n\
+         [aps.hall]\nat_m = [0, 0]\nstandard = \"g\"\nchannel = 1\n\
+         backhaul = { rate_mbps = 2, rtt_ms = 20, queue_packets = 100 }\n\
+         [aps.laptop]\nmode = \"ad-hoc\"\ncarried_by = \"colleague\"\nstandard = \"g\"\nchannel = 11\n\
+         [walkers.client]\nat_m = [0, 4]\nradio = \"single\"\n\
+         slots = { slice_ms = 50, weights = { hall = 3, laptop = 1 }, scan_ms = 50 }\n\
+         [walkers.colleague]\nway = [{ at_m = [-300, 4], t_s = 2 }, { at_m = [-6, 4], t_s = 3 }, \
+         { at_m = [6, 4], t_s = 10 }, { at_m = [300, 4], t_s = 11 }]\n\
+         [flows.download]\ntransport = \"tcp\"\nover = \"hall\"\ndirection = \"down\"\n\
+         [flows.file]\ntransport = \"tcp\"\nover = \"laptop\"\ndirection = \"up\"\n",
+    );
+    let played = played(&plan, PolicyName::Slowhand);
+    let events = played.record.events.iter();
+    let read: Vec<(f64, u64)> = events
+        .filter_map(|event| match &event.what {
+            What::AppBytes { flow, bytes } if flow == "file" => Some((event.t_ns as f64 / 1e9, *bytes)),
+            _ => None,
+        })
+        .collect();
+    let moved = read.last().expect("the file").1;
+    assert!(moved > 500_000, "{moved} bytes");
+    let while_near = |&(at, bytes): &(f64, u64)| (at > 2.5 || bytes == 0) && (at < 12.0 || bytes == moved);
+    assert!(read.iter().all(while_near), "{read:?}");
+    let download = played.run.flows[0].bytes;
+    assert!(download > 2_000_000, "{download} bytes");
 }

@@ -59,6 +59,8 @@ pub enum Input {
     WithoutAir(Packet),
     /// The client's radio moved.
     Moved(Position),
+    /// The access point of this link moved: somebody carries it. No effect on cables and cells.
+    Carried(LinkId, Position),
     /// The client wants to associate with this access point. No effect on cables and cells, which are always
     /// attached.
     Associate(LinkId),

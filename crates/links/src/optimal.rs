@@ -22,7 +22,7 @@ use units::{Bitrate, Bytes, Db, Duration, Instant};
 use crate::config::{CableConfig, CellConfig, CellRate, LinkConfig, Medium, NetworkConfig};
 use crate::pipe::holes::Holes;
 use crate::pipe::opportunities::{OPPORTUNITY, Opportunities};
-use crate::wifi::{Radio, WifiConfig, datagrams, goodput};
+use crate::wifi::{Radio, Wall, WifiConfig, datagrams, goodput};
 use crate::{Direction, Position};
 
 /// Headers of IPv4 and UDP.
@@ -75,7 +75,7 @@ impl Stream {
         let changed = |rate: Bitrate| condition.rate.unwrap_or(rate);
         match &config.links[self.link] {
             LinkConfig::Wifi(wifi) => {
-                let snr = wifi.snr(direction, radio, &config.walls) - condition.attenuation;
+                let snr = condition.snr(wifi, direction, (radio, &config.walls));
                 let packet = (self.payload.get() + DATAGRAM_HEADERS) as u32;
                 let air = datagrams(wifi.standard, wifi.rate, snr, (self.payload, packet));
                 air.min(self.payload_of(changed(pick(direction, wifi.backhaul.up, wifi.backhaul.down))))
@@ -102,7 +102,7 @@ impl Stream {
     }
 }
 
-/// Faults of a link at the given time. The default is a link without faults.
+/// Faults of a link at the given time, and where its access point is. The default is a link without faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Condition {
     /// Whether the link carries nothing, because it is down or silently drops everything.
@@ -111,6 +111,15 @@ pub struct Condition {
     pub attenuation: Db,
     /// A new rate of the bottleneck (or the backhaul), in the direction of the data.
     pub rate: Option<Bitrate>,
+    /// Where its access point is, if somebody carries it.
+    pub place: Option<Position>,
+}
+
+impl Condition {
+    fn snr(self, wifi: &WifiConfig, direction: Direction, (radio, walls): (Radio, &[Wall])) -> Db {
+        let there = self.place.unwrap_or(wifi.position);
+        wifi.snr_from(there, direction, radio, walls) - self.attenuation
+    }
 }
 
 /// Largest TCP goodput that all links together could carry at `at` in `direction`, with the client's radio at
@@ -187,7 +196,7 @@ fn over_the_air(
     if config.medium == Medium::Weighted {
         return turns(wifi, direction).min(payload(backhaul_rate(wifi, direction, condition)));
     }
-    let snr = wifi.snr(direction, radio, &config.walls) - condition.attenuation;
+    let snr = condition.snr(wifi, direction, (radio, &config.walls));
     let backhaul = backhaul_rate(wifi, direction, condition);
     goodput(wifi.standard, wifi.rate, snr).min(payload(backhaul))
 }

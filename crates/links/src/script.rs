@@ -1,4 +1,4 @@
-//! The script of a run: the client's walk and the faults, and which links they apply to.
+//! The script of a run: walks and faults, and which links they apply to.
 
 use crate::{Condition, Direction, Fault, LinkId, Position};
 use alloc::collections::{BTreeMap, VecDeque};
@@ -20,6 +20,8 @@ pub struct Scheduled {
 pub enum Step {
     /// The client's radio moves here.
     Move(Position),
+    /// The access point of this link is carried here.
+    Carry(LinkId, Position),
     /// A fault begins or is fixed.
     Fault(FaultTarget, Fault),
     /// The link hands out a different address next. The network itself knows no addresses.

@@ -223,6 +223,26 @@ fn walking_away_loses_the_access_point_and_walking_back_does_not_rejoin() {
 }
 
 #[test]
+fn an_access_point_that_is_carried_away_is_lost_and_heard_again_when_it_is_back() {
+    let mut driver = up();
+    let here = driver.network.signal(AP).unwrap();
+    let far = Position {
+        x_mm: 500_000,
+        y_mm: 0,
+    };
+    driver.input(Instant::from_secs(2), Input::Carried(AP, far));
+    assert!(driver.network.signal(AP).unwrap() < here);
+    driver.run_until(Instant::from_secs(4));
+    assert_eq!(driver.network.state(AP), LinkState::Down);
+    let before = Position { x_mm: 5_000, y_mm: 0 };
+    driver.input(Instant::from_secs(4), Input::Carried(AP, before));
+    assert_eq!(driver.network.signal(AP), Some(here));
+    driver.input(Instant::from_secs(4), Input::Associate(AP));
+    driver.run_until(Instant::from_secs(6));
+    assert_eq!(driver.network.state(AP), LinkState::Up);
+}
+
+#[test]
 fn cables_and_cells_are_always_attached() {
     let cell = CellConfig::constant("c", units::Bitrate::from_mbps(1), Duration::ZERO);
     let mut driver = Driver::new(1, vec![LinkConfig::Cell(cell)]);

@@ -159,6 +159,43 @@ fn weights_divide_as_juggler_does() {
     assert_eq!(plans(&world).last(), Some(&plan), "nothing adapts");
 }
 
+/// A cycle is a ring: where it begins changes nothing about anybody's share.
+#[test]
+fn a_cycle_begins_with_the_network_that_came_last() {
+    let order = |world: &World| -> Vec<(Occupant, Duration)> {
+        let plan = plans(world).pop().expect("there is a plan");
+        plan.iter()
+            .map(|slot| (slot.occupant, slot.switch + slot.stays))
+            .collect()
+    };
+    let network = |link, slices| (Occupant::Network(LinkId(link)), MS * 100 * slices);
+    let scan = (Occupant::Scan, 100 * MS);
+    let mut world = World::after(
+        Policy::Slowhand,
+        &[
+            access_point(0, 1),
+            access_point(1, 6),
+            access_point(2, 11),
+            radio(WEIGHTED),
+            radio(RadioEvent::Scan(100 * MS)),
+            serves(0, 5),
+            serves(2, 1),
+        ],
+    );
+    assert_eq!(order(&world)[0], network(2, 1));
+    world.follow(&[serves(1, 3)]);
+    // Channels follow one another, from that of the newcomer on. The scan is on channel 6, and then on 11.
+    assert_eq!(order(&world), [network(1, 3), scan, network(2, 1), network(0, 5)]);
+    // In later cycles too, so that the next visit is a cycle after the first one.
+    world.follow(&[radio(RadioEvent::CycleEnded)]);
+    assert_eq!(order(&world), [network(1, 3), network(2, 1), scan, network(0, 5)]);
+    // One that is tried again is no newcomer.
+    world.follow(&[serves(0, 5), radio(RadioEvent::CycleEnded)]);
+    assert_eq!(order(&world)[0], network(1, 3));
+    world.follow(&[radio(RadioEvent::Leaves(LinkId(1)))]);
+    assert_eq!(order(&world).len(), 3);
+}
+
 #[test]
 fn a_slice_changes_with_the_next_cycle_and_keeps_requested_times() {
     let begin = [

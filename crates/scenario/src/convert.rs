@@ -1,7 +1,7 @@
 //! The plan in the flat records of traces, for pictures.
 
-use crate::plan::{Change, Link, LinkKind, Plan, Standard, Target, Walker, Wall};
-use units::Duration;
+use crate::plan::{Backhaul, Change, Link, LinkKind, Plan, Standard, Target, Walker, Wall};
+use units::{Bitrate, Duration};
 
 impl Plan {
     /// The plan as a trace carries it. Times and places become seconds and metres.
@@ -66,12 +66,12 @@ const fn words(change: Change) -> (&'static str, &'static str) {
 fn link(link: &Link) -> trace::PlanLink {
     let plain = trace::PlanLink::new(&link.name, link.kind.word());
     let rate = match &link.kind {
-        LinkKind::Wifi(ap) => ap.backhaul.down,
-        LinkKind::Cell(cell) => cell.down.mean(),
-        LinkKind::Cable(cable) => cable.down.rate,
+        LinkKind::Wifi(ap) => Some(ap.backhaul.down).filter(|_| ap.backhaul != Backhaul::NONE),
+        LinkKind::Cell(cell) => Some(cell.down.mean()),
+        LinkKind::Cable(cable) => Some(cable.down.rate),
     };
     let common = trace::PlanLink {
-        rate_mbps: Some(rate.as_mbps_f64()),
+        rate_mbps: rate.map(Bitrate::as_mbps_f64),
         delay_ms: Some(link.rtt().as_secs_f64() * 1e3),
         role: Some(link.role),
         channel: link.kind.channel(),

@@ -5,7 +5,7 @@ use scenario::{Plan, Problems, Setting, parse};
 use std::path::Path;
 use units::Duration;
 
-const SHIPPED: [&str; 14] = [
+const SHIPPED: [&str; 15] = [
     include_str!("../../../scenarios/app-limited.toml"),
     include_str!("../../../scenarios/break-before-make.toml"),
     include_str!("../../../scenarios/building-walk.toml"),
@@ -18,6 +18,7 @@ const SHIPPED: [&str; 14] = [
     include_str!("../../../scenarios/poor-and-good.toml"),
     include_str!("../../../scenarios/relay.toml"),
     include_str!("../../../scenarios/shared-air.toml"),
+    include_str!("../../../scenarios/side-channel.toml"),
     include_str!("../../../scenarios/train.toml"),
     include_str!("../../../scenarios/two-homes.toml"),
 ];

@@ -1,10 +1,13 @@
 //! A client with one radio for several access points: its turns, what they carry, and what they cost.
 
 mod common;
+#[path = "common/cycles.rs"]
+mod cycles;
 
 use common::plan;
+use cycles::cycles;
 use sim::{Play, Played, play};
-use trace::{PolicyName, What};
+use trace::{LinkState, PolicyName, What};
 use units::Instant;
 
 /// Two access points on two channels of 802.11a.
@@ -30,16 +33,6 @@ fn played(flows: &str, policy: PolicyName, settings: &[&str]) -> Played {
 fn mbps(played: &Played, flow: usize) -> f64 {
     let run = &played.run;
     run.flows[flow].bytes as f64 * 8e-6 / (run.duration_s - run.warmup_s)
-}
-
-/// Why the radio was divided as it was, each time with its time in seconds.
-fn cycles(played: &Played) -> Vec<(f64, String)> {
-    let events = played.record.events.iter();
-    let cycles = events.filter_map(|event| match &event.what {
-        What::Decision { verb, why, .. } if verb == "slots" => Some((event.t_ns as f64 / 1e9, why.clone())),
-        _ => None,
-    });
-    cycles.collect()
 }
 
 #[test]
@@ -68,7 +61,7 @@ fn one_radio_carries_both_and_pays_for_the_turns() {
         .iter()
         .filter(|station| station.name.starts_with("client"));
     assert_eq!(clients.count(), 1);
-    let (_, why) = cycles(&both).pop().expect("a division");
+    let (_, why) = cycles(&both.record).pop().expect("a division");
     assert!(why.contains("one") && why.contains("two"), "{why}");
 }
 
@@ -107,7 +100,10 @@ fn the_slice_changes_during_a_run() {
         why.contains(&of(36)) && why.contains(&of(44))
     };
     let (mut before, mut after) = (0, 0);
-    for (at, why) in cycles(&played).iter().filter(|(_, why)| why.contains("two")) {
+    for (at, why) in cycles(&played.record)
+        .iter()
+        .filter(|(_, why)| why.contains("two"))
+    {
         // A cycle of 60 ms ends soon after 8 s.
         if *at < 8.0 {
             before += 1;
@@ -216,11 +212,66 @@ fn a_scanning_slot_finds_an_access_point_that_comes_later() {
     assert!(second("walkers.client.slots.scan_ms=40") > 1_000_000);
 }
 
+/// The scanning slot hears it in a cycle of 1.1 s, most of which belongs to the other access point.
+#[test]
+fn an_access_point_that_was_heard_is_joined_before_the_others_have_their_slots() {
+    let late = "[[faults]]\nlink = \"two\"\nkind = \"down\"\nat_s = 0\nfor_s = 5\n";
+    let settings = [
+        "aps.one.standard=g",
+        "aps.two.standard=g",
+        "aps.one.channel=6",
+        "aps.two.channel=11",
+        "walkers.client.slots={ slice_ms = 100, weights = { one = 9, two = 1 }, scan_ms = 100 }",
+    ];
+    let played = played(&format!("{MPTCP}{late}"), PolicyName::Slowhand, &settings);
+    let events = played.record.events.iter();
+    let first = |of: &dyn Fn(&What) -> bool| {
+        let mut found = events
+            .clone()
+            .filter(|event| event.t_ns > 5_000_000_000 && of(&event.what));
+        found.next().expect("it happens").t_ns as f64 / 1e9
+    };
+    let heard = first(&|what| matches!(what, What::Signal { link, .. } if link == "two"));
+    let has = |wanted: LinkState| {
+        first(
+            &move |what| matches!(what, What::LinkState { link, state } if link == "two" && *state == wanted),
+        )
+    };
+    let (carrier, up) = (has(LinkState::Carrier), has(LinkState::Up));
+    assert!(
+        carrier - heard < 0.25,
+        "heard at {heard}, associated at {carrier} s"
+    );
+    // Its DHCP server has two answers, each half a second later, and each waits for the next visit.
+    assert!(up - heard < 2.5, "heard at {heard}, up at {up} s");
+}
+
+/// An access point answers each request of a join 5 ms later. A change of channel takes 15 ms of each slice.
+#[test]
+fn a_slice_must_hold_the_answer_of_an_access_point() {
+    let of = |ms: u32| {
+        let slots = format!("walkers.client.slots={{ slice_ms = {ms}, switch_ms = 15 }}");
+        played(UDP, PolicyName::Mptcp, &[&slots])
+    };
+    for ms in [22, 25, 30] {
+        let played = of(ms);
+        let (first, second) = (mbps(&played, 0), mbps(&played, 1));
+        assert!(first > 1.5 && second > 1.5, "{ms} ms: {first} and {second} Mb/s");
+    }
+    // In 5 ms no join succeeds. The radio stays with the one that it tries while the other one has no slot.
+    let short = of(20);
+    let (first, second) = (mbps(&short, 0), mbps(&short, 1));
+    assert!(
+        first.min(second) == 0.0 && first.max(second) > 20.0,
+        "{first} and {second} Mb/s"
+    );
+}
+
 #[test]
 fn an_access_point_that_goes_loses_its_slot() {
     let gone = "[[faults]]\nlink = \"one\"\nkind = \"down\"\nat_s = 8\n";
     let played = played(&format!("{MPTCP}{gone}"), PolicyName::Slowhand, &[]);
-    let mut after = cycles(&played);
+    let mut after = cycles(&played.record);
     after.retain(|(at, _)| *at >= 8.0);
     // The engine tries to join it again as long as it counts its beacons, and gives up.
     for (at, why) in [after.first(), after.last()].map(|cycle| cycle.expect("a division")) {
@@ -243,12 +294,12 @@ fn a_peer_has_a_slot_of_its_own_and_loses_what_it_sends_in_the_others() {
     let buffered = played(flows, PolicyName::Mptcp, &slow);
     let peer = [&slow[..], &["aps.two.mode=ad-hoc"]].concat();
     let peer = played(flows, PolicyName::Mptcp, &peer);
-    let (_, why) = cycles(&peer).pop().expect("a division");
+    let (_, why) = cycles(&peer.record).pop().expect("a division");
     assert!(why.contains("peers of two"), "{why}");
     // The access point carries its line either way.
     assert!(mbps(&peer, 0) > 0.95 * mbps(&buffered, 0), "{}", mbps(&peer, 0));
     let (over_peer, over_ap) = (mbps(&peer, 1), mbps(&buffered, 1));
-    assert!(over_ap > 1.7, "{over_ap}");
+    assert!(over_ap > 1.6, "{over_ap}");
     assert!(over_peer < 0.1 * over_ap, "{over_peer}");
     // A frame that outlasts the absence is as good as one that is buffered.
     let stubborn = [&slow[..], &["aps.two.mode=ad-hoc", "air.attempts=64"]].concat();
@@ -262,7 +313,7 @@ fn the_time_of_an_access_point_that_is_dead_goes_to_the_other_one() {
     let flows = format!("{MPTCP}{dead}");
     let slots = "walkers.client.slots={ slice_ms = 25, weights = { one = 9, two = 1 } }";
     let played = played(&flows, PolicyName::Slowhand, &[slots]);
-    let (_, why) = cycles(&played).pop().expect("a division");
+    let (_, why) = cycles(&played.record).pop().expect("a division");
     // Of 250 ms, 5 ms are for each change of channel.
     assert!(
         why.contains("20 ms on channel 36 for one") && why.contains("220 ms on channel 44 for two"),

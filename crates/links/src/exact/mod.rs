@@ -319,6 +319,22 @@ impl Exact {
         }
     }
 
+    /// Moves the access point of an association. Those of other hosts with it move with theirs.
+    pub(crate) fn carried(&mut self, now: Instant, bss: usize, position: Position) {
+        let station = self.all[bss].station;
+        self.tell(now, WlanInput::Move(station, position));
+        let Bss {
+            config,
+            signal,
+            apart,
+            ..
+        } = &mut self.all[bss];
+        let moved = moved_mm(config.position, position);
+        config.position = position;
+        signal.moved(moved, config, apart.unwrap_or(self.radio), &self.walls);
+        self.follow(bss);
+    }
+
     /// Adds what the link's access point and its clients sent over the air.
     pub(crate) fn counted(&self, bss: usize, known: Counters) -> Counters {
         let station = self.all[bss].station;

@@ -115,6 +115,9 @@ impl Network {
                 self.air.moved(self.now, position);
                 (0..self.air.sizes().0).for_each(|channel| self.set_channel_timer(channel));
             }
+            Input::Carried(link, position) => self.with_all(link, |network, link| {
+                network.with_bss(link, |air, now, bss, _| air.carried(now, bss, position));
+            }),
             Input::Associate(link) => self.with_bss(link, Wireless::associate),
             Input::Leave(link) => self.with_bss(link, Wireless::leave),
         }

@@ -216,6 +216,14 @@ impl Wireless {
         }
     }
 
+    /// Moves the access point of an association.
+    pub(crate) fn carried(&mut self, now: Instant, bss: usize, position: Position) {
+        match self {
+            Self::Coarse(air) => air.carried(bss, position),
+            Self::Exact(exact) => exact.carried(now, bss, position),
+        }
+    }
+
     /// Moves the client's radio.
     pub(crate) fn moved(&mut self, now: Instant, position: Position) {
         match self {

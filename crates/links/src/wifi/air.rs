@@ -250,6 +250,14 @@ impl Air {
         }
     }
 
+    /// Moves an access point.
+    pub(crate) fn carried(&mut self, bss: usize, position: Position) {
+        let Bss { config, signal, .. } = &mut self.all[bss];
+        let moved = moved_mm(config.position, position);
+        config.position = position;
+        signal.moved(moved, config, self.radio, &self.walls);
+    }
+
     /// Acts on an access point and reports a change of its state. If the link is no longer up, drops the
     /// queued packets.
     fn change(

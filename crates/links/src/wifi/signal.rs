@@ -30,16 +30,26 @@ use crate::{Direction, Position};
 impl WifiConfig {
     /// Mean received power with the client's radio there, without shadowing and fading.
     pub fn received(&self, direction: Direction, radio: Radio, walls: &[Wall]) -> Dbm {
-        let power = match direction {
-            Direction::Up => radio.power,
-            Direction::Down => self.power,
-        };
-        power - self.propagation.loss(self.position, radio.position, walls)
+        self.received_from(self.position, direction, radio, walls)
     }
 
     /// Mean SNR at the decoder (after implementation loss), without shadowing and fading.
     pub fn snr(&self, direction: Direction, radio: Radio, walls: &[Wall]) -> Db {
-        self.propagation.snr(self.received(direction, radio, walls))
+        self.snr_from(self.position, direction, radio, walls)
+    }
+
+    /// As [`WifiConfig::snr`], with the access point there.
+    pub(crate) fn snr_from(&self, there: Position, direction: Direction, radio: Radio, walls: &[Wall]) -> Db {
+        self.propagation
+            .snr(self.received_from(there, direction, radio, walls))
+    }
+
+    fn received_from(&self, there: Position, direction: Direction, radio: Radio, walls: &[Wall]) -> Dbm {
+        let power = match direction {
+            Direction::Up => radio.power,
+            Direction::Down => self.power,
+        };
+        power - self.propagation.loss(there, radio.position, walls)
     }
 }
 

@@ -13,6 +13,9 @@
 //! 2. A plan that cannot fit is refused with the reason, and the previous one stays in force.
 //! 3. The slices of a link that is proven dead go to the live one with most of them. It keeps one, in order
 //!    to be heard again. juggler leaves that to a program (§6.1).
+//! 4. Where cycles are divided by weight, they begin with the network that was added last: a newcomer is
+//!    visited at once, and a cycle later again. juggler has it wait for its turn. Cycles that follow from
+//!    what slots received take at most 200 ms, and begin with the lowest channel.
 //!
 //! # Checked by
 //! `tests/engine_slots.rs`, also which channels are left out; [`crate::slot`]'s own tests.
@@ -53,6 +56,8 @@ struct Radio {
     reported: Option<Cycle>,
     /// When its networks were last ranked. `None` if one came or went since.
     ranked: Option<Instant>,
+    /// The network that was added last. Cycles that are divided by weight begin with it.
+    newest: Option<Occupant>,
 }
 
 /// An occupant's part of a cycle that is divided by weight.
@@ -132,6 +137,7 @@ impl Radio {
             plan: Vec::new(),
             reported: None,
             ranked: None,
+            newest: None,
         }
     }
 
@@ -176,7 +182,11 @@ impl Radio {
 
     fn weigh(&mut self, occupant: Occupant, channel: u16, part: Part) {
         self.ranked = None;
+        let before = self.weighted.len();
         self.weighted.retain(|(known, ..)| *known != occupant);
+        if self.weighted.len() == before && occupant != Occupant::Scan {
+            self.newest = Some(occupant);
+        }
         self.weighted.push((occupant, channel, part));
     }
 
@@ -287,7 +297,10 @@ impl Radio {
                 .map(|slots| plan.extend_from_slice(slots)),
             Division::Weighted { radio, slice } => {
                 self.next_scan_channel();
-                by_weight(&radio, slice, &self.seats(state, slice), &mut plan)
+                let verdict = by_weight(&radio, slice, &self.seats(state, slice), &mut plan);
+                let begins = plan.iter().position(|slot| Some(slot.occupant) == self.newest);
+                plan.rotate_left(begins.unwrap_or(0));
+                verdict
             }
         };
         (plan, verdict)

@@ -36,6 +36,7 @@ pub fn optimal(
         return of_datagrams(plan, network, lasts, &streams, conditions);
     }
     let direction = direction(plan);
+    let conditions = placed(plan, conditions);
     let most = moments(plan, counted(plan, lasts)).map(|(at, here)| {
         let most = links::optimal(network, direction, at, here, &conditions(at, direction));
         let most = plan.relay.map_or(most, |relay| most.min(relay.rate));
@@ -58,11 +59,34 @@ pub fn alone(
         links: vec![network.links[link].clone()],
         ..network.clone()
     };
+    let conditions = placed(plan, conditions);
     let most = |(at, here)| {
         let condition = conditions(at, direction)[link];
         links::optimal(&only, direction, at, here, &[condition])
     };
     moments(plan, 0..bins(lasts)).map(most).collect()
+}
+
+/// These conditions with the places of the access points that walkers carry.
+fn placed(
+    plan: &Plan,
+    conditions: impl Fn(Instant, Direction) -> Vec<Condition>,
+) -> impl Fn(Instant, Direction) -> Vec<Condition> {
+    let carried: Vec<(usize, usize)> = plan
+        .access_points()
+        .filter_map(|(link, ap)| Some((link, ap.carried_by?)))
+        .collect();
+    move |at, direction| {
+        let mut conditions = conditions(at, direction);
+        for &(link, by) in &carried {
+            if conditions.len() <= link {
+                conditions.resize(link + 1, Condition::default());
+            }
+            let there = plan.walkers[by].position(at.since(Instant::ZERO));
+            conditions[link].place = Some(position(there));
+        }
+        conditions
+    }
 }
 
 /// How many times a [`SERIES_BIN`] fits into this time.
@@ -121,6 +145,7 @@ fn of_datagrams(
     conditions: impl Fn(Instant, Direction) -> Vec<Condition>,
 ) -> Bitrate {
     let moments = counted(plan, lasts);
+    let conditions = placed(plan, conditions);
     let count = moments.len() as u128;
     // The air of a radio that stays where it is stays as it is.
     let mut known: Vec<Option<(Position, Condition, Bitrate)>> = vec![None; streams.len()];

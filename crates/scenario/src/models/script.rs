@@ -1,12 +1,12 @@
-//! The script of a run: the client's walk and the faults, in the order of time.
+//! The script of a run: the walks of the client and of access points, and the faults, in the order of time.
 
 use super::position;
 use crate::plan::{Plan, Walker};
 use crate::timeline::{self, Effect};
-use links::{Fault, FaultTarget, LinkId, Scheduled, Step};
+use links::{Fault, FaultTarget, LinkId, Position, Scheduled, Step};
 use units::{Duration, Instant};
 
-/// Interval between updates of the client's position while it walks.
+/// Interval between updates of a walker's position.
 const STRIDE: Duration = Duration::from_millis(100);
 
 /// The whole script of a run with this seed, in the order of time.
@@ -18,12 +18,13 @@ pub fn script(plan: &Plan, seed: u64) -> Vec<Scheduled> {
             step: step(whom, happening.effect),
         }
     });
-    let walk = plan
-        .walkers
-        .first()
-        .map(|client| walk(client, plan.duration))
-        .unwrap_or_default();
-    let mut all: Vec<Scheduled> = walk.into_iter().chain(faults).collect();
+    let client = plan.walkers.first().into_iter();
+    let own = client.flat_map(|client| walk(client, plan.duration, Step::Move));
+    let carried = plan.access_points().filter_map(|(link, ap)| {
+        let carry = move |there| Step::Carry(LinkId(link as u16), there);
+        Some(walk(&plan.walkers[ap.carried_by?], plan.duration, carry))
+    });
+    let mut all: Vec<Scheduled> = own.chain(carried.flatten()).chain(faults).collect();
     // The sort is stable: steps of the timeline at one moment keep their order.
     all.sort_by_key(|scheduled| scheduled.at);
     all
@@ -48,16 +49,16 @@ const fn step(whom: FaultTarget, effect: Effect) -> Step {
     }
 }
 
-/// The client's position every [`STRIDE`], as long as it moves.
-fn walk(client: &Walker, duration: Duration) -> Vec<Scheduled> {
+/// A walker's position every [`STRIDE`], as long as it moves.
+fn walk(walker: &Walker, duration: Duration, step: impl Fn(Position) -> Step) -> Vec<Scheduled> {
     let strides = (duration.as_nanos() / STRIDE.as_nanos()) as u32;
-    let mut here = client.position(Duration::ZERO);
+    let mut here = walker.position(Duration::ZERO);
     let moves = (1..=strides).filter_map(|stride| {
         let at = STRIDE * stride;
-        let there = client.position(at);
+        let there = walker.position(at);
         (std::mem::replace(&mut here, there) != there).then(|| Scheduled {
             at: Instant::ZERO + at,
-            step: Step::Move(position(there)),
+            step: step(position(there)),
         })
     });
     moves.collect()

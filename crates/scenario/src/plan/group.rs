@@ -36,8 +36,8 @@ pub struct Nearest {
 }
 
 impl Plan {
-    /// The plan of a run with this seed: it places scattered members, and then chooses the nearest access
-    /// points.
+    /// The plan of a run with this seed: it places scattered members and what they carry, and then chooses
+    /// the nearest access points.
     #[must_use]
     pub fn with_seed(mut self, seed: u64) -> Self {
         self.seed = seed;
@@ -54,6 +54,7 @@ impl Plan {
                 }),
             }
         }
+        self.give_to_carriers();
         for place in 0..self.nearest.len() {
             self.choose_nearest(place);
         }
@@ -63,6 +64,18 @@ impl Plan {
     fn move_access_point(&mut self, link: usize, to: Point) {
         if let LinkKind::Wifi(ap) = &mut self.links[link].kind {
             ap.at = to;
+        }
+    }
+
+    /// Access points that walkers carry begin where these are.
+    fn give_to_carriers(&mut self) {
+        for link in 0..self.links.len() {
+            if let LinkKind::Wifi(ap) = &self.links[link].kind
+                && let Some(by) = ap.carried_by
+            {
+                let begins = self.walkers[by].position(Duration::ZERO);
+                self.move_access_point(link, begins);
+            }
         }
     }
 

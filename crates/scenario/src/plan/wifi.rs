@@ -9,15 +9,17 @@
 //!   40–300 ms for a scan, under 10 ms each for authentication and association. RFC 2131 §2.2: a DHCP server
 //!   probes an address before it offers it (1 s in ISC's server); Juggler, table 2, measured 1.8 s.
 
-use super::{Point, Queue, Thresholds, Way};
+use super::{Aqm, Point, Queue, QueueLimit, Thresholds, Way};
 use units::wifi::{Standard, ht};
 use units::{Bitrate, Db, Dbm, Duration, Ratio};
 
 /// An access point and the wire behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessPoint {
-    /// Its position.
+    /// Its position. Where somebody carries it: at the start.
     pub at: Point,
+    /// Who carries it: an index in [`Plan::walkers`](super::Plan::walkers). `None`: it stays where it is.
+    pub carried_by: Option<usize>,
     /// Transmit power, antenna gain included.
     pub tx_power: Dbm,
     /// How it transmits.
@@ -203,4 +205,17 @@ pub struct Backhaul {
     pub rtt: Duration,
     /// The queue in front of it, in each direction.
     pub queue: Queue,
+}
+
+impl Backhaul {
+    /// That of a peer whose flows end at itself: no delay, and more rate and queue than the air ever needs.
+    pub const NONE: Self = Self {
+        up: Bitrate::from_mbps(10_000),
+        down: Bitrate::from_mbps(10_000),
+        rtt: Duration::ZERO,
+        queue: Queue {
+            limit: QueueLimit::Packets(1_000),
+            aqm: Aqm::TailDrop,
+        },
+    };
 }

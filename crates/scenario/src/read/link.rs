@@ -97,7 +97,7 @@ impl Links {
             kind: read(section, around),
         };
         let group = match link.kind {
-            LinkKind::Wifi(_) => group::read(section, name, &["at_m"]),
+            LinkKind::Wifi(_) => group::read(section, name, &["at_m", "carried_by"]),
             LinkKind::Cell(_) | LinkKind::Cable(_) => None,
         };
         section.finish();

@@ -2,6 +2,7 @@
 
 mod air;
 mod blocks;
+mod carried;
 mod cell;
 mod datagrams;
 mod expect;
@@ -54,7 +55,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
     let (rules, hearing) = air::read(root, medium);
     let bottlenecks = wire::bottlenecks(root);
     let server_families = root.choice("server_families", &FAMILIES).unwrap_or_default();
-    let read = link::all(
+    let mut read = link::all(
         root,
         &link::Around {
             bottlenecks: &bottlenecks,
@@ -65,17 +66,18 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
             files,
         },
     );
-    let links = &read.links;
-    place.noises = noise::all(root, links);
+    place.noises = noise::all(root, &read.links);
     let walkers = walk::all(
         root,
         walk::Around {
-            links,
+            links: &read.links,
             medium,
             hearing,
             run: duration,
         },
     );
+    carried::resolve(root, &mut read, &walkers.walkers);
+    let links = &read.links;
     let flows = traffic::all(
         root,
         &traffic::FlowContext {

@@ -10,7 +10,7 @@ use crate::convert::letter;
 use crate::plan::{AccessPoint, Backhaul, Join, Medium, Point, Queue, QueueLimit, Standard, Turn};
 use crate::quantity::Quantity;
 use crate::section::Section;
-use units::{Bitrate, Dbm, Duration};
+use units::{Dbm, Duration};
 
 /// 100 mW: what Europe allows at 2.4 GHz (ETSI EN 300 328), and a usual setting.
 const USUAL_POWER: Dbm = Dbm::from_dbm(20);
@@ -21,12 +21,10 @@ const USUAL_QUEUE: QueueLimit = QueueLimit::Packets(200);
 pub(super) fn read(section: &Section<'_>, around: &Around<'_>) -> AccessPoint {
     let standard = standard(section);
     let channel = channel(section, standard);
+    let ad_hoc = ad_hoc(section, around.medium);
     AccessPoint {
-        at: if group::places_members(section) {
-            Point::default()
-        } else {
-            point(section, "at_m")
-        },
+        at: place(section, ad_hoc),
+        carried_by: None,
         tx_power: section
             .amount("tx_power_dbm", &Quantity::DBM)
             .map_or(USUAL_POWER, dbm),
@@ -46,9 +44,30 @@ pub(super) fn read(section: &Section<'_>, around: &Around<'_>) -> AccessPoint {
         propagation: Spread::read(section).or(around.propagation).complete(standard),
         join: join(section),
         management: management(section, around.medium),
-        ad_hoc: ad_hoc(section, around.medium),
-        backhaul: backhaul(section),
+        ad_hoc,
+        backhaul: backhaul(section, ad_hoc),
     }
+}
+
+/// Its place. Who carries it is known when all walkers are.
+fn place(section: &Section<'_>, ad_hoc: bool) -> Point {
+    if !section.has("carried_by") {
+        return match group::places_members(section) {
+            true => Point::default(),
+            false => point(section, "at_m"),
+        };
+    }
+    if section.has("at_m") {
+        section.note("at_m", "`at_m` contradicts `carried_by`", "keep one of them");
+    }
+    if !ad_hoc {
+        section.note(
+            "carried_by",
+            "only a peer of an ad hoc network can be carried",
+            "add `mode = \"ad-hoc\"`, or give it one place, `at_m = [x, y]`",
+        );
+    }
+    Point::default()
 }
 
 fn standard(section: &Section<'_>) -> Standard {
@@ -179,19 +198,16 @@ fn join(section: &Section<'_>) -> Join {
     }
 }
 
-fn backhaul(section: &Section<'_>) -> Backhaul {
-    let none = Backhaul {
-        up: Bitrate::ZERO,
-        down: Bitrate::ZERO,
-        rtt: Duration::ZERO,
-        queue: Queue::default(),
-    };
+/// The wire behind it. A peer may have none: it is the server itself.
+fn backhaul(section: &Section<'_>, ad_hoc: bool) -> Backhaul {
     let Some(wire) = section.child("backhaul", format!("the backhaul of {}", section.what)) else {
-        section.missing(
-            "backhaul",
-            "`backhaul = { rate_mbps = 100, rtt_ms = 20 }`: the link from the access point to the server",
-        );
-        return none;
+        if !ad_hoc {
+            section.missing(
+                "backhaul",
+                "`backhaul = { rate_mbps = 100, rtt_ms = 20 }`: the link from the access point to the server",
+            );
+        }
+        return Backhaul::NONE;
     };
     let (up, down) = wire::rates(&wire);
     let backhaul = Backhaul {

@@ -306,6 +306,12 @@ impl<'p> Runner<'p> {
                 self.world.handle(Input::Move(radio.station, there));
             }
         }
+        for (link, ap) in self.what.plan.access_points() {
+            if let (Some(by), Some(station)) = (ap.carried_by, self.cast.access_point(link)) {
+                let there = models::position(self.what.plan.walkers[by].position(time));
+                self.world.handle(Input::Move(station, there));
+            }
+        }
     }
 
     fn hear(&mut self, frame: &Overheard) {

@@ -49,6 +49,8 @@ pub(super) struct Interface {
     phase: Phase,
     /// When its current wait ends.
     until: Option<Instant>,
+    /// Its wait has ended while its radio was away.
+    late: bool,
     /// Whether it has heard the access point since it began to scan.
     pub(super) heard: bool,
     /// Latest sign of the access point: a beacon, an acknowledgement, or a frame to this client alone.
@@ -87,6 +89,7 @@ impl Interface {
             aid: None,
             phase: Phase::Out,
             until: None,
+            late: false,
             heard: false,
             alive: Instant::ZERO,
         }
@@ -227,6 +230,19 @@ impl Wlan {
         }
     }
 
+    /// Ends waits, now that a radio is back: those that were over while it was away, and those for answers
+    /// that it has missed, because nobody buffers them. Their own times may be multiples of a cycle of slots,
+    /// and would then always find it away.
+    pub(super) fn end_waits_of_returned(&mut self, now: Instant, client: usize) {
+        for place in self.clients[client].interfaces.clone() {
+            let of = &self.interfaces[place];
+            let has_missed = matches!(of.phase, Phase::Authenticating { .. } | Phase::Associating { .. });
+            if (of.late || has_missed) && !self.is_away(place) {
+                self.wait_until(place, Some(now));
+            }
+        }
+    }
+
     /// Handles an overdue answer, or too many missed beacons.
     pub(super) fn wait_is_over(&mut self, now: Instant, place: usize) {
         let of = &self.interfaces[place];
@@ -241,10 +257,13 @@ impl Wlan {
             return self.start_scan(now, client);
         }
         let (most, heard) = (of.join.attempts, of.heard);
-        if self.is_away(place) && of.phase != Phase::Out {
+        let late = self.is_away(place) && of.phase != Phase::Out;
+        self.interfaces[place].late = late;
+        if late {
             self.wait_until(place, Some(now + ABSENT));
             return;
         }
+        let of = &self.interfaces[place];
         let phase = match of.phase {
             Phase::Out => return,
             Phase::Scanning { .. } if heard => self.begin_to_join(now, place),

@@ -349,6 +349,7 @@ impl Wlan {
         self.enter_state(client, State::Dwelling(slot), Some(now + time));
         self.greet(now, client);
         self.send_kept(now, client);
+        self.end_waits_of_returned(now, client);
     }
 
     fn listen(&mut self, now: Instant, client: usize) {

@@ -280,6 +280,29 @@ fn what_a_radio_in_slots_sends_waits_for_the_channel_of_its_access_point() {
     );
 }
 
+/// A cycle of 40 ms, of which the radio listens to each channel for a few. An answer of an access point takes
+/// 5 ms.
+#[test]
+fn a_radio_joins_in_slots_that_hold_one_answer_and_gives_up_in_shorter_ones() {
+    let joined = |stays: u64| {
+        let mut wlan = wlan();
+        let slot = |channel| Slot {
+            switch: Some(Duration::from_millis(20 - stays)),
+            ..Slot::new(channel, Duration::from_millis(stays))
+        };
+        let plan = Vec::from([slot(36), slot(48)]);
+        wlan.handle(ms(0), WlanInput::Slots(CLIENT, plan));
+        wlan.handle(ms(0), WlanInput::Associate(FIRST, StationId(0)));
+        wlan.handle(ms(0), WlanInput::Associate(SECOND, StationId(1)));
+        until(&mut wlan, ms(6_000));
+        [FIRST, SECOND].map(|interface| wlan.state(interface))
+    };
+    for stays in [7, 10, 15] {
+        assert_eq!(joined(stays), [LinkState::Up; 2], "{stays} ms");
+    }
+    assert_eq!(joined(4), [LinkState::Down; 2]);
+}
+
 /// Times in slots: when the radio left a channel (its sleep was acknowledged), and when it announced on its
 /// return that it is awake.
 fn turns(switch: Duration) -> Vec<(Instant, Instant)> {

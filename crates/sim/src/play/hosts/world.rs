@@ -238,7 +238,11 @@ impl<'p> World<'p> {
                     applied: true,
                 });
             }
-            Order::Packet(_) | Order::WithoutAir(_) | Order::Associate(_) | Order::Leave(_) => {}
+            Order::Packet(_)
+            | Order::WithoutAir(_)
+            | Order::Carried(..)
+            | Order::Associate(_)
+            | Order::Leave(_) => {}
         }
         self.carrier.handle(self.now, order);
     }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 /// The modules that the guest loads, by name.
-pub const WANTED: [&str; 32] = [
+pub const WANTED: [&str; 33] = [
     // The path by which results leave the guest.
     "virtio_pci",
     "9pnet_virtio",
@@ -44,6 +44,8 @@ pub const WANTED: [&str; 32] = [
     "cls_bpf",
     "sch_ingress",
     "nf_tables",
+    // The checksum that nf_tables asks for by name.
+    "crc32c_generic",
     // Networks of flows: marks and addresses of packets.
     "nf_conntrack_netlink",
     "nft_chain_nat",

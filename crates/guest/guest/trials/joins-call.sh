@@ -30,8 +30,7 @@ check() {
 }
 
 two_known_networks
-# As every host does by itself.
-modprobe -a tun nf_tables nf_conntrack_netlink nft_chain_nat nft_ct nft_masq nft_nat
+modprobe tun
 echo '[networks]' >>/etc/slowhand/slowhand.toml
 ip netns exec server wifi-meter echo "$SERVER:7000" &
 echo=$!

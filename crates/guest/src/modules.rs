@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 /// The modules that the guest loads, by name.
-pub const WANTED: [&str; 33] = [
+pub const WANTED: [&str; 34] = [
     // The path by which results leave the guest.
     "virtio_pci",
     "9pnet_virtio",
@@ -52,6 +52,7 @@ pub const WANTED: [&str; 33] = [
     "nft_ct",
     "nft_masq",
     "nft_nat",
+    "nft_reject_inet",
 ];
 
 /// A module that the package of the kernel does not have.

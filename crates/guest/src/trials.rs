@@ -267,7 +267,7 @@ pub const TRIALS: [Trial; 30] = [
     },
     Trial {
         name: "joins-call",
-        about: "`slowhand up` joins two; a UDP flow of `[networks]` while its one goes dark, and while it is killed",
+        about: "`slowhand up` joins two; a UDP flow of `[networks]` while its access point goes dark, and is killed",
         script: include_str!("../guest/trials/joins-call.sh"),
         programs: &["wifi-meter", "slowhand", "slowhandd"],
         scenario: None,

@@ -27,8 +27,8 @@ Examples:
   sudo slowhand exec --network phone -- sudo -u me linphone")]
 pub struct Args {
     /// Let its UDP flows use this link while it is there. Needs root, a running daemon and [networks] in the
-    /// configuration. TCP connections use all links as always. After the daemon was started or reloaded anew,
-    /// start the program again.
+    /// configuration. TCP connections use all links as always. Start the program again after the daemon has
+    /// restarted or reloaded.
     #[arg(long, value_name = "LINK")]
     network: Option<String>,
 

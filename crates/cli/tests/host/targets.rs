@@ -112,34 +112,41 @@ fn new_flows_of_a_rule_never_begin_on_a_dead_link() {
     new_flows_come_from(&host, 7001, "10.0.1.1");
 }
 
-#[test]
-fn the_user_moves_a_flow_that_waits() {
-    let Some(host) = Host::new("targets-waits") else {
+/// The user moves a flow that waits for this link.
+fn moves(test: &str, network: &str) {
+    let Some(host) = Host::new(test) else {
         return;
     };
-    with_networks(
-        &host,
-        "[[flow]]\nport = 7001\nnetwork = \"w1\"\nelse = \"hold\"\n",
-    );
+    let rule = format!("[[flow]]\nport = 7001\nnetwork = \"{network}\"\nelse = \"hold\"\n");
+    with_networks(&host, &rule);
     let _up = host.up();
     let _echo = Echo::at(&host);
     on_client(&host, "ip link set w1 down");
     let flow = Flow::to(&host, 7001);
-    let mut waits = Vec::new();
+    let mut waits = None;
     until("it waits", || {
         let _ = flow.seen();
         let flows = host.json("status")["networks"]["flows"].clone();
-        waits = flows
+        let waiting = flows
             .as_array()
             .unwrap()
             .iter()
-            .filter(|flow| flow["link"].is_null())
-            .cloned()
-            .collect();
-        !waits.is_empty()
+            .find(|flow| flow["link"].is_null());
+        waits = waiting.map(|flow| flow["id"].to_string());
+        waits.is_some()
     });
-    done(&host, &["move", "desk", "--flow", &waits[0]["id"].to_string()]);
+    done(&host, &["move", "desk", "--flow", &waits.unwrap_or_default()]);
     flow.comes_from("10.0.0.1");
+}
+
+#[test]
+fn the_user_moves_a_flow_that_waits() {
+    moves("targets-waits", "w1");
+}
+
+#[test]
+fn the_user_moves_a_flow_that_waits_for_a_link_that_is_not_there() {
+    moves("targets-absent", "x9");
 }
 
 #[test]

@@ -181,7 +181,11 @@ impl<'t> Section<'t> {
 
     /// Reads what carries the flows of a rule: a text, or a table with the shares of links.
     pub fn network(&self, key: &Key) -> Result<Option<Spanned<Target>>, ConfigError> {
-        let share = |value: &DeValue<'_>| value.as_integer()?.as_str().parse().ok();
+        let share = |value: &DeValue<'_>| {
+            let digits = value.as_integer()?;
+            u16::from_str_radix(digits.as_str(), digits.radix()).ok()
+        };
+        let is_text = |target: &Target| !matches!(target, Target::Shares(_));
         self.take(key, |value| match value.as_table() {
             Some(table) => Target::shares(
                 table
@@ -189,7 +193,7 @@ impl<'t> Section<'t> {
                     .map(|(name, value)| Some((name.get_ref().to_string(), share(value.get_ref())?))),
             )
             .ok(),
-            None => value.as_str()?.parse().ok(),
+            None => value.as_str()?.parse().ok().filter(is_text),
         })
     }
 

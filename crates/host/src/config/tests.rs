@@ -258,7 +258,7 @@ const WRONG: [(&str, &str, &str); 31] = [
 /// Text after [`LINK`] or by itself, with a value of a wrong type for each key of the example. The last part
 /// is how the message calls that value.
 #[rustfmt::skip]
-const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 53] = [
+const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 54] = [
     ("", "policy = 7\n", &keys::POLICY, "7"),
     ("", "mode = true\n", &keys::MODE, "true"),
     ("", "peer_subflows = \"two\"\n", &keys::PEER_SUBFLOWS, "\"two\""),
@@ -299,6 +299,7 @@ const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 53] = [
     ("[networks]\n", "[[flow]]\nmark = 0\n", &keys::MARK, "0"),
     ("[networks]\n", "[[flow]]\ncgroup = \"../a\"\n", &keys::CGROUP, "\"../a\""),
     ("[networks]\n", "[[flow]]\nport = 1\nnetwork = 5\n", &keys::FLOW_NETWORK, "5"),
+    ("[networks]\n", "[[flow]]\nport = 1\nnetwork = \"a=1,b=2\"\n", &keys::FLOW_NETWORK, "\"a=1,b=2\""),
     ("[networks]\n", "[[flow]]\nport = 1\nnetwork = { a = 0 }\n", &keys::FLOW_NETWORK, "a table"),
     ("[networks]\n", "[[flow]]\nport = 1\nnetwork = { a = 101 }\n", &keys::FLOW_NETWORK, "a table"),
     ("[networks]\n", "[[flow]]\nport = 1\nnetwork = \"a\"\nelse = 5\n", &keys::FLOW_ELSE, "5"),

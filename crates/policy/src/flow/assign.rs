@@ -230,10 +230,12 @@ impl Assignments {
                 state.push(Action::Hold(flow));
                 report(state, flow, Assigned::Waits);
             }
-            Err(AssignError::TooMany) => self.leave_alone(state, flow, wish_for.or(active)),
+            Err(AssignError::TooMany) if !matches!(wish, Wish::Only(_)) => {
+                self.leave_alone(state, flow, wish_for.or(active));
+            }
             Err(_) => {
                 state.push(Action::EndFlow(flow));
-                report(state, flow, Assigned::TooMany);
+                report(state, flow, Assigned::NetworkGone);
             }
         }
     }

@@ -336,7 +336,7 @@ pub enum ChangeError {
         network: Target,
     },
     /// There are too many rules.
-    #[error("rule {0} is the last that is possible; remove the rules with the highest numbers first")]
+    #[error("rules and open flows have all {0} numbers; remove rules that are not needed")]
     TooMany(usize),
     /// A link is named by its own name and by that of its interface.
     #[error("`{0}` has two shares; give each link once")]

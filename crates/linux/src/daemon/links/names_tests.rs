@@ -86,7 +86,12 @@ fn interfaces_that_swap_their_names_keep_their_connections() {
     scene.wait(100);
     let appeared = |id, kind| Step::Tell(LinkId(id), LinkEvent::Appeared(spec("home", kind)));
     let mut acts = scene.acts();
-    acts.retain(|step| !matches!(step, Step::Apply | Step::Renamed(..)));
+    acts.retain(|step| *step != Step::Apply);
+    let names = [("eth0", "tmp0"), ("wlan0", "eth0"), ("tmp0", "wlan0")];
+    let names = acts
+        .extract_if(.., |step| matches!(step, Step::Renamed(..)))
+        .eq(names.map(|(from, to)| renamed(from, to)));
+    assert!(names, "each name is recorded");
     assert_eq!(acts, [appeared(1, LinkKind::Wifi), appeared(2, LinkKind::Cable)]);
     let managed = scene.links.get(LinkId(1)).unwrap();
     assert!(managed.usable() && managed.spec.kind == LinkKind::Wifi && managed.ifindex == Some(7));

@@ -29,8 +29,13 @@ impl Networks {
             NetworksChange::Weights(weights) => self.weigh(&weights, links)?,
             NetworksChange::Move { flow, to } => {
                 let to = self.carrying(links, &to)?;
-                self.flows.get(flow).ok_or(ChangeError::NoFlow(flow.0))?;
-                outlet.tell(Input::Flow(flow, FlowEvent::Wanted(to)));
+                let known = self.flows.get(flow).ok_or(ChangeError::NoFlow(flow.0))?;
+                if known.why.is_some() {
+                    outlet.tell(Input::Flow(flow, FlowEvent::Wanted(to)));
+                } else if let Err(error) = self.move_to(now, flow, to) {
+                    // The engine does not know it: it waits for a link that is not there.
+                    outlet.trouble("moving a flow", &error);
+                }
                 return Ok(());
             }
             NetworksChange::MoveAll { from, to } => {

@@ -16,9 +16,9 @@ pub enum Assigned {
     Spread,
     /// It waits, since its network cannot carry it, or none can.
     Waits,
-    /// It ends, since its network is gone.
+    /// It ends, since its network is gone, or cannot carry it while too many others wait.
     NetworkGone,
-    /// It is not watched, since too many flows are open. If it would have to wait, it ends.
+    /// It is not watched, since too many flows are open.
     TooMany,
     /// It moves: its server replied to a probe over this link, and not over the former one.
     RepliesHere {

@@ -6,7 +6,7 @@ use crate::site::{HOST, ProbingHost, Site};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::fmt;
 use std::io::{Read as _, Write as _};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 /// What a program says about where its packets are to leave.
@@ -229,6 +229,20 @@ fn of_neighbour(site: &Site, asker: &ProbingHost) -> Vec<Probe> {
     both.map(probe).collect()
 }
 
+/// Lets the kernel look at each next hop of an IPv4 route that has several.
+///
+/// It prefers the next hop whose interface has the source address of a packet. After a change of addresses it
+/// knows that address anew only once it has routed a packet without one over this next hop (docs/kernel.md).
+/// Until then a hash decides, which differs from boot to boot.
+fn know_next_hops(site: &Site) {
+    let look = |host: u8| {
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+        // Nothing is sent. Without a route there is nothing to know.
+        let _ = socket.connect((Ipv4Addr::new(198, 18, 0, host), 9));
+    };
+    site.host().run(|| (1..64).for_each(look)).unwrap();
+}
+
 /// Sends all of these probes at once, each with its limit. `None` where there is no limit, and where no reply
 /// came.
 pub fn ask(
@@ -236,6 +250,9 @@ pub fn ask(
     probes: &[Probe],
     limit: impl Fn(usize) -> Option<Duration> + Sync,
 ) -> Vec<Option<IpAddr>> {
+    if site.spreads {
+        know_next_hops(site);
+    }
     let one = |(number, probe): (usize, &Probe)| {
         let limit = limit(number)?;
         probe.connect(site, limit).and_then(|mut talk| talk.ask()).ok()

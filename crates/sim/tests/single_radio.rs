@@ -290,6 +290,9 @@ fn a_peer_has_a_slot_of_its_own_and_loses_what_it_sends_in_the_others() {
         slots,
         "aps.one.backhaul.rate_mbps=2",
         "aps.two.backhaul.rate_mbps=2",
+        // A shorter queue of the line drops what a whole window of acknowledgements lets go at once.
+        "aps.one.backhaul.queue_packets=100",
+        "aps.two.backhaul.queue_packets=100",
     ];
     let buffered = played(flows, PolicyName::Mptcp, &slow);
     let peer = [&slow[..], &["aps.two.mode=ad-hoc"]].concat();
@@ -299,7 +302,7 @@ fn a_peer_has_a_slot_of_its_own_and_loses_what_it_sends_in_the_others() {
     // The access point carries its line either way.
     assert!(mbps(&peer, 0) > 0.95 * mbps(&buffered, 0), "{}", mbps(&peer, 0));
     let (over_peer, over_ap) = (mbps(&peer, 1), mbps(&buffered, 1));
-    assert!(over_ap > 1.6, "{over_ap}");
+    assert!(over_ap > 1.9, "{over_ap}");
     assert!(over_peer < 0.1 * over_ap, "{over_peer}");
     // A frame that outlasts the absence is as good as one that is buffered.
     let stubborn = [&slow[..], &["aps.two.mode=ad-hoc", "air.attempts=64"]].concat();

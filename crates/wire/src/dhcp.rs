@@ -44,7 +44,6 @@ mod option {
     pub const SERVER: u8 = 54;
     pub const WANTED: u8 = 55;
     pub const RENEW: u8 = 58;
-    pub const REBIND: u8 = 59;
     pub const CLIENT: u8 = 61;
     pub const PORTAL: u8 = 114;
     /// Of those for use within a site (RFC 3942): no number is registered for relays of TCP.
@@ -120,8 +119,6 @@ pub struct Options {
     pub lease_s: Option<u32>,
     /// When to renew it, in seconds from now.
     pub renew_s: Option<u32>,
-    /// When to ask any server, in seconds from now.
-    pub rebind_s: Option<u32>,
     /// URL of the captive portal, as the server gives it. Empty: it gives none.
     pub portal: Vec<u8>,
     /// Address or name and port of a relay, as the server gives it. Empty: it gives none.
@@ -168,7 +165,6 @@ impl Message {
                     option::RESOLVER,
                     option::LEASE,
                     option::RENEW,
-                    option::REBIND,
                     option::PORTAL,
                     option::RELAY,
                 ],
@@ -186,11 +182,7 @@ impl Message {
                 put(kind, &address.octets());
             }
         }
-        let times = [
-            (option::LEASE, options.lease_s),
-            (option::RENEW, options.renew_s),
-            (option::REBIND, options.rebind_s),
-        ];
+        let times = [(option::LEASE, options.lease_s), (option::RENEW, options.renew_s)];
         for (kind, seconds) in times {
             if let Some(seconds) = seconds {
                 put(kind, &seconds.to_be_bytes());
@@ -269,7 +261,6 @@ fn parse_options(mut rest: &[u8]) -> (Option<Kind>, Options) {
             }
             option::LEASE => found.lease_s = seconds(value),
             option::RENEW => found.renew_s = seconds(value),
-            option::REBIND => found.rebind_s = seconds(value),
             option::PORTAL => found.portal.extend(value),
             option::RELAY => found.relay.extend(value),
             _ => {}
@@ -347,7 +338,6 @@ mod tests {
                 resolvers: vec![Ipv4Addr::new(10, 0, 1, 1), Ipv4Addr::new(9, 9, 9, 9)],
                 lease_s: Some(3600),
                 renew_s: Some(1800),
-                rebind_s: Some(3150),
                 portal: b"https://portal.example/".repeat(20),
                 relay: b"relay.example:4433".to_vec(),
             },

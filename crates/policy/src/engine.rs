@@ -289,6 +289,14 @@ impl Engine {
         assign::carrying(&self.state)
     }
 
+    /// The links over which names of the Internet may be resolved, in order: those that may carry flows, and
+    /// whose last check has passed or that cannot be checked. If there is none, all that may carry flows.
+    pub fn leading_out(&self) -> impl Iterator<Item = LinkId> + Clone {
+        let is_open = |link: &LinkId| self.state.portals.is_open(*link);
+        let none_is = !self.carrying_flows().any(|link| is_open(&link));
+        self.carrying_flows().filter(move |link| none_is || is_open(link))
+    }
+
     /// The state of every link, and why.
     pub fn explain(&self) -> Vec<Explanation> {
         explain::all(self.now, &self.state)

@@ -36,6 +36,12 @@ impl Portals {
         self.doors.remove(&link);
     }
 
+    /// Whether the last check of a link has passed, or none can be made.
+    pub(crate) fn is_open(&self, link: LinkId) -> bool {
+        let door = self.doors.get(&link);
+        door.is_none_or(|door| matches!(door.last, Some((Checked::Passed, _))))
+    }
+
     /// Makes a check due at once, because there is evidence against the link.
     pub(crate) fn hurry(&mut self, link: LinkId) {
         if let Some(door) = self.doors.get_mut(&link) {

@@ -86,6 +86,23 @@ fn a_portal_is_held_out_and_used_again_when_it_opens() {
 }
 
 #[test]
+fn names_are_resolved_over_links_whose_check_has_passed_if_there_is_one() {
+    let leading_out = |world: &World| Vec::from_iter(world.engine.leading_out().map(|link| link.0));
+    let mut world = checkable(3);
+    assert_eq!(leading_out(&world), [0, 1, 2], "no result yet");
+    checked(&mut world, 0, Checked::Failed);
+    assert_eq!(leading_out(&world), [0, 1, 2], "no other one is better");
+    checked(&mut world, 1, Checked::Passed);
+    assert_eq!(leading_out(&world), [1]);
+    checked(&mut world, 2, Checked::Portal);
+    checked(&mut world, 0, Checked::Passed);
+    assert_eq!(leading_out(&world), [0, 1]);
+    let mut alone = checkable(1);
+    checked(&mut alone, 0, Checked::Portal);
+    assert_eq!(leading_out(&alone), [0], "there is no other way");
+}
+
+#[test]
 fn a_link_that_passes_is_checked_rarely() {
     let mut world = checkable(1);
     checked(&mut world, 0, Checked::Passed);

@@ -1,11 +1,13 @@
 //! Which of the access points in range a radio should join.
 //!
 //! A radio can be on few channels at once, and has few station interfaces. Access points of one channel can
-//! all be joined, so the channel with the most usable ones comes first.
+//! all be joined, so the channel with the most usable ones comes first. Of equal channels, the one with the
+//! fastest access point does: a router of two bands is heard better at 2.4 GHz, but is faster at 5 GHz.
 //!
 //! # Where we differ, and why
 //! 1. A channel is left only in two cases: no access point on it is joined any more, or all that are joined
 //!    are weak and another channel offers much better. Moving costs all connections of the channel at once.
+//! 2. A radio without an interface left gives up a weak access point for a much better one of its channels.
 //!
 //! # Checked by
 //! `tests`; the trials `joins` and `joins-four` of `guest`.
@@ -13,7 +15,7 @@
 use crate::estimate::signal::EDGE;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use units::{Db, Dbm};
+use units::{Bitrate, Db, Dbm};
 
 /// Least margin above the weakest usable signal. Associations are requested from there on, too.
 const LEAST_MARGIN: Db = Db::from_db(1);
@@ -30,6 +32,8 @@ pub struct Audible {
     pub channel: u16,
     /// The signal of its last beacon.
     pub signal: Dbm,
+    /// The throughput to expect from what it and the radio can do at this signal. Zero: not known.
+    pub throughput: Bitrate,
     /// Whether it is joined, or about to be.
     pub joined: bool,
     /// Its signal as far as it is certain, if a channel may be left for it.
@@ -54,6 +58,9 @@ pub enum LeftOut {
     OtherChannel,
     /// The radio has no interface left.
     NoInterface,
+    /// It is joined and weak. Another one of its channels is much better, and the radio has no interface
+    /// left.
+    Replaced,
 }
 
 /// For each access point, whether it should be joined, or why not. `held` are channels that others use on the
@@ -69,10 +76,23 @@ pub fn choose(audible: &[Audible], held: &[u16], capacity: Capacity) -> Vec<Resu
     let mut chosen: Vec<Result<(), LeftOut>> = audible.iter().map(fits).collect();
     let mut order: Vec<usize> = (0..audible.len()).filter(|&at| chosen[at].is_ok()).collect();
     order.sort_by_key(|&at| (Reverse(audible[at].joined), Reverse(audible[at].signal), at));
-    for at in order.into_iter().skip(capacity.stations) {
+    let (kept, others) = order.split_at(capacity.stations.min(order.len()));
+    for &at in others {
         chosen[at] = Err(LeftOut::NoInterface);
     }
+    if let Some((old, new)) = replaced(audible, kept, others) {
+        (chosen[old], chosen[new]) = (Err(LeftOut::Replaced), Ok(()));
+    }
     chosen
+}
+
+/// The weakest that is joined, and the one to join in its place, if it is weak and the other one much better.
+fn replaced(audible: &[Audible], kept: &[usize], others: &[usize]) -> Option<(usize, usize)> {
+    let joined = kept.iter().filter(|&&at| audible[at].joined);
+    let (signal, old) = joined.map(|&at| (audible[at].signal, at)).min()?;
+    let offers = others.iter().filter(|&&at| !audible[at].joined);
+    let (offer, new) = offers.filter_map(|&at| Some((audible[at].offer?, at))).max()?;
+    (is_weak_signal(signal) && is_much_better(offer, signal)).then_some((old, new))
 }
 
 /// Whether something is joined, and all of it so weak that it is time to look at other channels.
@@ -96,7 +116,8 @@ fn is_usable(one: &Audible) -> bool {
     one.signal - EDGE >= LEAST_MARGIN
 }
 
-/// The channels to be on: those in use, then the ones with the most usable access points.
+/// The channels to be on: those in use, then the ones with the most usable access points, then the one with
+/// the fastest.
 fn channels(audible: &[Audible], held: &[u16], most: usize) -> Vec<u16> {
     let joined = audible.iter().filter(|one| one.joined).map(|one| one.channel);
     let mut on = distinct(held.iter().copied().chain(joined));
@@ -113,7 +134,7 @@ fn channels(audible: &[Audible], held: &[u16], most: usize) -> Vec<u16> {
         let usable = audible
             .iter()
             .filter(|one| one.channel == channel && is_usable(one));
-        let best = usable.clone().map(|one| one.signal).max();
+        let best = usable.clone().map(|one| (one.throughput, one.signal)).max();
         (Reverse(usable.count()), Reverse(best), channel)
     });
     let free = most.saturating_sub(on.len());
@@ -167,6 +188,7 @@ mod tests {
         Audible {
             channel,
             signal: Dbm::from_dbm(dbm),
+            throughput: Bitrate::ZERO,
             joined: false,
             offer: Some(Dbm::from_dbm(dbm)),
         }
@@ -189,6 +211,18 @@ mod tests {
     fn of_equal_channels_the_one_with_the_better_signal_is_chosen() {
         let audible = [at(1, -60), at(11, -50)];
         assert_eq!(choose(&audible, &[], ONE_CHANNEL), [OTHER, Ok(())]);
+    }
+
+    #[test]
+    fn of_two_bands_of_a_router_the_faster_one_is_chosen() {
+        let with = |mbps, one| Audible {
+            throughput: Bitrate::from_mbps(mbps),
+            ..one
+        };
+        let router = [with(65, at(6, -40)), with(390, at(36, -55))];
+        assert_eq!(choose(&router, &[], ONE_CHANNEL), [OTHER, Ok(())]);
+        let far = [with(65, at(6, -65)), with(26, at(36, -80))];
+        assert_eq!(choose(&far, &[], ONE_CHANNEL), [Ok(()), OTHER]);
     }
 
     #[test]
@@ -275,5 +309,39 @@ mod tests {
             ..ONE_CHANNEL
         };
         assert_eq!(choose(&audible, &[], two), [Ok(()), Ok(()), FULL]);
+    }
+
+    #[test]
+    fn a_card_with_one_interface_replaces_a_weak_access_point_by_a_much_better_one() {
+        let one = Capacity {
+            stations: 1,
+            ..ONE_CHANNEL
+        };
+        let replaced = [Err(LeftOut::Replaced), Ok(())];
+        assert_eq!(choose(&[joined(6, -75), at(6, -65)], &[], one), replaced);
+        let kept = [Ok(()), FULL];
+        assert_eq!(
+            choose(&[joined(6, -75), at(6, -66)], &[], one),
+            kept,
+            "not by enough"
+        );
+        assert_eq!(
+            choose(&[joined(6, -71), at(6, -40)], &[], one),
+            kept,
+            "it is good"
+        );
+        let silent = Audible {
+            offer: None,
+            ..at(6, -40)
+        };
+        assert_eq!(
+            choose(&[joined(6, -75), silent], &[], one),
+            kept,
+            "it may have gone"
+        );
+        let two = Capacity { stations: 2, ..one };
+        let audible = [joined(6, -50), joined(6, -80), at(6, -60), at(6, -55)];
+        let expected = [Ok(()), Err(LeftOut::Replaced), FULL, Ok(())];
+        assert_eq!(choose(&audible, &[], two), expected);
     }
 }

@@ -20,11 +20,13 @@ use crate::daemon::api::report::WifiReport;
 use crate::daemon::host::Host;
 use crate::daemon::links::book::{Links, Step};
 use crate::netlink::ReceiveError;
-use crate::nl80211::{Events, IfType, Interface, Nl80211, ReadError, SubscribeError, Survey, Wiphy};
+use crate::nl80211::{
+    Event, Events, IfType, Interface, Nl80211, Quality, ReadError, SubscribeError, Survey, Wiphy,
+};
 use ears::{Ears, Members};
 use policy::{Input, LinkId, LinkKind};
 use station::{Known, Seen};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 use units::Instant;
@@ -39,6 +41,8 @@ pub(crate) struct Radio {
     events: Option<Events>,
     known: BTreeMap<LinkId, Known>,
     ears: Ears,
+    /// Interfaces whose drivers have reported since the last read that no beacons arrive.
+    silent: BTreeSet<u32>,
     /// When to read next. `None`: there is no WiFi link, or no `nl80211`.
     due: Option<Instant>,
 }
@@ -51,6 +55,7 @@ impl Radio {
             events: Events::open().ok(),
             known: BTreeMap::new(),
             ears: Ears::new(inlet, creates),
+            silent: BTreeSet::new(),
             due: None,
         }
     }
@@ -77,6 +82,10 @@ impl Radio {
         loop {
             match events.next() {
                 Ok(None) => return,
+                Ok(Some(Event::Quality(ifindex, Quality::BeaconsLost))) => {
+                    self.silent.insert(ifindex);
+                    self.due = Some(now);
+                }
                 // Lost events are as good as any: they mean that something changed.
                 Ok(Some(_)) | Err(SubscribeError::Receive(ReceiveError::Overrun)) => self.due = Some(now),
                 Err(error) => {
@@ -108,7 +117,7 @@ impl Radio {
             return;
         }
         self.due = Some(now + EVERY);
-        if let Err(error) = self.look(&wifi, links, host, steps) {
+        if let Err(error) = self.look(now, &wifi, links, host, steps) {
             // A radio may be gone in the middle of a read. The next read shows what is left.
             tracing::debug!("{error}: {}", error.source);
         }
@@ -116,6 +125,7 @@ impl Radio {
 
     fn look(
         &mut self,
+        now: Instant,
         wifi: &[(LinkId, u32)],
         links: &mut Links,
         host: &mut Host,
@@ -145,10 +155,15 @@ impl Radio {
             }
             let listens = self.ears.hears(seen.wiphy);
             let known = self.known.entry(link).or_default();
-            for fact in known.take(seen, listens) {
+            if self.silent.remove(&ifindex) {
+                known.silence(now);
+            }
+            for fact in known.take(now, seen, listens) {
                 host.outlet.tell(Input::Link(link, fact));
             }
         }
+        // An interface without an association begins its next one without a report.
+        self.silent.clear();
         self.ears.follow(radios, &interfaces, kernel, host);
         Ok(())
     }

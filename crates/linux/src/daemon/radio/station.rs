@@ -2,8 +2,9 @@
 //!
 //! # Where we differ, and why
 //! 1. The driver counts beacons. Each new one becomes a fact with their mean signal, up to [`MOST_BEACONS`]
-//!    for one read. If the driver filters beacons, none are reported: silence would pass for a lost access
-//!    point.
+//!    for one read. A driver that filters beacons does not count them. It watches them itself, and reports
+//!    when none arrive. Until then, as many are reported as an access point sends, with the signal of the
+//!    frames that arrived.
 //! 2. A survey has the busy time of the channel, but not the number of exchanges. The time that stations wait
 //!    between them is left out, so the channel looks a little emptier than it is.
 //! 3. An interface that moved to another access point of its network is reported as roamed, also where a
@@ -20,10 +21,15 @@ use policy::LinkEvent;
 use policy::estimate::bandwidth::Sight;
 use policy::estimate::phy::Phy;
 use units::wifi::ht::{Band, Guard, Width};
-use units::{Bytes, Duration, MacAddr};
+use units::{Bytes, Duration, Instant, MacAddr};
 
 /// The most beacons reported after one read: more than arrive in the engine's window of two seconds.
 const MOST_BEACONS: u64 = 24;
+/// How long a driver's report holds that no beacons arrive. It comes again while none do. A gap between two
+/// reads that is longer says nothing about beacons.
+const SILENCE: Duration = Duration::from_secs(2);
+/// The usual interval of beacons: 100 time units of 1,024 µs (IEEE 802.11-2020 §9.4.1.3).
+const BEACONS_EVERY: Duration = Duration::from_micros(102_400);
 /// End of the 2.4 GHz band, in MHz.
 const BELOW_5_GHZ_MHZ: u32 = 3_000;
 
@@ -49,6 +55,10 @@ pub(crate) struct Known {
     ended: Option<Seen>,
     source: WifiSource,
     phy: Option<Phy>,
+    /// When the last beacon arrived that a driver did not count, as far as is known.
+    uncounted: Option<Instant>,
+    /// When the driver reported last that no beacons arrive.
+    silent: Option<Instant>,
     /// Totals over all associations: the kernel begins each one with zero.
     received: Bytes,
     busy: Duration,
@@ -93,8 +103,28 @@ impl Seen {
 }
 
 impl Known {
+    /// The driver reports that no beacons arrive.
+    pub(crate) const fn silence(&mut self, now: Instant) {
+        self.silent = Some(now);
+    }
+
+    /// The number of beacons since the last read that the driver has filtered.
+    fn filtered(&mut self, now: Instant) -> u64 {
+        if self.silent.is_some_and(|since| now - since < SILENCE) {
+            self.uncounted = Some(now);
+            return 0;
+        }
+        let Some(last) = self.uncounted.filter(|last| now - *last < SILENCE) else {
+            self.uncounted = Some(now);
+            return 1;
+        };
+        let new = (now - last).as_micros() / BEACONS_EVERY.as_micros();
+        self.uncounted = Some(last + Duration::from_micros((new * BEACONS_EVERY.as_micros()) as u64));
+        new as u64
+    }
+
     /// Takes in a read, and returns what it tells the engine. `listens`: a monitor interface reports beacons.
-    pub(crate) fn take(&mut self, seen: Seen, listens: bool) -> Vec<LinkEvent> {
+    pub(crate) fn take(&mut self, now: Instant, seen: Seen, listens: bool) -> Vec<LinkEvent> {
         let mut facts = Vec::new();
         let before = self.last.take();
         let other = before.as_ref().or(self.ended.as_ref());
@@ -110,7 +140,13 @@ impl Known {
             facts.push(LinkEvent::Phy(phy));
         }
         if !listens {
-            facts.extend(beacons(before.as_ref(), &seen));
+            let new = match seen.station.beacons {
+                Some(_) => counted(before.as_ref(), &seen),
+                None => self.filtered(now),
+            };
+            let signal = seen.station.beacon_signal.or(seen.station.signal);
+            let heard = signal.map(LinkEvent::Beacon);
+            facts.extend((0..new.min(MOST_BEACONS)).filter_map(|_| heard.clone()));
         }
         let (received, busy) = grown(before.as_ref(), &seen);
         self.received += received;
@@ -133,6 +169,7 @@ impl Known {
 
     /// Takes in that there is no association.
     pub(crate) fn lost(&mut self) {
+        (self.uncounted, self.silent) = (None, None);
         self.ended = self.last.take().or(self.ended.take());
     }
 
@@ -165,19 +202,15 @@ impl Known {
     }
 }
 
-/// A fact for each beacon since the last read.
-fn beacons(before: Option<&Seen>, seen: &Seen) -> impl Iterator<Item = LinkEvent> + use<> {
-    let station = &seen.station;
+/// The number of beacons since the last read that the driver has counted.
+fn counted(before: Option<&Seen>, seen: &Seen) -> u64 {
     let earlier = before.and_then(|before| before.station.beacons);
-    let new = match (earlier, station.beacons) {
-        (Some(earlier), Some(now)) => now.saturating_sub(earlier),
+    let now = seen.station.beacons.unwrap_or_default();
+    match earlier {
+        Some(earlier) => now.saturating_sub(earlier),
         // The first read of an association: at least one of them was heard just now.
-        (None, Some(now)) => now.min(1),
-        (_, None) => 0,
-    };
-    let signal = station.beacon_signal.or(station.signal);
-    let facts = signal.map(LinkEvent::Beacon);
-    (0..new.min(MOST_BEACONS)).filter_map(move |_| facts.clone())
+        None => now.min(1),
+    }
 }
 
 /// Bytes received since the last read, and the time for which the channel was busy. A counter that fell has
@@ -245,61 +278,97 @@ mod tests {
     #[test]
     fn each_beacon_that_the_driver_counts_is_told_once() {
         let mut known = Known::default();
-        let first = known.take(seen(Some(50), 0, 0), false);
+        let first = known.take(Instant::ZERO, seen(Some(50), 0, 0), false);
         assert_eq!(heard(&first), 1);
         assert!(first.contains(&LinkEvent::Phy(Phy::Legacy(Standard::G))));
-        assert_eq!(heard(&known.take(seen(Some(55), 0, 0), false)), 5);
-        assert_eq!(heard(&known.take(seen(Some(55), 0, 0), false)), 0);
-        assert_eq!(heard(&known.take(seen(Some(5_000), 0, 0), false)), 24);
+        assert_eq!(heard(&known.take(Instant::ZERO, seen(Some(55), 0, 0), false)), 5);
+        assert_eq!(heard(&known.take(Instant::ZERO, seen(Some(55), 0, 0), false)), 0);
+        assert_eq!(
+            heard(&known.take(Instant::ZERO, seen(Some(5_000), 0, 0), false)),
+            24
+        );
     }
 
     #[test]
-    fn neither_filtered_beacons_nor_those_that_a_monitor_hears_are_told() {
+    fn beacons_that_a_monitor_hears_are_not_told_twice() {
         let mut known = Known::default();
-        for _ in 0..2 {
-            assert_eq!(heard(&known.take(seen(None, 0, 0), false)), 0);
-        }
-        assert_eq!(heard(&known.take(seen(Some(9), 0, 0), true)), 0);
+        assert_eq!(heard(&known.take(Instant::ZERO, seen(Some(9), 0, 0), true)), 0);
+        assert_eq!(heard(&known.take(Instant::ZERO, seen(None, 0, 0), true)), 0);
         assert_eq!(known.report().unwrap().source, WifiSource::Monitor);
+    }
+
+    #[test]
+    fn beacons_that_the_driver_filters_count_until_it_reports_silence() {
+        let mut known = Known::default();
+        let mut read = |ms, silence| {
+            if silence {
+                known.silence(Instant::from_millis(ms));
+            }
+            let facts = known.take(Instant::from_millis(ms), seen(None, 0, 0), false);
+            let beacons = facts.iter().filter(|fact| matches!(fact, LinkEvent::Beacon(_)));
+            beacons.count()
+        };
+        assert_eq!(read(0, false), 1);
+        assert_eq!(read(50, false), 0);
+        assert_eq!(read(1_030, false), 10);
+        assert_eq!(read(1_500, true), 0);
+        assert_eq!(read(2_500, false), 0, "it is too soon to think otherwise");
+        assert_eq!(read(3_530, false), 10, "the driver would have reported it again");
+        assert_eq!(read(9_000, false), 1, "nobody has looked for long");
     }
 
     #[test]
     fn totals_grow_over_associations_that_begin_with_zero() {
         let mut known = Known::default();
-        assert_eq!(survey(&known.take(seen(None, 1_000, 50), false)), Some((0, 0)));
         assert_eq!(
-            survey(&known.take(seen(None, 3_000, 90), false)),
+            survey(&known.take(Instant::ZERO, seen(None, 1_000, 50), false)),
+            Some((0, 0))
+        );
+        assert_eq!(
+            survey(&known.take(Instant::ZERO, seen(None, 3_000, 90), false)),
             Some((2_000, 40))
         );
         let mut other = seen(None, 400, 10);
         other.station.mac = MacAddr::local(2);
-        assert_eq!(survey(&known.take(other.clone(), false)), Some((2_000, 40)));
+        assert_eq!(
+            survey(&known.take(Instant::ZERO, other.clone(), false)),
+            Some((2_000, 40))
+        );
         other.station.received = Bytes::new(500);
-        assert_eq!(survey(&known.take(other, false)), Some((2_100, 40)));
+        assert_eq!(
+            survey(&known.take(Instant::ZERO, other, false)),
+            Some((2_100, 40))
+        );
     }
 
     #[test]
     fn another_access_point_of_the_network_is_told_as_roaming() {
         let roamed = |facts: &[LinkEvent]| facts.first() == Some(&LinkEvent::Roamed);
         let mut known = Known::default();
-        assert!(!roamed(&known.take(seen(Some(1), 0, 0), false)));
-        assert!(!roamed(&known.take(seen(Some(2), 0, 0), false)));
+        assert!(!roamed(&known.take(Instant::ZERO, seen(Some(1), 0, 0), false)));
+        assert!(!roamed(&known.take(Instant::ZERO, seen(Some(2), 0, 0), false)));
         let mut second = seen(Some(1), 0, 0);
         second.station.mac = MacAddr::local(2);
-        let facts = known.take(second.clone(), false);
+        let facts = known.take(Instant::ZERO, second.clone(), false);
         assert!(roamed(&facts) && heard(&facts) == 1, "{facts:?}");
-        assert!(!roamed(&known.take(second.clone(), false)), "it is told once");
+        assert!(
+            !roamed(&known.take(Instant::ZERO, second.clone(), false)),
+            "it is told once"
+        );
         // A read may find the interface between both.
         known.lost();
         known.lost();
         assert_eq!(known.report(), None);
-        assert!(roamed(&known.take(seen(Some(3), 0, 0), false)));
+        assert!(roamed(&known.take(Instant::ZERO, seen(Some(3), 0, 0), false)));
         known.lost();
-        assert!(!roamed(&known.take(seen(Some(4), 0, 0), false)), "it came back");
+        assert!(
+            !roamed(&known.take(Instant::ZERO, seen(Some(4), 0, 0), false)),
+            "it came back"
+        );
         let mut other = second;
         other.ssid = b"other".to_vec();
         assert!(
-            !roamed(&known.take(other, false)),
+            !roamed(&known.take(Instant::ZERO, other, false)),
             "another network has another address"
         );
     }
@@ -320,9 +389,9 @@ mod tests {
             width: Width::Mhz40,
             guard: Guard::Short,
         });
-        assert!(known.take(modern.clone(), false).contains(&ht));
+        assert!(known.take(Instant::ZERO, modern.clone(), false).contains(&ht));
         modern.station.rx_rate = None;
-        let later = known.take(modern, false);
+        let later = known.take(Instant::ZERO, modern, false);
         assert!(
             !later.iter().any(|fact| matches!(fact, LinkEvent::Phy(_))),
             "{later:?}"
@@ -333,7 +402,7 @@ mod tests {
     fn the_report_has_what_the_driver_counts() {
         let mut known = Known::default();
         assert_eq!(known.report(), None);
-        known.take(seen(Some(1), 0, 0), false);
+        known.take(Instant::ZERO, seen(Some(1), 0, 0), false);
         let report = known.report().unwrap();
         assert_eq!(
             (report.bssid, report.ssid.as_str(), report.mhz),

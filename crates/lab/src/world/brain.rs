@@ -68,6 +68,7 @@ impl Wiring {
             reports: self.reports,
             associate: Some(Associates {
                 interfaces: Vec::new(),
+                lead_out: None,
                 take_turns: Some(Box::new(move |slots| {
                     // Nobody listens once the run is over.
                     let _ = divided.send(Note::Divided(slots.to_vec()));

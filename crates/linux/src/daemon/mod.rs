@@ -57,10 +57,11 @@ pub use api::report::{
 };
 pub use api::sender::{Sender, SenderError, check_controller};
 pub use api::setup::{
-    AssignFn, Assignment, AssociateFn, Associates, Association, DeclaredLink, ObserveFn, Probing, Setup,
-    SignalReports, TurnsFn,
+    AssignFn, Assignment, AssociateFn, Associates, Association, DeclaredLink, LeadOutFn, ObserveFn, Probing,
+    Setup, SignalReports, TurnsFn,
 };
 pub use drive::driver::Daemon;
 pub use host::settings::{RecoverError, recover};
 pub use links::marks::{is_ours, wish};
+pub(crate) use os::clock::Clock;
 pub use os::clock::monotonic_ns;

@@ -7,6 +7,7 @@ use crate::daemon::api::setup::DeclaredLink;
 use crate::daemon::os::eventfd::EventFd;
 use policy::{Input, LinkId};
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,6 +45,8 @@ pub(crate) enum Word {
     Declare(Box<DeclaredLink>),
     /// A link that is gone for good.
     Retire(LinkId),
+    /// The DNS resolvers of a link.
+    Resolvers(LinkId, Vec<IpAddr>),
     /// A request for a report.
     Report(mpsc::SyncSender<Report>),
     /// A change of networks for flows.
@@ -113,6 +116,14 @@ impl InletSender {
     /// If the daemon has ended.
     pub fn retire(&self, link: LinkId) -> Result<(), Ended> {
         self.say(Word::Retire(link))
+    }
+
+    /// Names the DNS resolvers of a link. They come before those of the host's files.
+    ///
+    /// # Errors
+    /// If the daemon has ended.
+    pub fn resolvers(&self, link: LinkId, resolvers: Vec<IpAddr>) -> Result<(), Ended> {
+        self.say(Word::Resolvers(link, resolvers))
     }
 
     /// Requests a report of everything the daemon knows, and waits for it for at most `patience`.

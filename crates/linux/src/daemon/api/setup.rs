@@ -79,12 +79,17 @@ pub struct Associates {
     /// Divides a radio's time among the access points that it serves. `None`: nothing here can. Runs on the
     /// loop's thread and must not block.
     pub take_turns: Option<TurnsFn>,
+    /// Takes the links over which names may be resolved ([`policy::Engine::leading_out`]), each time when
+    /// they have changed. `None`: nobody wants them. Runs on the loop's thread and must not block.
+    pub lead_out: Option<LeadOutFn>,
     /// Interfaces that it may create, put on record at the start.
     pub interfaces: Vec<IfName>,
 }
 
 /// See [`Associates::carry_out`].
 pub type AssociateFn = Box<dyn FnMut(Association) -> bool + Send>;
+/// See [`Associates::lead_out`].
+pub type LeadOutFn = Box<dyn FnMut(&[LinkId]) + Send>;
 /// See [`Associates::take_turns`].
 pub type TurnsFn = Box<dyn FnMut(&[Slot]) + Send>;
 /// See [`Setup::assign`]. `false`: the flow is not the caller's, but may be one of `networks`. The two must

@@ -56,7 +56,7 @@ impl Checks {
         let over = Over {
             link: name,
             from: managed.ways().map(|way| way.address.addr()).collect(),
-            resolvers: idle.resolvers_of(ifindex),
+            resolvers: idle.resolvers_of(link, ifindex),
         };
         if let Err(error) = self.begin(link, over) {
             let doing = "checking whether a link leads to the Internet";

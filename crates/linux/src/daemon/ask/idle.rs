@@ -71,6 +71,8 @@ pub(crate) struct Idle {
     next_look: Instant,
     next_read: Instant,
     hosts: Hosts,
+    /// Resolvers that what joined a link has named.
+    given: BTreeMap<LinkId, Vec<IpAddr>>,
     /// Resolvers as last reported.
     resolvers: BTreeMap<LinkId, Vec<Resolver>>,
     /// Our own packets, sent and received.
@@ -219,6 +221,7 @@ impl Idle {
             next_look: Instant::ZERO,
             next_read: Instant::ZERO,
             hosts: Hosts::default(),
+            given: BTreeMap::new(),
             resolvers: BTreeMap::new(),
             own: BTreeMap::new(),
             told: BTreeMap::new(),
@@ -242,11 +245,20 @@ impl Idle {
         self.own.entry(link).or_default().1 += 1;
     }
 
-    /// The resolvers of a link, from this host's files.
-    pub(crate) fn resolvers_of(&self, ifindex: u32) -> Vec<IpAddr> {
+    /// Takes the resolvers of a link from what has joined it. None: those of this host's files count.
+    pub(crate) fn take_resolvers(&mut self, link: LinkId, resolvers: Vec<IpAddr>) {
+        match resolvers.is_empty() {
+            true => drop(self.given.remove(&link)),
+            false => drop(self.given.insert(link, resolvers)),
+        }
+    }
+
+    /// The resolvers of a link: those that it was given, or those of this host's files.
+    pub(crate) fn resolvers_of(&self, link: LinkId, ifindex: u32) -> Vec<IpAddr> {
         let root = self.probing.as_ref().map(|probing| &probing.root);
-        let found = root.map(|root| resolvers::of_link(root, ifindex));
-        let mut found = found.unwrap_or_default();
+        let of_files = || root.map(|root| resolvers::of_link(root, ifindex));
+        let given = self.given.get(&link).cloned();
+        let mut found = given.or_else(of_files).unwrap_or_default();
         found.retain(|address| Some(*address) != self.steady);
         found
     }
@@ -413,7 +425,7 @@ impl Idle {
         for link in links.iter().filter(|link| link.usable()) {
             let Some(ifindex) = link.ifindex else { continue };
             let found: Vec<Resolver> = self
-                .resolvers_of(ifindex)
+                .resolvers_of(link.id, ifindex)
                 .into_iter()
                 .filter_map(|address| {
                     let way = link.way(address.is_ipv6())?;
@@ -468,7 +480,15 @@ mod tests {
         };
         let steady = [100, 64, 0, 53].into();
         let idle = Idle::new(Some(probing), Some(steady)).unwrap();
-        assert_eq!(idle.resolvers_of(0), [IpAddr::from([192, 0, 2, 53])]);
+        let of_file = [IpAddr::from([192, 0, 2, 53])];
+        assert_eq!(idle.resolvers_of(LinkId(1), 0), of_file);
+        let mut idle = idle;
+        let of_lease = vec![IpAddr::from([10, 0, 1, 1])];
+        idle.take_resolvers(LinkId(1), of_lease.clone());
+        assert_eq!(idle.resolvers_of(LinkId(1), 0), of_lease);
+        assert_eq!(idle.resolvers_of(LinkId(2), 0), of_file, "those of another link");
+        idle.take_resolvers(LinkId(1), Vec::new());
+        assert_eq!(idle.resolvers_of(LinkId(1), 0), of_file);
     }
 
     #[test]

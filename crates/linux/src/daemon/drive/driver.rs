@@ -242,7 +242,9 @@ impl Daemon {
                     self.world
                         .change_links(now, |links, steps| links.declare(*link, steps));
                 }
+                Word::Resolvers(link, resolvers) => self.world.idle.take_resolvers(link, resolvers),
                 Word::Retire(link) => {
+                    self.world.idle.take_resolvers(link, Vec::new());
                     let now = self.now();
                     self.world
                         .change_links(now, |links, steps| links.retire(link, steps));
@@ -289,6 +291,7 @@ impl Daemon {
     fn act(&mut self, now: Instant) {
         // First where flows begin: one that ends may begin anew at once.
         self.world.trust_links(self.engine.carrying_flows());
+        self.world.lead_out(self.engine.leading_out());
         while let Some(action) = self.engine.poll() {
             match self.world.carry_out(now, &action) {
                 Ok(()) => self.world.host.outlet.observe(Observation::Done(&action)),

@@ -37,6 +37,8 @@ pub(crate) struct World {
     pub(crate) endpoints: Endpoints,
     pub(crate) upkeep: Upkeep,
     pub(crate) associate: Option<Associates>,
+    /// What [`Associates::lead_out`] was last given.
+    leading_out: Vec<LinkId>,
     pub(crate) assign: Option<AssignFn>,
     pub(crate) radio: Radio,
     pub(crate) networks: Option<Networks>,
@@ -91,6 +93,7 @@ impl World {
             endpoints: Endpoints::default(),
             upkeep: Upkeep::default(),
             associate: setup.associate,
+            leading_out: Vec::new(),
             assign: setup.assign,
             radio: Radio::open(setup.inlet.sender(), setup.monitor),
             networks,
@@ -258,6 +261,21 @@ impl World {
     pub(crate) fn trust_links(&mut self, trusted: impl Iterator<Item = LinkId> + Clone) {
         if let Some(networks) = &mut self.networks {
             networks.trust(trusted, &self.links, &mut self.host.outlet);
+        }
+    }
+
+    /// Names may be resolved over these links.
+    pub(crate) fn lead_out(&mut self, links: impl Iterator<Item = LinkId> + Clone) {
+        let Some(tell) = self
+            .associate
+            .as_mut()
+            .and_then(|program| program.lead_out.as_mut())
+        else {
+            return;
+        };
+        if !links.clone().eq(self.leading_out.iter().copied()) {
+            self.leading_out = links.collect();
+            tell(&self.leading_out);
         }
     }
 

@@ -4,10 +4,11 @@
 //! - `wpa_supplicant/ctrl_iface.c` (2.10), `print_bss_info`, `wpa_supplicant_ie_txt`; `src/utils/common.c`,
 //!   `printf_encode`: how the name of a network is written.
 
-use units::{Dbm, Duration, MacAddr};
+use units::{Bitrate, Dbm, Duration, MacAddr};
 
-/// Fields of [`request`]: id, BSSID, frequency, level, age, flags, SSID, and a line between two entries.
-const FIELDS: u32 = 1 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 9 | 1 << 11 | 1 << 12 | 1 << 17;
+/// Fields of [`request`]: id, BSSID, frequency, level, age, flags, SSID, a line between two entries, and the
+/// throughput to expect.
+const FIELDS: u32 = 1 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 9 | 1 << 11 | 1 << 12 | 1 << 17 | 1 << 20;
 
 /// An access point.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +19,9 @@ pub(super) struct Bss {
     /// Centre frequency of its channel.
     pub(super) mhz: u32,
     pub(super) signal: Dbm,
+    /// The throughput that `wpa_supplicant` expects, from the signal and what the access point and the card
+    /// can do. `None`: an older version, which does not say.
+    pub(super) throughput: Option<Bitrate>,
     /// Time since it was heard last.
     pub(super) age: Duration,
     pub(super) offers: Offers,
@@ -34,6 +38,14 @@ pub(super) struct Offers {
     pub(super) psk: bool,
     /// A shared key, by WPA3's handshake.
     pub(super) sae: bool,
+    /// Encryption without a key (Enhanced Open, RFC 8110).
+    pub(super) owe: bool,
+    /// A shared key, by a way that slowhand does not support, such as a fast transition (FT).
+    pub(super) other_psk: bool,
+    /// The same for WPA3.
+    pub(super) other_sae: bool,
+    /// A login by such a way, as with 192 bits (Suite B).
+    pub(super) other_login: bool,
     /// A login.
     pub(super) login: bool,
 }
@@ -43,28 +55,41 @@ impl Offers {
         !self.any
     }
 
-    /// Parses flags such as `[WPA2-PSK+SAE-CCMP][ESS]`.
+    /// Parses flags such as `[WPA2-PSK+SAE-CCMP][ESS]`: a version, ways to agree on keys, and ciphers.
+    /// `[OWE-TRANS-OPEN]` is the open half of an Enhanced Open network.
     fn parse(flags: &str) -> Self {
         let mut found = Self::default();
         for flag in flags.split(['[', ']']) {
-            let mut words = flag.split(['-', '+', '/']);
-            let is_rsn = match words.next() {
-                Some("WPA2" | "RSN") => true,
-                Some("WPA" | "WEP" | "OWE") => false,
-                _ => continue,
+            let Some((version, rest)) = flag.split_once('-') else {
+                found.any |= flag == "WEP";
+                continue;
             };
-            found.any = true;
-            for word in words.filter(|_| is_rsn) {
-                match word {
-                    "PSK" => found.psk = true,
-                    "SAE" => found.sae = true,
-                    "EAP" => found.login = true,
-                    "CCMP" | "GCMP" => found.strong = true,
-                    _ => {}
-                }
+            found.any |= matches!(version, "WPA" | "WPA2" | "RSN");
+            if matches!(version, "WPA2" | "RSN") {
+                found.take(rest);
             }
         }
         found
+    }
+
+    fn take(&mut self, rest: &str) {
+        // The names of ways have hyphens, too.
+        let ciphers = ["CCMP", "GCMP", "TKIP"].iter().filter_map(|name| rest.find(name));
+        let (ways, ciphers) = rest.split_at(ciphers.min().unwrap_or(rest.len()));
+        self.strong |= ciphers.contains("CCMP") || ciphers.contains("GCMP");
+        for way in ways.trim_end_matches('-').split('+') {
+            match way {
+                "PSK" | "PSK-SHA256" => self.psk = true,
+                "SAE" => self.sae = true,
+                "EAP" | "EAP-SHA256" => self.login = true,
+                "OWE" => self.owe = true,
+                other => {
+                    self.other_psk |= other.contains("PSK");
+                    self.other_sae |= other.contains("SAE");
+                    self.other_login |= other.contains("EAP") || other.contains("FILS");
+                }
+            }
+        }
     }
 }
 
@@ -91,6 +116,9 @@ pub(super) fn parse(reply: &str) -> (Vec<Bss>, Option<u32>) {
                 ssid: decode(value("ssid")?),
                 mhz: value("freq")?.parse().ok()?,
                 signal: Dbm::from_dbm(value("level")?.parse::<i16>().ok()?.into()),
+                throughput: value("est_throughput")
+                    .and_then(|kbps| kbps.parse().ok())
+                    .map(Bitrate::from_kbps),
                 age: Duration::from_secs(value("age")?.parse().ok()?),
                 offers: Offers::parse(value("flags")?),
             })
@@ -170,7 +198,7 @@ mod tests {
 
     #[test]
     fn the_fields_are_those_of_the_protocol() {
-        assert_eq!(request(5), "BSS RANGE=5- MASK=0x21a87");
+        assert_eq!(request(5), "BSS RANGE=5- MASK=0x121a87");
     }
 
     proptest! {

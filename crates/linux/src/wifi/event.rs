@@ -24,6 +24,8 @@ pub(super) enum What {
     WrongKey,
     /// The network refuses the login.
     LoginRefused,
+    /// The certificate of the login server is not what the login demands.
+    Untrusted,
     /// The access point refuses the association, with this status code.
     Refused { status: u16 },
     /// The access point and this interface have changed to a channel of this frequency.
@@ -65,6 +67,7 @@ impl Event {
             {
                 What::WrongKey
             }
+            "CTRL-EVENT-EAP-TLS-CERT-ERROR" => What::Untrusted,
             "CTRL-EVENT-EAP-FAILURE" => What::LoginRefused,
             "CTRL-EVENT-ASSOC-REJECT" => What::Refused {
                 status: number("status_code"),
@@ -98,6 +101,7 @@ mod tests {
             ("CTRL-EVENT-AUTH-REJECT 02:00:00:00:01:00 auth_type=3 auth_transaction=2 status_code=15", Some(What::WrongKey)),
             ("CTRL-EVENT-AUTH-REJECT 02:00:00:00:01:00 auth_type=3 auth_transaction=1 status_code=76", None),
             ("CTRL-EVENT-EAP-FAILURE EAP authentication failed", Some(What::LoginRefused)),
+            ("CTRL-EVENT-EAP-TLS-CERT-ERROR reason=1 depth=1 subject='/CN=other' err='unknown CA'", Some(What::Untrusted)),
             ("CTRL-EVENT-ASSOC-REJECT bssid=02:00:00:00:01:00 status_code=17", Some(What::Refused { status: 17 })),
             ("CTRL-EVENT-CHANNEL-SWITCH freq=2462 ht_enabled=0 ch_offset=0 ch_width=20 MHz", Some(What::Switched { mhz: 2462 })),
             ("CTRL-EVENT-CHANNEL-SWITCH freq=", None),

@@ -5,6 +5,8 @@
 //!
 //! # Where we differ, and why
 //! 1. A method that sends a password through TLS needs `ca_cert`: without it, an impostor gets the password.
+//!    With the authorities of the system, it also needs the server's name: anybody gets a certificate for a
+//!    name of his own.
 //! 2. Only variables of the login are taken. The others decide which network is joined.
 
 use std::fmt;
@@ -64,10 +66,28 @@ pub enum LoginError {
     Missing(&'static str, &'static str),
     /// The server's certificate would not be checked.
     #[error(
-        "`ca_cert` is missing, so an impostor would get the password; add ca_cert=\"/etc/ssl/certs/ca-certificates.crt\", or the file that your network's operator gives"
+        "`ca_cert` is missing, so an impostor would get the password; add ca_cert=\"…\" with the file that your network's operator gives"
     )]
     Unchecked,
+    /// Any server with a certificate for any name would pass.
+    #[error(
+        "`ca_cert` is a list of public authorities, each of which certifies impostors, too; add domain_suffix_match=\"…\" with the name of your network's login server"
+    )]
+    AnyName,
 }
+
+/// Files in which systems keep the certificates of public authorities.
+const PUBLIC: [&str; 7] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/pki/tls/cert.pem",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ca-certificates/extracted/tls-ca-bundle.pem",
+];
+/// Variables that bind the login to the name of the server.
+const NAMES: [&str; 3] = ["domain_suffix_match", "domain_match", "altsubject_match"];
 
 impl FromStr for Login {
     type Err = LoginError;
@@ -95,8 +115,8 @@ impl FromStr for Login {
             return Err(LoginError::Missing("identity", "identity=\"me@example.org\""));
         }
         let mut methods = methods.split_whitespace();
-        if methods.any(|method| !WITHOUT_TLS.contains(&method)) && login.value("ca_cert").is_none() {
-            return Err(LoginError::Unchecked);
+        if methods.any(|method| !WITHOUT_TLS.contains(&method)) {
+            login.checks_server()?;
         }
         Ok(login)
     }
@@ -106,6 +126,16 @@ impl Login {
     fn value(&self, name: &str) -> Option<&str> {
         let mut all = self.0.iter();
         all.find_map(|(of, value)| (*of == name).then_some(value.as_str()))
+    }
+
+    /// Whether an impostor cannot pass for the login server.
+    fn checks_server(&self) -> Result<(), LoginError> {
+        let authority = self.value("ca_cert").ok_or(LoginError::Unchecked)?;
+        let is_public = PUBLIC
+            .iter()
+            .any(|path| authority.trim_matches('"').starts_with(path));
+        let has_name = NAMES.iter().any(|name| self.value(name).is_some());
+        (has_name || !is_public).then_some(()).ok_or(LoginError::AnyName)
     }
 
     /// Its variables and values.
@@ -142,5 +172,12 @@ mod tests {
         assert!(matches!(said("eap=PWD\n"), LoginError::Missing("identity", _)));
         assert_eq!(said("eap=PWD PEAP\nidentity=\"me\"\n"), LoginError::Unchecked);
         assert!("eap=PWD\nidentity=\"me\"\n".parse::<Login>().is_ok());
+        let public = "eap=PEAP\nidentity=\"me\"\nca_cert=\"/etc/ssl/certs/ca-certificates.crt\"\n";
+        assert_eq!(said(public), LoginError::AnyName);
+        assert_eq!(said(&format!("{public}domain_match=\"\"\n")), LoginError::AnyName);
+        let own = public.replace("certs/ca-certificates.crt", "office.pem");
+        assert!(own.parse::<Login>().is_ok());
+        let named = format!("{public}domain_suffix_match=\"radius.example.org\"\n");
+        assert!(named.parse::<Login>().is_ok());
     }
 }

@@ -96,6 +96,10 @@ pub(super) enum Weaker {
     NoWpa3,
     #[error("it offers only WPA3, which needs the passphrase instead of the 64-digit key")]
     KeyForWpa3,
+    #[error(
+        "it offers only ways that slowhand does not support, such as fast transitions (FT) or 192 bits (Suite B)"
+    )]
+    Unsupported,
     #[error("it asks for a login (802.1X), and the configuration has none; add `login_file`")]
     Login,
     #[error("it does not ask for a login (802.1X), which the configuration has; it may be an impostor")]
@@ -108,23 +112,28 @@ impl Network {
     /// Whether this access point may be joined.
     pub(super) fn judge(&self, bss: &Bss) -> Result<(), Weaker> {
         let offers = bss.offers;
+        let (has_key, has_other_key) = (offers.psk || offers.sae, offers.other_psk || offers.other_sae);
         match &self.security {
-            Security::Open if offers.is_open() => Ok(()),
+            Security::Open if offers.is_open() || offers.owe => Ok(()),
             Security::Open if offers.login => Err(Weaker::Login),
             Security::Open => Err(Weaker::Protected),
-            _ if offers.is_open() => Err(Weaker::Open),
+            _ if offers.is_open() || offers.owe => Err(Weaker::Open),
+            Security::Wpa3(_) if offers.other_sae && !offers.sae => Err(Weaker::Unsupported),
             Security::Wpa3(_) if !offers.sae => Err(Weaker::NoWpa3),
             Security::Wpa2(secret) if secret.is_key() && offers.sae && !offers.psk => Err(Weaker::KeyForWpa3),
-            Security::Wpa2(_) | Security::Wpa3(_) if offers.strong && (offers.psk || offers.sae) => Ok(()),
+            Security::Wpa2(_) | Security::Wpa3(_) if offers.strong && has_key => Ok(()),
+            Security::Wpa2(_) if has_other_key && !has_key => Err(Weaker::Unsupported),
             Security::Wpa2(_) | Security::Wpa3(_) if offers.login => Err(Weaker::Login),
+            Security::Login(_) if offers.other_login && !offers.login => Err(Weaker::Unsupported),
             Security::Login(_) if !offers.login => Err(Weaker::NoLogin),
             Security::Login(_) if offers.strong => Ok(()),
             Security::Wpa2(_) | Security::Wpa3(_) | Security::Login(_) => Err(Weaker::Broken),
         }
     }
 
-    /// What `wpa_supplicant` must know of the network, beside its name: variables and their values.
-    pub(super) fn settings(&self) -> Vec<(&'static str, String)> {
+    /// What `wpa_supplicant` must know of the network, beside its name: variables and their values. `owe`:
+    /// the access point encrypts without a key.
+    pub(super) fn settings(&self, owe: bool) -> Vec<(&'static str, String)> {
         let rsn = |management: &str, frames: &str| {
             vec![
                 ("key_mgmt", management.to_owned()),
@@ -134,6 +143,7 @@ impl Network {
             ]
         };
         let mut settings = match &self.security {
+            Security::Open if owe => rsn("OWE", "2"),
             Security::Open => vec![("key_mgmt", "NONE".to_owned())],
             Security::Wpa2(secret) if secret.is_key() => rsn("WPA-PSK WPA-PSK-SHA256", "1"),
             Security::Wpa2(_) => rsn("WPA-PSK WPA-PSK-SHA256 SAE", "1"),
@@ -204,6 +214,19 @@ mod tests {
             (&login, "[ESS]", Err(Weaker::Open)),
             (&Security::Open, "[WPA2-EAP-CCMP][ESS]", Err(Weaker::Login)),
             (&Security::Open, "[ESS]", Ok(())),
+            (&Security::Open, "[WPA2-OWE-CCMP][ESS]", Ok(())),
+            (&Security::Open, "[OWE-TRANS-OPEN][ESS]", Ok(())),
+            (&wpa2, "[OWE-TRANS-OPEN][ESS]", Err(Weaker::Open)),
+            (&wpa2, "[WPA2-OWE-CCMP][ESS]", Err(Weaker::Open)),
+            (&wpa2, "[WPA2-FT/PSK-CCMP][ESS]", Err(Weaker::Unsupported)),
+            (&wpa3, "[WPA2-PSK+FT/SAE-CCMP][ESS]", Err(Weaker::Unsupported)),
+            (&wpa3, "[WPA2-PSK+FT/PSK-CCMP][ESS]", Err(Weaker::NoWpa3)),
+            (&wpa2, "[WPA2-SAE-EXT-KEY-GCMP-256][ESS]", Err(Weaker::Unsupported)),
+            (&wpa2, "[WPA2-PSK+FT/PSK+PSK-SHA256-CCMP-preauth][ESS]", Ok(())),
+            (&wpa2, "[WPA2-SAE+SAE-EXT-KEY-GCMP-256][ESS]", Ok(())),
+            (&login, "[WPA2-EAP-SUITE-B-192-GCMP-256][ESS]", Err(Weaker::Unsupported)),
+            (&login, "[WPA2-FT/EAP-CCMP][ESS]", Err(Weaker::Unsupported)),
+            (&login, "[WPA2-EAP+FT/EAP-CCMP][ESS]", Ok(())),
             (&Security::Open, "[WPA2-PSK-CCMP][ESS]", Err(Weaker::Protected)),
         ];
         for (security, flags, expected) in table {
@@ -233,7 +256,7 @@ mod tests {
                 hidden,
                 ..network(security)
             }
-            .settings();
+            .settings(false);
             let value = |name: &str| {
                 let mut values = settings
                     .iter()
@@ -259,6 +282,9 @@ mod tests {
         let login = of(Security::Login(login), false);
         assert_eq!(login, ["WPA-EAP WPA-EAP-SHA256", "1", "", "\"p\"", ""]);
         assert_eq!(of(Security::Open, true), ["NONE", "", "", "", "1"]);
+        let encrypted = network(Security::Open).settings(true);
+        assert_eq!(encrypted[0], ("key_mgmt", "OWE".to_owned()));
+        assert_eq!(encrypted[3], ("ieee80211w", "2".to_owned()));
     }
 
     #[test]

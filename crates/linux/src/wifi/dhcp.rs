@@ -17,6 +17,7 @@
 //! # Checked by
 //! `tests`; the trials of `guest`, with dnsmasq.
 
+use super::grant::{Lease, lease, portal, relay};
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 use units::MacAddr;
@@ -35,38 +36,8 @@ const PROBE_PAUSE: Duration = Duration::from_millis(100);
 const PROBE_WAIT: Duration = Duration::from_millis(200);
 /// Pause after a declined address.
 const DECLINED: Duration = Duration::from_secs(10);
-/// Most name servers of a lease. Resolvers use no more.
-const RESOLVERS: usize = 3;
-/// Validity of an address whose server gives none.
-const USUAL_LEASE: u32 = 3_600;
-/// Least validity, in seconds. A server that gives less would only cause traffic.
-const LEAST_LEASE: u32 = 60;
-
-/// An address, and what belongs to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Lease {
-    pub(super) address: Ipv4Addr,
-    pub(super) prefix_len: u8,
-    /// `None`: nothing lies behind this network.
-    pub(super) router: Option<Ipv4Addr>,
-    resolvers: [Option<Ipv4Addr>; RESOLVERS],
-    renew: Instant,
-    pub(super) until: Instant,
-}
-
-impl Lease {
-    /// Whether address and router are the same.
-    pub(super) fn is_like(&self, other: &Self) -> bool {
-        let of = |lease: &Self| (lease.address, lease.prefix_len, lease.router);
-        of(self) == of(other)
-    }
-
-    /// Its name servers.
-    pub(super) fn resolvers(&self) -> Vec<Ipv4Addr> {
-        self.resolvers.into_iter().flatten().collect()
-    }
-}
-
+/// Pause after a server has refused the address that it offered.
+const REFUSED: Duration = Duration::from_secs(1);
 /// What the client wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Want {
@@ -139,6 +110,16 @@ impl Client {
     /// When [`Client::tick`] next has work.
     pub(super) const fn wake_at(&self) -> Instant {
         self.due
+    }
+
+    /// The host was suspended. The lease has aged meanwhile, and its network may be another one by now, so it
+    /// is renewed at once.
+    pub(super) fn resumed(&mut self, now: Instant, slept: Duration) {
+        let (State::Bound(mut lease) | State::Renew(mut lease)) = self.state else {
+            return;
+        };
+        lease.until = lease.until.checked_sub(slept).unwrap_or(now);
+        self.enter(now, State::Renew(lease));
     }
 
     /// Whether it waits for messages.
@@ -270,8 +251,14 @@ impl Client {
                 self.due = lease.renew;
                 Some(Want::Use(lease))
             }
-            (Kind::Nak, State::Reboot(_) | State::Request { .. }) => {
+            // The address of the last visit is void, and another one is sought at once.
+            (Kind::Nak, State::Reboot(_)) => {
                 self.enter(now, State::Select);
+                None
+            }
+            // A server that refuses what it has just offered may do so again and again.
+            (Kind::Nak, State::Request { .. }) => {
+                self.enter(now + REFUSED, State::Select);
                 None
             }
             (Kind::Nak, State::Renew(_)) => {
@@ -281,62 +268,6 @@ impl Client {
             _ => None,
         }
     }
-}
-
-/// The URL of a portal that a server gives. `None`: none, or no text that can be shown.
-fn portal(message: &Message) -> Option<String> {
-    let text = std::str::from_utf8(&message.options.portal).ok()?;
-    let is_url = text.starts_with("https://") || text.starts_with("http://");
-    (is_url && text.bytes().all(|byte| byte.is_ascii_graphic())).then(|| text.to_owned())
-}
-
-/// The relay that a server announces. `None`: none, or no address or name with a port.
-fn relay(message: &Message) -> Option<String> {
-    let text = std::str::from_utf8(&message.options.relay).ok()?;
-    let (host, port) = text.rsplit_once(':')?;
-    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte);
-    let is_host = !host.is_empty() && host.bytes().all(is_part);
-    let has_port = port.parse::<u16>().is_ok_and(|port| port > 0);
-    (is_host && has_port).then(|| text.to_owned())
-}
-
-/// What a server gives. `None`: no host can use it.
-fn lease(now: Instant, message: &Message) -> Option<Lease> {
-    let options = &message.options;
-    let mask = u32::from(options.mask.unwrap_or(Ipv4Addr::new(255, 255, 255, 0)));
-    let prefix_len = mask.leading_ones();
-    let is_mask = mask.checked_shl(prefix_len).unwrap_or(0) == 0 && prefix_len > 0;
-    let address = message.yours;
-    if !is_mask || !is_host(address) {
-        return None;
-    }
-    let router = options
-        .router
-        .filter(|router| is_host(*router) && *router != address);
-    let valid = options.lease_s.unwrap_or(USUAL_LEASE).max(LEAST_LEASE);
-    let renew = options
-        .renew_s
-        .filter(|renew| *renew < valid)
-        .unwrap_or(valid / 2);
-    let after = |seconds: u32| now + Duration::from_secs(seconds.into());
-    let mut resolvers = options.resolvers.iter().copied().filter(|one| is_host(*one));
-    Some(Lease {
-        address,
-        prefix_len: prefix_len as u8,
-        router,
-        resolvers: std::array::from_fn(|_| resolvers.next()),
-        renew: after(renew.max(LEAST_LEASE / 2)),
-        until: after(valid),
-    })
-}
-
-/// Whether a host on a network can have this address.
-fn is_host(address: Ipv4Addr) -> bool {
-    !(address.is_unspecified()
-        || address.is_loopback()
-        || address.is_multicast()
-        || address.octets()[0] == 0
-        || address.octets()[0] >= 240)
 }
 
 #[cfg(test)]
@@ -473,6 +404,34 @@ mod tests {
     }
 
     #[test]
+    fn after_a_suspend_a_lease_is_renewed_or_has_run_out() {
+        let now = Instant::now();
+        let (mut client, _) = bound(now);
+        client.resumed(now, Duration::from_secs(100));
+        let request = sent(&mut client, now);
+        assert_eq!((request.kind, request.has), (Kind::Request, OURS));
+        let (mut client, _) = bound(now);
+        client.resumed(now, Duration::from_secs(2_000));
+        assert_eq!(client.tick(now), Some(Want::Drop));
+        assert_eq!(sent(&mut client, now).kind, Kind::Discover);
+    }
+
+    #[test]
+    fn a_server_that_refuses_what_it_offers_is_asked_once_a_second() {
+        let mut now = Instant::now();
+        let mut client = Client::new(now, MAC, 5, None);
+        for _ in 0..3 {
+            let discover = sent(&mut client, now);
+            assert_eq!(client.hear(now, &reply(&discover, Kind::Offer)), None);
+            let request = sent(&mut client, now);
+            assert_eq!(client.hear(now, &reply(&request, Kind::Nak)), None);
+            assert_eq!(client.tick(now), None);
+            now += REFUSED;
+        }
+        assert_eq!(sent(&mut client, now).kind, Kind::Discover);
+    }
+
+    #[test]
     fn an_address_that_another_host_has_is_declined_and_another_one_sought_after_ten_seconds() {
         let now = Instant::now();
         let mut client = Client::new(now, MAC, 5, Some(OURS));
@@ -558,6 +517,9 @@ mod tests {
             wrong(|message| message.yours = Ipv4Addr::UNSPECIFIED),
             wrong(|message| message.options.mask = Some(Ipv4Addr::new(255, 0, 255, 0))),
             wrong(|message| message.options.mask = Some(Ipv4Addr::UNSPECIFIED)),
+            wrong(|message| message.options.mask = Some(Ipv4Addr::new(254, 0, 0, 0))),
+            wrong(|message| message.yours = Ipv4Addr::new(10, 0, 1, 0)),
+            wrong(|message| message.yours = Ipv4Addr::new(10, 0, 1, 255)),
         ];
         for message in others {
             assert_eq!(client.hear(now, &message), None, "{message:?}");

@@ -1,8 +1,8 @@
 //! The packet sockets of a DHCP client, and the address and route that a lease becomes.
 
-use super::dhcp::Lease;
+use super::grant::Lease;
 use super::station::metric;
-use crate::rtnl::{Address, IfName, Prefix, Protocol, Route, Rtnl, Table};
+use crate::rtnl::{Address, AddressFlags, IfName, Prefix, Protocol, Route, Rtnl, Table};
 use socket2::{Domain, SockAddr, SockAddrStorage, Socket, Type};
 use std::error::Error;
 use std::io::{self, Read as _};
@@ -139,24 +139,40 @@ fn everybody(ifindex: u32, protocol: libc::c_int) -> SockAddr {
     unsafe { SockAddr::new(storage, size_of::<libc::sockaddr_ll>() as libc::socklen_t) }
 }
 
-/// Gives the address to the interface, with a default route. The daemon makes an uplink of them.
+/// Gives the address to the interface, with a route to its network and a default one. The daemon makes an
+/// uplink of them.
+///
+/// The kernel's own route to the network would have metric 0. Then packets to a network that the user is on,
+/// too, would leave the user's link.
 pub(super) fn apply(
     rtnl: &mut Rtnl,
     (name, ifindex): (&IfName, u32),
     lease: &Lease,
 ) -> Result<(), Box<dyn Error>> {
     let prefix = Prefix::new(IpAddr::V4(lease.address), lease.prefix_len)?;
-    rtnl.add_address(&Address::new(ifindex, prefix))?;
+    rtnl.add_address(&Address {
+        flags: AddressFlags::NO_PREFIX_ROUTE,
+        ..Address::new(ifindex, prefix)
+    })?;
+    let route = |to| Route {
+        oif: Some(ifindex),
+        metric: metric(name),
+        protocol: BY_DHCP,
+        ..Route::new(Table::MAIN, to)
+    };
+    if prefix.len() < 32 {
+        rtnl.add_route(&Route {
+            src: Some(lease.address.into()),
+            ..route(prefix.network())
+        })?;
+    }
     if let Some(router) = lease.router {
         let router = IpAddr::V4(router);
-        let any = Prefix::any(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-        let mut route = Route::new(Table::MAIN, any);
-        route.oif = Some(ifindex);
-        route.gateway = Some(router);
-        route.onlink = !prefix.contains(router);
-        route.metric = metric(name);
-        route.protocol = BY_DHCP;
-        rtnl.add_route(&route)?;
+        rtnl.add_route(&Route {
+            gateway: Some(router),
+            onlink: !prefix.contains(router),
+            ..route(Prefix::any(IpAddr::V4(Ipv4Addr::UNSPECIFIED)))
+        })?;
     }
     Ok(())
 }
@@ -190,6 +206,37 @@ mod tests {
             std::thread::sleep(Duration::from_millis(2));
         }
         false
+    }
+
+    #[test]
+    fn packets_to_a_network_of_the_user_stay_on_the_users_link() {
+        let Some(pair) = Pair::joined(2) else { return };
+        let work = || {
+            let mut rtnl = Rtnl::open().unwrap();
+            let name: IfName = "w1".parse().unwrap();
+            let ifindex = index(&mut rtnl, "w1");
+            // The user is on 10.0.0.0/24 over w0. An access point gives an address there, too.
+            let lease = Lease::of_test(Ipv4Addr::new(10, 0, 0, 77), 24);
+            let connected = |rtnl: &mut Rtnl| {
+                let routes = rtnl.routes().unwrap();
+                let network = "10.0.0.0/24".parse().unwrap();
+                let routes = routes
+                    .iter()
+                    .filter(|route| route.table == Table::MAIN && route.dst == network);
+                let mut metrics = Vec::from_iter(routes.map(|route| (route.metric, route.oif)));
+                metrics.sort_unstable();
+                metrics
+            };
+            let before = connected(&mut rtnl);
+            assert_eq!(before.len(), 1);
+            apply(&mut rtnl, (&name, ifindex), &lease).unwrap();
+            let with = connected(&mut rtnl);
+            assert_eq!(with[0], before[0], "the user's comes first");
+            assert_eq!(with[1..], [(metric(&name), Some(ifindex))]);
+            remove(&mut rtnl, ifindex, &lease);
+            assert_eq!(connected(&mut rtnl), before);
+        };
+        pair.client.run(work).unwrap();
     }
 
     #[test]

@@ -53,14 +53,15 @@ pub(super) fn address(radio: MacAddr, (ssid, bssid): (&[u8], MacAddr), drawn: Op
 const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x100_0000_01b3;
 
-/// The metric of the default route over an interface: behind those of the usual programs.
+/// The metric of the routes over an interface: behind those that programs give by themselves.
 pub(super) fn metric(name: &IfName) -> u32 {
     let number = name.as_str().trim_start_matches("slow-w").parse().unwrap_or(0);
     FIRST_METRIC + number
 }
 
-/// NetworkManager gives WiFi 600.
-const FIRST_METRIC: u32 = 700;
+/// NetworkManager gives WiFi 600, and adds 20,000 without a way to the Internet. systemd-networkd gives
+/// 1,024, dhcpcd some thousands.
+const FIRST_METRIC: u32 = 1_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -97,6 +98,6 @@ mod tests {
         let names = names(|name| name.as_str() == "slow-w1");
         assert_eq!(names.len(), usize::from(MOST));
         assert!(names.iter().all(|name| name.as_str() != "slow-w1"));
-        assert_eq!(metric(&"slow-w3".parse().unwrap()), 703);
+        assert_eq!(metric(&"slow-w3".parse().unwrap()), 1_000_003);
     }
 }

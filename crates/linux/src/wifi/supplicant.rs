@@ -11,6 +11,7 @@
 //! # Checked by
 //! `tests`, with a stand-in for its control interface; the trials of `guest`, with the real one.
 
+use std::cell::Cell;
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -28,6 +29,8 @@ const CONFIG: &str = "p2p_disabled=1\nupdate_config=0\n";
 const STARTS: Duration = Duration::from_secs(5);
 /// Time in which it must reply.
 const REPLIES: Duration = Duration::from_secs(2);
+/// Time after a missing reply in which it must have caught up. A driver may keep it busy for some seconds.
+const HANGS: Duration = Duration::from_secs(8);
 /// Time in which it must end.
 const ENDS: Duration = Duration::from_secs(2);
 /// Pause between two looks at it.
@@ -57,6 +60,8 @@ pub(super) struct Supplicant {
     directory: PathBuf,
     requests: UnixDatagram,
     events: UnixDatagram,
+    /// Since when it owes a reply. That may still come, and would be mistaken for another one.
+    owes: Cell<Option<Instant>>,
 }
 
 /// Whether `wpa_supplicant` is installed, for `slowhand doctor`.
@@ -125,6 +130,7 @@ impl Supplicant {
             directory: directory.to_owned(),
             requests,
             events,
+            owes: Cell::new(None),
         };
         exchange(&started.events, "ATTACH").and_then(|reply| accepted("ATTACH", &reply))?;
         let nonblocking = started.events.set_nonblocking(true);
@@ -132,15 +138,41 @@ impl Supplicant {
         Ok(started)
     }
 
-    /// Whether it still runs.
+    /// Whether it runs and replies.
     pub(super) fn lives(&mut self) -> bool {
+        let hangs = self.hangs();
         let child = self.child.as_mut();
-        child.is_none_or(|child| matches!(child.try_wait(), Ok(None)))
+        !hangs && child.is_none_or(|child| matches!(child.try_wait(), Ok(None)))
     }
 
     /// Sends a request and returns the reply.
     pub(super) fn ask(&self, request: &str) -> Result<String, SupplicantError> {
-        exchange(&self.requests, request)
+        if self.hangs() {
+            return Err(SupplicantError::Talk(io::ErrorKind::TimedOut.into()));
+        }
+        if self.owes.get().is_some() {
+            self.catch_up()?;
+        }
+        let reply = exchange(&self.requests, request);
+        if reply.is_err() {
+            self.owes.set(Some(Instant::now()));
+        }
+        reply
+    }
+
+    /// Skips the replies that came too late.
+    fn catch_up(&self) -> Result<(), SupplicantError> {
+        let mut reply = exchange(&self.requests, "PING")?;
+        while reply.trim() != "PONG" {
+            reply = receive(&self.requests)?;
+        }
+        self.owes.set(None);
+        Ok(())
+    }
+
+    /// Whether it has owed a reply for longer than a driver keeps it busy.
+    fn hangs(&self) -> bool {
+        self.owes.get().is_some_and(|since| since.elapsed() >= HANGS)
     }
 
     /// Sends a request that must be accepted.
@@ -207,7 +239,10 @@ impl AsRawFd for Supplicant {
 impl Drop for Supplicant {
     fn drop(&mut self) {
         // It ends on the request, on the signal otherwise.
-        let _ = self.ask("TERMINATE");
+        match (self.hangs(), &mut self.child) {
+            (true, Some(child)) => drop(child.kill()),
+            _ => drop(self.ask("TERMINATE")),
+        }
         end(self.child.take());
         let _ = fs::remove_dir_all(&self.directory);
     }
@@ -264,6 +299,10 @@ fn prepare(directory: &Path) -> io::Result<fs::File> {
 
 fn exchange(socket: &UnixDatagram, request: &str) -> Result<String, SupplicantError> {
     socket.send(request.as_bytes()).map_err(SupplicantError::Talk)?;
+    receive(socket)
+}
+
+fn receive(socket: &UnixDatagram) -> Result<String, SupplicantError> {
     let mut buffer = [0; LONGEST];
     let length = socket.recv(&mut buffer).map_err(SupplicantError::Talk)?;
     Ok(String::from_utf8_lossy(&buffer[..length]).into_owned())
@@ -335,6 +374,44 @@ mod tests {
                 "TERMINATE",
             ]
         );
+    }
+
+    #[test]
+    fn a_late_reply_is_not_taken_for_another_and_one_that_never_comes_ends_it() {
+        let directory = std::env::temp_dir().join(format!("slowhand-wpa-{}-late", std::process::id()));
+        drop(prepare(&directory).unwrap());
+        let socket = UnixDatagram::bind(control(&directory)).unwrap();
+        let hear = || {
+            let mut buffer = [0; LONGEST];
+            let (length, from) = socket.recv_from(&mut buffer).unwrap();
+            let text = String::from_utf8_lossy(&buffer[..length]).into_owned();
+            (text, from.as_pathname().unwrap().to_owned())
+        };
+        std::thread::scope(|scope| {
+            let stand_in = scope.spawn(|| {
+                let (_, events) = hear();
+                socket.send_to(b"OK\n", events).unwrap();
+                let (_, late) = hear();
+                let (ping, to) = hear();
+                assert_eq!(ping, "PING");
+                for reply in ["late\n", "PONG\n"] {
+                    socket.send_to(reply.as_bytes(), &late).unwrap();
+                }
+                let (second, _) = hear();
+                assert_eq!(second, "second");
+                socket.send_to(b"its own\n", to).unwrap();
+            });
+            let mut supplicant = Supplicant::talk_to(&directory, None).unwrap();
+            supplicant.requests.set_read_timeout(Some(STEP)).unwrap();
+            assert!(supplicant.ask("first").is_err());
+            supplicant.requests.set_read_timeout(Some(REPLIES)).unwrap();
+            assert_eq!(supplicant.ask("second").unwrap(), "its own\n");
+            assert!(supplicant.lives());
+            stand_in.join().unwrap();
+            supplicant.owes.set(Instant::now().checked_sub(HANGS));
+            assert!(!supplicant.lives());
+            assert!(supplicant.ask("third").is_err());
+        });
     }
 
     #[test]

@@ -7,17 +7,19 @@
 //! # Sources
 //! - NetworkManager's D-Bus API 1.42: `GetDeviceByIpIface`, and the properties `Managed` and `State` of a
 //!   device. State 10 is `NM_DEVICE_STATE_UNMANAGED`.
-//! - org.freedesktop.resolve1(5): `SetLinkDNS`.
+//! - org.freedesktop.resolve1(5): `SetLinkDNS`, `SetLinkDefaultRoute`.
 //!
 //! # Where we differ, and why
 //! 1. A host without a bus, or without one of the two programs, is no fault. Neither is started.
-//! 2. NetworkManager that starts later gets the request, too: [`Bus::has_new_manager`].
+//! 2. NetworkManager that starts later gets the request, too, and one that has kept an interface gets it
+//!    again: [`Bus::unclaimed`].
 //!
 //! # Checked by
 //! `tests`, with a stand-in at the other end of the connection; the trial `joins-beside` of `guest`, with the
 //! real programs.
 
 use crate::rtnl::IfName;
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 use thiserror::Error;
@@ -29,6 +31,8 @@ use zbus::zvariant::{OwnedObjectPath, OwnedValue, Value};
 const REPLIES: Duration = Duration::from_secs(2);
 /// Time in which NetworkManager must have noticed an interface, and have let go of it.
 const NOTICES: Duration = Duration::from_secs(3);
+/// Pause before the next request to NetworkManager for an interface that it has kept.
+const AGAIN: Duration = Duration::from_secs(60);
 /// Pause between two questions.
 const STEP: Duration = Duration::from_millis(20);
 /// `NM_DEVICE_STATE_UNMANAGED`.
@@ -63,8 +67,15 @@ pub(super) enum BusError {
 #[derive(Debug, Default)]
 pub(super) struct Bus {
     connection: Option<Connection>,
-    /// The NetworkManager that has been asked, as the bus names it.
-    manager: Option<String>,
+    /// The NetworkManager that was asked for each interface, as the bus names it, and what it did.
+    claims: BTreeMap<IfName, (String, Claim)>,
+}
+
+/// What NetworkManager did when it was asked to let go of an interface.
+#[derive(Debug)]
+enum Claim {
+    Released,
+    Kept { again: Instant },
 }
 
 impl Bus {
@@ -73,8 +84,42 @@ impl Bus {
     /// # Errors
     /// If NetworkManager runs and does not let go of the interface.
     pub(super) fn claim(&mut self, name: IfName) -> Result<(), BusError> {
-        self.manager = self.owner(MANAGER);
-        let Some(connection) = self.connection.as_ref().filter(|_| self.manager.is_some()) else {
+        let Some(manager) = self.owner(MANAGER) else {
+            return Ok(());
+        };
+        let released = self.release(name);
+        let claim = match released {
+            Ok(()) => Claim::Released,
+            Err(_) => Claim::Kept {
+                again: Instant::now() + AGAIN,
+            },
+        };
+        self.claims.insert(name, (manager, claim));
+        released
+    }
+
+    /// Those of these interfaces for which NetworkManager must be asked again: it has started since, or has
+    /// kept them.
+    pub(super) fn unclaimed(&mut self, names: &[IfName]) -> Vec<IfName> {
+        let Some(manager) = self.owner(MANAGER) else {
+            return Vec::new();
+        };
+        let now = Instant::now();
+        let is_settled = |name: &IfName| match self.claims.get(name) {
+            Some((asked, Claim::Released)) => *asked == manager,
+            Some((asked, Claim::Kept { again })) => *asked == manager && now < *again,
+            None => false,
+        };
+        names.iter().copied().filter(|name| !is_settled(name)).collect()
+    }
+
+    /// Whether the NetworkManager that runs has kept this interface when it was asked last.
+    pub(super) fn is_kept(&self, name: IfName) -> bool {
+        matches!(self.claims.get(&name), Some((_, Claim::Kept { .. })))
+    }
+
+    fn release(&self, name: IfName) -> Result<(), BusError> {
+        let Some(connection) = &self.connection else {
             return Ok(());
         };
         let until = Instant::now() + NOTICES;
@@ -89,26 +134,40 @@ impl Bus {
         Ok(())
     }
 
-    /// Whether NetworkManager has started since it was last asked. It does not know our interfaces then.
-    pub(super) fn has_new_manager(&mut self) -> bool {
-        let owner = self.owner(MANAGER);
-        owner.is_some() && owner != self.manager
-    }
-
     /// Gives the name servers of an interface to systemd-resolved. `false`: it does not run.
     ///
     /// # Errors
     /// If it refuses them.
-    pub(super) fn resolve_over(&mut self, ifindex: u32, servers: &[Ipv4Addr]) -> Result<bool, BusError> {
-        let runs = self.owner(RESOLVED).is_some();
-        let Some(connection) = self.connection.as_ref().filter(|_| runs) else {
+    pub(super) fn give_servers(&mut self, ifindex: u32, servers: &[Ipv4Addr]) -> Result<bool, BusError> {
+        const METHOD: &str = "SetLinkDNS";
+        let Some(connection) = self.resolved() else {
             return Ok(false);
         };
         let servers = servers.iter().map(|server| (IPV4, server.octets().to_vec()));
         let body = (ifindex.cast_signed(), Vec::from_iter(servers));
-        let api = Some(RESOLVED_API);
-        let told = connection.call_method(Some(RESOLVED), RESOLVED_PATH, api, "SetLinkDNS", &body);
-        told.map(|_| true).map_err(failed("SetLinkDNS"))
+        let done = connection.call_method(Some(RESOLVED), RESOLVED_PATH, Some(RESOLVED_API), METHOD, &body);
+        done.map(|_| true).map_err(failed(METHOD))
+    }
+
+    /// Whether systemd-resolved sends queries over this interface for names that belong to no other one.
+    /// `Ok(false)`: it does not run.
+    ///
+    /// # Errors
+    /// If it refuses.
+    pub(super) fn resolve_over(&mut self, ifindex: u32, does: bool) -> Result<bool, BusError> {
+        const METHOD: &str = "SetLinkDefaultRoute";
+        let Some(connection) = self.resolved() else {
+            return Ok(false);
+        };
+        let body = (ifindex.cast_signed(), does);
+        let done = connection.call_method(Some(RESOLVED), RESOLVED_PATH, Some(RESOLVED_API), METHOD, &body);
+        done.map(|_| true).map_err(failed(METHOD))
+    }
+
+    /// The bus, if systemd-resolved is on it.
+    fn resolved(&mut self) -> Option<&Connection> {
+        let runs = self.owner(RESOLVED).is_some();
+        self.connection.as_ref().filter(|_| runs)
     }
 
     /// Who has a name on the bus. `None`: nobody, or there is no bus.
@@ -242,7 +301,7 @@ mod tests {
         }
     }
 
-    type Told = Arc<Mutex<Vec<(i32, Vec<(i32, Vec<u8>)>)>>>;
+    type Told = Arc<Mutex<Vec<String>>>;
 
     struct Resolved(Told);
 
@@ -250,7 +309,11 @@ mod tests {
     impl Resolved {
         #[zbus(name = "SetLinkDNS")]
         fn set_link_dns(&self, ifindex: i32, servers: Vec<(i32, Vec<u8>)>) {
-            self.0.lock().unwrap().push((ifindex, servers));
+            self.0.lock().unwrap().push(format!("{ifindex}: {servers:?}"));
+        }
+
+        fn set_link_default_route(&self, ifindex: i32, does: bool) {
+            self.0.lock().unwrap().push(format!("{ifindex}: {does}"));
         }
     }
 
@@ -281,7 +344,7 @@ mod tests {
         let connection = Builder::async_io_unix_stream(ours).p2p().build().unwrap();
         let bus = Bus {
             connection: Some(connection),
-            manager: None,
+            ..Bus::default()
         };
         (bus, server.join().unwrap())
     }
@@ -289,9 +352,12 @@ mod tests {
     #[test]
     fn an_interface_is_released_once_it_is_noticed_and_the_release_is_awaited() {
         let (mut bus, server) = with(&[MANAGER], &Told::default());
-        assert!(bus.has_new_manager());
-        bus.claim("slow-w1".parse().unwrap()).unwrap();
-        assert!(!bus.has_new_manager());
+        let names = ["slow-w1", "slow-w2"].map(|name| name.parse().unwrap());
+        assert_eq!(bus.unclaimed(&names), names);
+        bus.claim(names[0]).unwrap();
+        assert_eq!(bus.unclaimed(&names), [names[1]]);
+        bus.claims.get_mut(&names[0]).unwrap().0 = ":1.6".into();
+        assert_eq!(bus.unclaimed(&names), names, "another one has started");
         let objects = server.object_server();
         let manager = objects.interface::<_, Manager>(MANAGER_PATH).unwrap();
         assert_eq!(
@@ -307,8 +373,16 @@ mod tests {
     #[test]
     fn a_manager_that_never_notices_is_reported() {
         let (mut bus, _server) = with(&[MANAGER], &Told::default());
-        let error = bus.claim("slow-w2".parse().unwrap()).unwrap_err();
+        let name = "slow-w2".parse().unwrap();
+        let error = bus.claim(name).unwrap_err();
         assert!(matches!(error, BusError::Unnoticed), "{error}");
+        assert!(
+            bus.is_kept(name) && bus.unclaimed(&[name]).is_empty(),
+            "not at once"
+        );
+        let again = Instant::now();
+        bus.claims.get_mut(&name).unwrap().1 = Claim::Kept { again };
+        assert_eq!(bus.unclaimed(&[name]), [name]);
     }
 
     #[test]
@@ -316,8 +390,9 @@ mod tests {
         let told = Told::default();
         let (mut bus, _server) = with(&[], &told);
         bus.claim("slow-w1".parse().unwrap()).unwrap();
-        assert!(!bus.has_new_manager());
-        assert!(!bus.resolve_over(3, &[Ipv4Addr::new(10, 0, 1, 1)]).unwrap());
+        assert!(bus.unclaimed(&["slow-w1".parse().unwrap()]).is_empty());
+        assert!(!bus.resolve_over(3, true).unwrap());
+        assert!(!bus.give_servers(3, &[Ipv4Addr::new(10, 0, 1, 1)]).unwrap());
         assert!(told.lock().unwrap().is_empty());
     }
 
@@ -325,7 +400,8 @@ mod tests {
     fn name_servers_are_given_for_their_link() {
         let told = Told::default();
         let (mut bus, _server) = with(&[RESOLVED], &told);
-        assert!(bus.resolve_over(3, &[Ipv4Addr::new(10, 0, 1, 1)]).unwrap());
-        assert_eq!(*told.lock().unwrap(), [(3, vec![(2, vec![10, 0, 1, 1])])]);
+        assert!(bus.resolve_over(3, false).unwrap());
+        assert!(bus.give_servers(3, &[Ipv4Addr::new(10, 0, 1, 1)]).unwrap());
+        assert_eq!(*told.lock().unwrap(), ["3: false", "3: [(2, [10, 0, 1, 1])]"]);
     }
 }

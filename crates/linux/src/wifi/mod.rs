@@ -11,7 +11,7 @@
 //! | `bss`, `event` | parse what `wpa_supplicant` says of access points and associations |
 //! | `supplicant` | runs `wpa_supplicant` and talks to it |
 //! | `bus` | tells NetworkManager and systemd-resolved about our interfaces |
-//! | `dhcp`, `lease`, `memory` | get an address, give it to an interface, and remember it |
+//! | `dhcp`, `grant`, `lease`, `memory` | get an address, give it to an interface, and remember it |
 //! | `station` | names, addresses and creation of interfaces |
 //! | `point` | one access point: its stage, and pauses after failures |
 //! | `radio` | the radio, and what it can do beside what others do with it |
@@ -38,6 +38,7 @@ mod bss;
 mod bus;
 mod dhcp;
 mod event;
+mod grant;
 mod lease;
 mod login;
 mod memory;
@@ -106,24 +107,33 @@ pub struct Prepared {
 enum Order {
     Join(LinkId),
     Leave(LinkId),
+    /// Names may be resolved over these links, and over no others.
+    LeadOut(Vec<LinkId>),
     Stop,
 }
 
-/// The daemon's end: passes requests on, and ends the thread when it is dropped.
-struct Remote {
+/// Passes requests on.
+struct Caller {
     orders: Sender<Order>,
     wake: UnixStream,
+}
+
+/// The daemon's end: ends the thread when it is dropped.
+struct Remote {
+    caller: Caller,
     thread: Receiver<JoinHandle<()>>,
 }
 
-impl Remote {
+impl Caller {
     fn say(&mut self, order: Order) {
         // A thread that has ended needs no request, and a full pipe wakes it anyway.
         if self.orders.send(order).is_ok() {
             let _ = self.wake.write(&[0]);
         }
     }
+}
 
+impl Remote {
     fn carry_out(&mut self, wanted: Association) -> bool {
         let (link, order) = match wanted {
             Association::Join(link) => (link, Order::Join(link)),
@@ -131,7 +141,7 @@ impl Remote {
         };
         let is_ours = link.0 >= FIRST_LINK;
         if is_ours {
-            self.say(order);
+            self.caller.say(order);
         }
         is_ours
     }
@@ -140,7 +150,7 @@ impl Remote {
 impl Drop for Remote {
     /// Returns once all access points are left and all interfaces are gone.
     fn drop(&mut self) {
-        self.say(Order::Stop);
+        self.caller.say(Order::Stop);
         if let Ok(thread) = self.thread.try_recv() {
             let _ = thread.join();
         }
@@ -163,14 +173,18 @@ impl Prepared {
         let (orders, receive) = channel();
         let (thread, started) = channel();
         let views = Views::default();
+        let mut caller = Caller {
+            orders: orders.clone(),
+            wake: wake.try_clone().map_err(StartError::Descriptor)?,
+        };
         let mut remote = Remote {
-            orders,
-            wake,
+            caller: Caller { orders, wake },
             thread: started,
         };
         let associates = Associates {
             interfaces: names.clone(),
             carry_out: Box::new(move |wanted| remote.carry_out(wanted)),
+            lead_out: Some(Box::new(move |links| caller.say(Order::LeadOut(links.to_vec())))),
             // Unpatched drivers cannot divide a radio's time.
             take_turns: None,
         };

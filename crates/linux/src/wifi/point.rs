@@ -6,7 +6,7 @@
 
 use super::bss::Bss;
 use super::dhcp::Client;
-use super::dhcp::Lease;
+use super::grant::Lease;
 use super::lease::Port;
 use super::view::{PointReport, Stage};
 use crate::rtnl::IfName;
@@ -71,6 +71,8 @@ pub(super) struct Station {
     pub(super) since: Instant,
     pub(super) client: Option<(Client, Port)>,
     pub(super) lease: Option<Lease>,
+    /// Whether systemd-resolved sends queries to the servers of the lease. `None`: it does not have them.
+    pub(super) resolves: Option<bool>,
 }
 
 /// Why an attempt ended.
@@ -197,6 +199,7 @@ impl Point {
             signal: Some(self.bss.signal),
             interface: station.map(|station| station.name.to_string()),
             portal: station.and_then(Station::portal).map(str::to_owned),
+            resolvers: station.map(Station::resolvers).unwrap_or_default(),
             relay: station.and_then(Station::relay).map(str::to_owned),
             stage: station.map_or(unjoined, |station| station.stage),
             why: self.why.clone(),
@@ -215,6 +218,11 @@ impl Station {
         self.client.as_ref()?.0.relay()
     }
 
+    /// The DNS servers of its lease.
+    fn resolvers(&self) -> Vec<Ipv4Addr> {
+        self.lease.as_ref().map(Lease::resolvers).unwrap_or_default()
+    }
+
     pub(super) fn enter(&mut self, now: Instant, stage: Stage) {
         (self.stage, self.since) = (stage, now);
     }
@@ -231,6 +239,7 @@ mod tests {
             ssid: b"first".to_vec(),
             mhz: 2_437,
             signal: Dbm::from_dbm(-50),
+            throughput: None,
             age: Duration::ZERO,
             offers: Offers::default(),
         };

@@ -32,7 +32,9 @@ pub(super) enum RadioError {
     None,
     #[error("there is no radio `{0}`; `iw phy` lists them")]
     NotNamed(String),
-    #[error("there are several radios ({0}); name one with `radio` in [wifi]")]
+    #[error(
+        "there are several radios ({0}); set `radio` in [wifi] to one of them, or to its hardware address"
+    )]
     Several(String),
     #[error("radio {0} has no station interfaces; use another card")]
     NoStations(String),
@@ -48,16 +50,13 @@ impl Radio {
     /// The radio that the user named, or the only one.
     pub(super) fn find(kernel: &mut Nl80211, setup: &Setup) -> Result<Self, RadioError> {
         let all = kernel.wiphys()?;
-        let wiphy = pick(&all, setup.radio.as_deref())?;
+        let wiphy = pick(&all, setup.radio.as_deref(), mac_of)?;
         if Able::of(wiphy).stations == 0 {
             return Err(RadioError::NoStations(wiphy.name.clone()));
         }
         is_on(&wiphy.name, &rfkill::switches(Path::new("/")))?;
-        let path = format!("/sys/class/ieee80211/{}/macaddress", wiphy.name);
-        let mac = fs::read_to_string(path).ok();
-        let mac = mac.and_then(|text| super::bss::mac(text.trim()));
         Ok(Self {
-            mac: mac.unwrap_or(MacAddr::local(wiphy.index)),
+            mac: mac_of(&wiphy.name).unwrap_or(MacAddr::local(wiphy.index)),
             wiphy: wiphy.clone(),
             drawn: setup.drawn,
         })
@@ -165,6 +164,19 @@ impl Radio {
         });
         Ok(all)
     }
+
+    /// Whether another program is about to choose its only channel: a station interface of others is up, and
+    /// on no channel.
+    pub(super) fn is_awaited(
+        &self,
+        kernel: &mut Nl80211,
+        rtnl: &mut Rtnl,
+        ours: &[IfName],
+    ) -> Result<bool, Box<dyn Error>> {
+        let up = self.up(kernel, rtnl, ours)?;
+        let mut stations = up.iter().filter(|one| one.kind == Some(IfType::Station));
+        Ok(self.channels() == 1 && stations.any(|one| one.mhz.is_none()))
+    }
 }
 
 fn is_one_of(ours: &[IfName], one: &Interface) -> bool {
@@ -181,11 +193,28 @@ fn is_on(name: &str, switches: &[Switch]) -> Result<(), RadioError> {
     }
 }
 
-fn pick<'w>(all: &'w [Wiphy], name: Option<&str>) -> Result<&'w Wiphy, RadioError> {
+/// The address that a radio was built with.
+fn mac_of(name: &str) -> Option<MacAddr> {
+    let text = fs::read_to_string(format!("/sys/class/ieee80211/{name}/macaddress")).ok()?;
+    super::bss::mac(text.trim())
+}
+
+/// The radio of this name or hardware address, or the only one. A radio that is unplugged has another name
+/// when it comes back, but the same address.
+fn pick<'w>(
+    all: &'w [Wiphy],
+    name: Option<&str>,
+    mac_of: impl Fn(&str) -> Option<MacAddr>,
+) -> Result<&'w Wiphy, RadioError> {
     match (all, name) {
         ([], _) => Err(RadioError::None),
         (_, Some(name)) => {
-            let found = all.iter().find(|wiphy| wiphy.name == name);
+            let mac = super::bss::mac(name);
+            let is_it = |wiphy: &&Wiphy| match mac {
+                Some(mac) => mac_of(&wiphy.name) == Some(mac),
+                None => wiphy.name == name,
+            };
+            let found = all.iter().find(is_it);
             found.ok_or_else(|| RadioError::NotNamed(name.to_owned()))
         }
         ([only], None) => Ok(only),
@@ -297,12 +326,16 @@ mod tests {
     fn the_only_radio_needs_no_name_and_several_need_one() {
         let (one, two) = ([wiphy("phy0")], [wiphy("phy0"), wiphy("phy1")]);
         let said = |all: &[Wiphy], name| {
-            let picked = pick(all, name).map(|wiphy| wiphy.name.clone());
+            let mac_of = |name: &str| (name == "phy1").then_some(MacAddr::local(1));
+            let picked = pick(all, name, mac_of).map(|wiphy| wiphy.name.clone());
             picked.map_err(|error| error.to_string())
         };
         assert_eq!(said(&one, None), Ok("phy0".into()));
         assert_eq!(said(&two, Some("phy1")), Ok("phy1".into()));
-        let several = "there are several radios (phy0, phy1); name one with `radio` in [wifi]";
+        let its_address = MacAddr::local(1).to_string();
+        assert_eq!(said(&two, Some(&its_address)), Ok("phy1".into()));
+        let several = "there are several radios (phy0, phy1); \
+                       set `radio` in [wifi] to one of them, or to its hardware address";
         assert_eq!(said(&two, None), Err(several.into()));
         let not_named = "there is no radio `phy9`; `iw phy` lists them";
         assert_eq!(said(&two, Some("phy9")), Err(not_named.into()));

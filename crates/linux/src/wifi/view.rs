@@ -1,5 +1,6 @@
 //! What the thread shows others: for `status` and `why`.
 
+use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, PoisonError};
 use units::{Dbm, MacAddr};
 
@@ -52,6 +53,8 @@ pub struct PointReport {
     pub interface: Option<String>,
     /// URL of the network's captive portal, if its DHCP server gives one.
     pub portal: Option<String>,
+    /// The DNS servers that its DHCP server gives.
+    pub resolvers: Vec<Ipv4Addr>,
     /// Address or name and port of a relay, if its DHCP server announces one.
     pub relay: Option<String>,
     /// How far it is joined.

@@ -4,11 +4,14 @@ mod associate;
 mod channels;
 #[cfg(test)]
 mod faults;
+mod names;
 mod scan;
 mod tend;
 mod visits;
 
 use super::bus::Bus;
+use super::dhcp::Client;
+use super::lease::Port;
 use super::memory::Memory;
 use super::network::Network;
 use super::point::Point;
@@ -16,12 +19,12 @@ use super::radio::Radio;
 use super::supplicant::Supplicant;
 use super::view::{PointReport, Stage, View, Views};
 use super::{FIRST_LINK, Order, Setup};
-use crate::daemon::InletSender;
+use crate::daemon::{Clock, InletSender};
 use crate::nl80211::Nl80211;
 use crate::rtnl::{IfName, Rtnl};
 use policy::LinkId;
 use scan::Scan;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::io::Read as _;
 use std::os::fd::{AsRawFd as _, RawFd};
@@ -74,10 +77,16 @@ struct Worker {
     /// Addresses of earlier visits.
     memory: Memory,
     means: Option<Means>,
+    started: Instant,
+    clock: Clock,
     points: BTreeMap<MacAddr, Point>,
     /// Access points of named networks that must not be joined.
     refused: BTreeMap<MacAddr, PointReport>,
     scan: Scan,
+    /// Networks whose keys have been right.
+    proven: BTreeSet<usize>,
+    /// The links over which names may be resolved.
+    leading_out: Vec<LinkId>,
     next_link: u16,
     /// Why nothing can be joined.
     trouble: Option<String>,
@@ -91,9 +100,13 @@ impl Worker {
             memory: Memory::open(&plan.setup.leases),
             plan,
             means: None,
+            started: Instant::now(),
+            clock: Clock::new(0),
             points: BTreeMap::new(),
             refused: BTreeMap::new(),
             scan: Scan::default(),
+            proven: BTreeSet::new(),
+            leading_out: Vec::new(),
             next_link: FIRST_LINK,
             trouble: None,
             again: None,
@@ -109,6 +122,7 @@ impl Worker {
             match self.plan.orders.try_recv() {
                 Ok(Order::Join(link)) => self.join(now, link),
                 Ok(Order::Leave(link)) => self.leave(now, link),
+                Ok(Order::LeadOut(links)) => self.lead_out(links),
                 Ok(Order::Stop) | Err(std::sync::mpsc::TryRecvError::Disconnected) => return false,
                 Err(std::sync::mpsc::TryRecvError::Empty) => return true,
             }
@@ -116,10 +130,24 @@ impl Worker {
     }
 
     fn turn(&mut self, now: Instant) {
+        self.notice_suspend(now);
         self.keep_means(now);
         self.read_events(now);
         self.tend(now);
         self.look(now);
+    }
+
+    /// Renews all leases after the host was suspended.
+    fn notice_suspend(&mut self, now: Instant) {
+        let Some(slept) = self.clock.slept() else { return };
+        let slept = Duration::from_secs_f64(slept.as_secs_f64());
+        let stations = self
+            .points
+            .values_mut()
+            .filter_map(|point| point.station.as_mut());
+        for (client, _) in stations.filter_map(|station| station.client.as_mut()) {
+            client.resumed(now, slept);
+        }
     }
 
     /// Gets what is missing, and gives up what is broken.
@@ -129,7 +157,8 @@ impl Worker {
                 return;
             }
             let had_lasted = now.duration_since(means.since) >= AGAIN;
-            self.break_off(now, "`wpa_supplicant` has ended; it is started again".to_owned());
+            let why = "`wpa_supplicant` has ended or does not answer; it is started again";
+            self.break_off(now, why.to_owned());
             if had_lasted {
                 self.again = None;
             }
@@ -190,6 +219,7 @@ impl Worker {
                     signal: None,
                     interface: None,
                     portal: None,
+                    resolvers: Vec::new(),
                     relay: None,
                     stage: Stage::Absent,
                     why: Some("no access point of this name is heard".to_owned()),
@@ -202,21 +232,23 @@ impl Worker {
         }
     }
 
+    /// The DHCP clients that have work: those of lost access points have none, whatever arrives.
+    fn clients(&self) -> impl Iterator<Item = &(Client, Port)> {
+        let stations = self.points.values().filter_map(|point| point.station.as_ref());
+        let living = stations.filter(|station| station.stage != Stage::Lost);
+        living.filter_map(|station| station.client.as_ref())
+    }
+
     fn descriptors(&self) -> Vec<RawFd> {
         let mut all = vec![self.plan.woken.as_raw_fd()];
         all.extend(self.means.as_ref().map(|means| means.supplicant.as_raw_fd()));
-        for point in self.points.values() {
-            let client = point.station.as_ref().and_then(|station| station.client.as_ref());
-            let listening = client.filter(|(client, _)| client.listens());
-            all.extend(listening.into_iter().flat_map(|(_, port)| port.descriptors()));
-        }
+        let listening = self.clients().filter(|(client, _)| client.listens());
+        all.extend(listening.flat_map(|(_, port)| port.descriptors()));
         all
     }
 
     fn sleep(&self, now: Instant) -> Duration {
-        let stations = self.points.values().filter_map(|point| point.station.as_ref());
-        let clients = stations.filter_map(|station| station.client.as_ref());
-        let clients = clients.map(|(client, _)| client.wake_at());
+        let clients = self.clients().map(|(client, _)| client.wake_at());
         let deadlines = self.points.values().filter_map(Point::deadline);
         let own = [self.again, self.means.as_ref().and(self.scan.due())];
         let next = own.into_iter().flatten().chain(clients).chain(deadlines).min();

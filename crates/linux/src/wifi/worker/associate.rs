@@ -68,13 +68,16 @@ impl Worker {
         remove(means, station.name);
     }
 
-    /// Lets a NetworkManager that has started meanwhile leave all interfaces alone.
+    /// Lets NetworkManager leave all interfaces alone, the scanner's too, if it has started meanwhile or has
+    /// kept one. It is given time to let go of each, so one that is kept again ends the round.
     pub(super) fn keep_claims(&mut self) {
         let Some(means) = &mut self.means else { return };
-        if means.bus.has_new_manager() {
-            let stations = self.points.values().filter_map(|point| point.station.as_ref());
-            for station in stations {
-                claim(means, station.name);
+        let links = means.rtnl.links().unwrap_or_default();
+        let exists = |name: &&IfName| links.iter().any(|link| link.name == **name);
+        let ours = Vec::from_iter(self.plan.names.iter().filter(exists).copied());
+        for name in means.bus.unclaimed(&ours) {
+            if !claim(means, name) {
+                return;
             }
         }
     }
@@ -116,7 +119,7 @@ fn begin(
     set_up(means, ours, (name, link.ifindex))?;
     means.supplicant.add_interface(name.as_str())?;
     let mut settings = vec![("ssid", hex(&bss.ssid)), ("bssid", bss.bssid.to_string())];
-    settings.extend(network.settings());
+    settings.extend(network.settings(bss.offers.owe));
     let block = means.supplicant.join(name.as_str(), bss.mhz, &settings)?;
     Ok(Station {
         name,
@@ -127,11 +130,12 @@ fn begin(
         since: now,
         client: None,
         lease: None,
+        resolves: None,
     })
 }
 
-/// Metric of default routes from router advertisements, behind the kernel's usual 1,024.
-const IPV6_METRIC: &str = "2048";
+/// Metric of default routes from router advertisements, behind those of other programs, as in IPv4.
+const IPV6_METRIC: &str = "1000000";
 
 /// Lets an interface answer ARP requests for its own addresses only. Two interfaces of this host may be in
 /// one network: the access points of a building, or the user's own connection. Its default route of IPv6
@@ -147,6 +151,17 @@ fn set_options(name: IfName) {
         if let Err(error) = std::fs::write(&path, value) {
             tracing::debug!("{path} is not set: {error}");
         }
+    }
+    hear_routers(name);
+}
+
+/// Lets an interface take router advertisements also on a host that forwards IPv6. A user who has turned them
+/// off for new interfaces (0) gets none.
+fn hear_routers(name: IfName) {
+    let path = format!("/proc/sys/net/ipv6/conf/{name}/accept_ra");
+    let is_on = std::fs::read_to_string(&path).is_ok_and(|value| value.trim() == "1");
+    if is_on && let Err(error) = std::fs::write(&path, "2") {
+        tracing::debug!("{path} is not set: {error}");
     }
 }
 
@@ -166,12 +181,19 @@ fn set_up(means: &mut Means, ours: &[IfName], interface: (IfName, u32)) -> Resul
     radio::set_up(of, &means.radio, interface, ours)
 }
 
-/// Lets NetworkManager leave an interface alone.
-fn claim(means: &mut Means, name: IfName) {
-    if let Err(error) = means.bus.claim(name) {
-        let why = in_words(&error);
+/// Lets NetworkManager leave an interface alone. Returns whether it does. Warns once.
+fn claim(means: &mut Means, name: IfName) -> bool {
+    let was_kept = means.bus.is_kept(name);
+    let Err(error) = means.bus.claim(name) else {
+        return true;
+    };
+    let why = in_words(&error);
+    if was_kept {
+        tracing::debug!(interface = %name, "NetworkManager keeps it: {why}");
+    } else {
         tracing::warn!(interface = %name, "NetworkManager may disturb an interface of slowhand: {why}");
     }
+    false
 }
 
 /// Removes an interface, if there is one of this name.

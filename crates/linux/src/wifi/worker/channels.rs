@@ -107,6 +107,7 @@ mod tests {
             ssid: b"first".to_vec(),
             mhz,
             signal: Dbm::from_dbm(-50),
+            throughput: None,
             age: units::Duration::ZERO,
             offers: Offers::default(),
         };
@@ -120,6 +121,7 @@ mod tests {
             since: now,
             client: None,
             lease: None,
+            resolves: None,
         });
         point
     }

@@ -179,6 +179,7 @@ fn weaker() -> Vec<Said> {
         Weaker::Broken,
         Weaker::NoWpa3,
         Weaker::KeyForWpa3,
+        Weaker::Unsupported,
         Weaker::Login,
         Weaker::NoLogin,
         Weaker::Protected,
@@ -188,6 +189,7 @@ fn weaker() -> Vec<Said> {
         Weaker::Broken => "broken",
         Weaker::NoWpa3 => "no-wpa3",
         Weaker::KeyForWpa3 => "key-for-wpa3",
+        Weaker::Unsupported => "unsupported",
         Weaker::Login => "login",
         Weaker::NoLogin => "no-login",
         Weaker::Protected => "protected",
@@ -233,6 +235,7 @@ fn point(now: Instant, stage: Stage) -> Point {
         ssid: b"first".to_vec(),
         mhz: 2_437,
         signal: Dbm::from_dbm(-50),
+        throughput: None,
         age: units::Duration::ZERO,
         offers: Offers::default(),
     };
@@ -246,6 +249,7 @@ fn point(now: Instant, stage: Stage) -> Point {
         since: now,
         client: None,
         lease: None,
+        resolves: None,
     });
     point
 }
@@ -288,6 +292,18 @@ fn declined() -> String {
     worker.points[&BSSID].why.clone().unwrap()
 }
 
+fn handshake_lost() -> String {
+    let now = Instant::now();
+    let (mut worker, _inlet) = worker(now, Stage::Joining);
+    worker.proven.insert(0);
+    let event = Event {
+        interface: "slow-w1".into(),
+        what: What::WrongKey,
+    };
+    worker.take_event(now, &event);
+    worker.points[&BSSID].why.clone().unwrap()
+}
+
 fn absent() -> String {
     let (worker, _inlet) = worker(Instant::now(), Stage::Joined);
     let mut points = worker.view().points.into_iter();
@@ -300,7 +316,9 @@ fn attempts() -> Vec<Said> {
     vec![
         ("absent", absent()),
         ("wrong-key", after(Stage::Joining, What::WrongKey)),
+        ("handshake-lost", handshake_lost()),
         ("login-refused", after(Stage::Joining, What::LoginRefused)),
+        ("login-untrusted", after(Stage::Joining, What::Untrusted)),
         ("association-refused", refused),
         ("no-answer", overdue(Stage::Joining)),
         ("no-address", overdue(Stage::Addressing)),
@@ -353,12 +371,14 @@ fn secrets() -> Vec<Said> {
         login("ssid=\"other\"\n"),
         login("identity=\"me\"\n"),
         login("eap=PEAP\nidentity=\"me\"\n"),
+        login("eap=PEAP\nidentity=\"me\"\nca_cert=\"/etc/ssl/certs/ca-certificates.crt\"\n"),
     ];
     let named = |error: &LoginError| match error {
         LoginError::Form(_) => "login-form",
         LoginError::Variable { .. } => "login-variable",
         LoginError::Missing(..) => "login-missing",
         LoginError::Unchecked => "login-unchecked",
+        LoginError::AnyName => "login-any-name",
     };
     let mut said = Vec::from(all.map(|error| (named(&error), error.to_string())));
     let secret: Result<Secret, SecretError> = "short".parse();

@@ -18,7 +18,7 @@ use policy::{Input, LinkEvent, LinkId, LinkKind, LinkSpec, Role};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::time::{Duration, Instant};
-use units::{Dbm, MacAddr};
+use units::{Bitrate, Dbm, MacAddr};
 
 /// Beacons that are reported for an access point in a scan.
 const SIGHTINGS: usize = 3;
@@ -32,6 +32,10 @@ const LASTS: Duration = Duration::from_secs(20);
 const FRESH: Duration = Duration::from_secs(5);
 /// How long an access point that is not joined is remembered.
 const REMEMBERED: Duration = Duration::from_secs(30);
+/// How long the user's own connection over the radio may take after the start. It chooses the channel.
+const OWN_FIRST: Duration = Duration::from_secs(5);
+const WAITS: &str =
+    "it waits up to 5 s: your own connection over this radio comes first, and chooses the channel";
 /// Most hidden networks in one scan. Every driver takes as many names.
 const MOST_NAMES: usize = 4;
 /// Most lists read after one scan.
@@ -163,6 +167,7 @@ impl Worker {
             return;
         };
         self.keep_claims();
+        self.settle_names();
         let pause = match is_scanner(&name) {
             true => SEARCHES,
             false if self.is_weak() => self.scan.visits.rest(now).min(REFRESHES),
@@ -203,6 +208,7 @@ impl Worker {
                     signal: Some(bss.signal),
                     interface: None,
                     portal: None,
+                    resolvers: Vec::new(),
                     relay: None,
                     stage: Stage::Refused,
                     why: Some(weaker.to_string()),
@@ -225,6 +231,13 @@ impl Worker {
     fn choose(&mut self, now: Instant) {
         let Some(means) = &mut self.means else { return };
         let ours = &self.plan.names;
+        if now < self.started + OWN_FIRST && is_awaited(means, ours) {
+            let waits = self.points.values_mut().filter(|point| point.station.is_none());
+            for point in waits {
+                point.why.get_or_insert_with(|| WAITS.to_owned());
+            }
+            return;
+        }
         let of = (&mut means.kernel, &mut means.rtnl);
         let (capacity, held) = match means.radio.left(of, ours) {
             Ok(left) => left,
@@ -293,16 +306,19 @@ impl Worker {
         }
     }
 
-    /// The access point is left out. If it is joined, it is left when the radio moves to another channel.
+    /// The access point is left out. If it is joined, it is left when the radio moves to another channel, or
+    /// when a better one takes its interface.
     fn pass_over(&mut self, bssid: MacAddr, left: LeftOut, capacity: Capacity) {
         let Some(point) = self.points.get(&bssid) else {
             return;
         };
         if point.station.is_some() {
-            if left != LeftOut::OtherChannel {
-                return;
-            }
-            tracing::info!(%bssid, signal = %point.bss.signal, "left: the radio moves to a better channel");
+            let why = match left {
+                LeftOut::OtherChannel => "the radio moves to a better channel",
+                LeftOut::Replaced => "its interface is for a better access point",
+                LeftOut::Weak | LeftOut::NoInterface => return,
+            };
+            tracing::info!(%bssid, signal = %point.bss.signal, "left: {why}");
             self.close(bssid);
         }
         if let Some(point) = self.points.get_mut(&bssid) {
@@ -349,6 +365,10 @@ fn why_left_out(left: LeftOut, capacity: Capacity) -> String {
         LeftOut::NoInterface if stations == 0 => {
             "interfaces of other programs take all places of the driver; set one down".to_owned()
         }
+        LeftOut::Replaced => {
+            "its signal is weak, and the card has no interface left beside that of a much better one"
+                .to_owned()
+        }
         LeftOut::NoInterface => {
             format!("no interface is left for it: the card can join {stations} now, and those are in use")
         }
@@ -375,9 +395,16 @@ pub(super) fn audible(point: &Point, offer: Option<Dbm>) -> Option<Audible> {
     Some(Audible {
         channel: channel_number(point.bss.mhz)?,
         signal: point.bss.signal,
+        throughput: point.bss.throughput.unwrap_or(Bitrate::ZERO),
         joined: point.station.is_some(),
         offer,
     })
+}
+
+/// Whether the user's own connection over the radio is about to come.
+fn is_awaited(means: &mut Means, ours: &[IfName]) -> bool {
+    let found = means.radio.is_awaited(&mut means.kernel, &mut means.rtnl, ours);
+    found.unwrap_or(false)
 }
 
 /// All access points that an interface has heard.

@@ -3,8 +3,7 @@
 use super::Worker;
 use super::associate::in_words;
 use crate::rtnl::{Address, Route, Table};
-use crate::wifi::bus::Bus;
-use crate::wifi::dhcp::{Client, Lease, Want};
+use crate::wifi::dhcp::{Client, Want};
 use crate::wifi::event::{Event, What};
 use crate::wifi::lease::{self, Port};
 use crate::wifi::memory::Memory;
@@ -46,9 +45,12 @@ impl Worker {
         let Some(point) = self.points.values_mut().find(is_it) else {
             return;
         };
-        let bssid = point.bss.bssid;
+        let (bssid, network) = (point.bss.bssid, point.network);
         let outcome = match event.what {
-            What::Connected => connected(now, point, &self.memory),
+            What::Connected => {
+                self.proven.insert(network);
+                connected(now, point, &self.memory)
+            }
             What::Disconnected { reason } => {
                 disconnected(now, point, reason);
                 // Its radio may have been turned off.
@@ -63,8 +65,13 @@ impl Worker {
                 Ok(())
             }
             What::WrongKey => {
-                let why = "the key is wrong, or it is another network of this name".to_owned();
-                return self.fail(now, bssid, Failure::WrongKey, why);
+                let (failure, why) = self.why_wrong_key(network);
+                return self.fail(now, bssid, failure, why);
+            }
+            What::Untrusted => {
+                let why = "the login server's certificate is of another authority or for another name than the file \
+                           that `login_file` names demands; it may be an impostor";
+                return self.fail(now, bssid, Failure::WrongKey, why.to_owned());
             }
             What::LoginRefused => {
                 let why = "the network refuses the login; check the file that `login_file` names".to_owned();
@@ -75,6 +82,17 @@ impl Worker {
         if let Err(error) = outcome {
             self.fail(now, bssid, Failure::Other, in_words(error.as_ref()));
         }
+    }
+
+    /// Why the handshake with the key has failed. If the key has been right in this network, a frame may have
+    /// been lost, as happens at the edge of the range. The long pause after a wrong key would be wrong then.
+    fn why_wrong_key(&self, network: usize) -> (Failure, String) {
+        if self.proven.contains(&network) {
+            let why = "the handshake failed with a key that has been right in this network";
+            return (Failure::Other, why.to_owned());
+        }
+        let why = "the key is wrong, or it is another network of this name";
+        (Failure::WrongKey, why.to_owned())
     }
 
     /// Does what is due at each access point.
@@ -144,7 +162,11 @@ impl Worker {
                     }
                 }
                 Want::Decline(message) => self.decline(bssid, &message),
-                Want::Use(_) | Want::Drop => self.change_lease(now, bssid, &want)?,
+                Want::Use(_) | Want::Drop => {
+                    // The daemon checks the link as soon as it has an address.
+                    self.take_name_servers(bssid, &want);
+                    self.change_lease(now, bssid, &want)?;
+                }
             }
         }
         Ok(())
@@ -229,7 +251,6 @@ impl Worker {
                     let until = unix_s() + lease.until.saturating_duration_since(now).as_secs();
                     remembered(self.memory.keep(station.mac, lease.address, until));
                 }
-                name_servers(&mut means.bus, station, &lease);
                 point.succeeded();
                 point.why = (lease.router.is_none()).then(|| {
                     "it gives an address without a router, so nothing behind it is reached".to_owned()
@@ -253,24 +274,6 @@ fn connected(now: Instant, point: &mut Point, memory: &Memory) -> Result<(), Box
     station.enter(now, Stage::Addressing);
     point.why = None;
     Ok(())
-}
-
-/// Gives the name servers of a lease to systemd-resolved. Without it, the host keeps those that it has.
-fn name_servers(bus: &mut Bus, station: &Station, lease: &Lease) {
-    let servers = lease.resolvers();
-    // Servers of a network that leads nowhere know only its own names.
-    if servers.is_empty() || lease.router.is_none() {
-        return;
-    }
-    let interface = station.name;
-    match bus.resolve_over(station.ifindex, &servers) {
-        Ok(true) => tracing::debug!(%interface, ?servers, "systemd-resolved has the name servers"),
-        Ok(false) => tracing::debug!(%interface, "name servers not used: systemd-resolved does not run"),
-        Err(error) => {
-            let why = in_words(&error);
-            tracing::warn!(%interface, "systemd-resolved does not take the name servers: {why}");
-        }
-    }
 }
 
 /// A list of addresses that cannot be written only costs time on the next visit.

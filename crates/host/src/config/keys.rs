@@ -65,7 +65,7 @@ pub const WIFI: Key = key("wifi", "a table that begins with [wifi]");
 /// The radio that joins them.
 pub const RADIO: Key = key(
     "radio",
-    "the name of a radio in quotes as in `iw phy`, such as \"phy0\"",
+    "the name of a radio in quotes as in `iw phy`, such as \"phy0\", or its hardware address",
 );
 /// Whether addresses of interfaces stay the same.
 pub const MAC: Key = key("mac", "\"stable\" or \"random\"");

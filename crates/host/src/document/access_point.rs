@@ -3,6 +3,7 @@
 use linux::nl80211::channel_number;
 use linux::wifi::{PointReport, View};
 use serde::{Deserialize, Serialize};
+use std::net::Ipv4Addr;
 
 /// The access points of all named networks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,6 +35,9 @@ pub struct AccessPoint {
     /// URL of the network's captive portal, if its DHCP server gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub portal: Option<String>,
+    /// The DNS servers that its DHCP server gives.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resolvers: Vec<Ipv4Addr>,
     /// Address or name and port of a relay, if its DHCP server announces one. It is not used unless the
     /// configuration names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,6 +77,7 @@ impl From<&PointReport> for AccessPoint {
             signal_dbm: report.signal.map(|signal| f64::from(signal.as_mbm()) / 100.0),
             interface: report.interface.clone(),
             portal: report.portal.clone(),
+            resolvers: report.resolvers.clone(),
             relay: report.relay.clone(),
             state: report.stage.id().to_owned(),
             why: report.why.clone(),
@@ -113,6 +118,7 @@ mod tests {
             signal: Some(Dbm::from_dbm(-58)),
             interface: Some("slow-w1".into()),
             portal: None,
+            resolvers: Vec::new(),
             relay: Some("relay.example:4433".into()),
             stage: Stage::Joined,
             why: None,
@@ -124,6 +130,7 @@ mod tests {
             signal: None,
             interface: None,
             portal: None,
+            resolvers: Vec::new(),
             relay: None,
             stage: Stage::Absent,
             why: Some("no access point of this name is heard".into()),

@@ -3,20 +3,21 @@
 use super::browse::browse;
 use host::config::{Asked, Config, DEFAULT};
 use host::control::{Question, ask};
-use host::document::{Link, Status};
+use host::document::{AccessPoint, Link, Status};
 use host::place::Place;
 use linux::portal::{Check, Over, from_network_manager};
 use linux::rtnl::Rtnl;
 use policy::Checked;
 use show::exit::{Refused, print_text};
 use std::ffi::OsString;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Open a link's captive portal: print its URL, and run a browser that reaches this link alone.
 ///
-/// The URL is that which the network's DHCP server gives. Without one, a check over this link is repeated,
-/// and the place to which the portal redirects it is used. The exit code is 1 if there is no portal.
+/// A check over this link is repeated, and the place to which the portal redirects it is used. If it does not
+/// redirect, the URL is that which the network's DHCP server gives. The exit code is 1 if there is no portal.
 ///
 /// The browser has a profile of its own, which is deleted afterwards. Its TCP and UDP sockets are bound to
 /// the link, and it asks the link's DNS servers. Below sudo it runs as the user who has called sudo. Without
@@ -54,12 +55,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             known.join(", ")
         ))
     })?;
-    let over = over(link)?;
-    let portal = match given(&status, link) {
-        Some(url) => Ok(url.to_owned()),
-        None => found(&args.config, &args.link, &over)?,
-    };
-    match portal {
+    let point = point(&status, link);
+    let over = over(link, point)?;
+    let given = point.and_then(|point| point.portal.as_deref());
+    match found(&args.config, &args.link, &over, given)? {
         Ok(url) => browse(&url, &over, &args.command),
         Err(why) => {
             print_text(&format!("{why}\n"))?;
@@ -68,26 +67,35 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The URL of the portal behind this link, or why there is none.
-fn found(config: &Path, link: &str, over: &Over) -> anyhow::Result<Result<String, String>> {
-    let check = check(config)?;
-    Ok(match check.find(over) {
-        (Checked::Portal, Some(url)) => Ok(url),
+/// The URL of the portal behind this link, or why there is none. `given`: the one that the network's DHCP
+/// server gives. By RFC 8910 that is for programs (the API of RFC 8908), so it comes last.
+fn found(
+    config: &Path,
+    link: &str,
+    over: &Over,
+    given: Option<&str>,
+) -> anyhow::Result<Result<String, String>> {
+    let check = match (check(config), given) {
+        (Err(_), Some(url)) => return Ok(Ok(url.to_owned())),
+        (check, _) => check?,
+    };
+    Ok(match (check.find(over), given) {
+        ((Checked::Portal, Some(url)), _) => Ok(url),
+        ((Checked::Portal | Checked::Failed, _), Some(url)) => Ok(url.to_owned()),
         // The portal answers in place of the host that was asked.
-        (Checked::Portal, None) => Ok(check.url.to_string()),
-        (Checked::Passed, _) => Err(format!("{link}: no captive portal: it leads to the Internet")),
-        (Checked::Failed, _) => Err(format!(
+        ((Checked::Portal, None), None) => Ok(check.url.to_string()),
+        ((Checked::Passed, _), _) => Err(format!("{link}: no captive portal: it leads to the Internet")),
+        ((Checked::Failed, _), None) => Err(format!(
             "{link}: no reply to {}; check again when it is alive",
             check.url
         )),
     })
 }
 
-/// The URL that the link's DHCP server gives.
-fn given<'s>(status: &'s Status, link: &Link) -> Option<&'s str> {
+/// The access point to which the link's interface is joined.
+fn point<'s>(status: &'s Status, link: &Link) -> Option<&'s AccessPoint> {
     let mut points = status.wifi.iter().flat_map(|wifi| &wifi.access_points);
-    let point = points.find(|point| point.interface.is_some() && point.interface == link.interface);
-    point?.portal.as_deref()
+    points.find(|point| point.interface.is_some() && point.interface == link.interface)
 }
 
 fn check(config: &Path) -> anyhow::Result<Check> {
@@ -100,16 +108,18 @@ fn check(config: &Path) -> anyhow::Result<Check> {
     })
 }
 
-fn over(link: &Link) -> anyhow::Result<Over> {
+fn over(link: &Link, point: Option<&AccessPoint>) -> anyhow::Result<Over> {
     let name = link.interface.as_deref().filter(|_| !link.addresses.is_empty());
     let name = name.ok_or_else(|| Refused::because(format!("{} has no address", link.name)))?;
     let name = name.parse().map_err(Refused::because)?;
     let index = Rtnl::open()?.link_named(name)?.map(|link| link.ifindex);
-    let resolvers = index.map(|index| linux::resolvers::of_link(Path::new("/"), index));
+    let of_lease = point.map(|point| Vec::from_iter(point.resolvers.iter().copied().map(IpAddr::V4)));
+    let of_files = || linux::resolvers::of_link(Path::new("/"), index.unwrap_or_default());
+    let resolvers = of_lease.filter(|all| !all.is_empty()).unwrap_or_else(of_files);
     Ok(Over {
         link: name,
         from: link.addresses.clone(),
-        resolvers: resolvers.unwrap_or_default(),
+        resolvers,
     })
 }
 
@@ -118,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_url_of_the_network_comes_first() {
+    fn a_link_has_the_url_and_the_name_servers_of_its_own_access_point() {
         let status = |portal: &str| {
             let text = format!(
                 r#"{{"schema":"slowhand.status/1","pid":1,"policy":"slowhand","uptime_s":1,"cpu_s":1,"cc":"cubic",
@@ -130,12 +140,14 @@ mod tests {
             );
             serde_json::from_str::<Status>(&text).unwrap()
         };
-        let with = status(r#","portal":"https://portal.example/""#);
-        assert_eq!(given(&with, &with.links[0]), Some("https://portal.example/"));
+        let with = status(r#","portal":"https://portal.example/","resolvers":["10.0.1.1"]"#);
+        let found = point(&with, &with.links[0]).unwrap();
+        assert_eq!(found.portal.as_deref(), Some("https://portal.example/"));
+        assert_eq!(found.resolvers, [std::net::Ipv4Addr::new(10, 0, 1, 1)]);
         let without = status("");
-        assert_eq!(given(&without, &without.links[0]), None);
+        assert_eq!(point(&without, &without.links[0]).unwrap().portal, None);
         let mut gone = with.links[0].clone();
         gone.interface = None;
-        assert_eq!(given(&with, &gone), None, "a network that is not joined");
+        assert!(point(&with, &gone).is_none(), "a network that is not joined");
     }
 }

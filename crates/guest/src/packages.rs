@@ -15,7 +15,7 @@ use crate::tool::{self, KEYRING, ToolError};
 
 /// The programs of the guest. apt adds what they need. `usr-is-merged` satisfies a dependency that would
 /// otherwise pull in Perl.
-pub const PROGRAMS: [&str; 20] = [
+pub const PROGRAMS: [&str; 21] = [
     "bash",
     "busybox-static",
     "coreutils",
@@ -29,6 +29,7 @@ pub const PROGRAMS: [&str; 20] = [
     "kmod",
     "network-manager",
     "nftables",
+    "openssl",
     "procps",
     "sed",
     "systemd-resolved",

@@ -37,7 +37,9 @@ ours=("${ours[@]##*/}")
 say "joined with ${ours[*]}"
 for name in "${ours[@]}"; do
     has_state "$name" 10 || fail "NetworkManager manages $name: $(nmcli -g GENERAL.STATE device show "$name")"
-    await "the name server of $name" has_text "/run/systemd/resolve/netif/$(cat "/sys/class/net/$name/ifindex")" "$SERVER"
+    state=/run/systemd/resolve/netif/$(cat "/sys/class/net/$name/ifindex")
+    await "the name server of $name" has_text "$state" "$SERVER"
+    await "that names are resolved over $name" has_text "$state" DEFAULT_ROUTE=yes
 done
 has_state wlan0 100 || fail "the user's connection has ended"
 slowhand status >"$LOGS/status-joined"

@@ -1,12 +1,14 @@
 # shellcheck shell=bash
 # Two access points, one of which associates, gives an address, and lets nothing through. slowhand does not
 # use it, and says why. Then it is a captive portal, which redirects the check for the Internet. At last the
-# portal opens, and the access point is used.
+# portal opens, and the access point is used. systemd-resolved sends it no queries before.
 TRIAL=joins-closed
 # shellcheck source=crates/guest/guest/box.sh
 . /lib/box.sh
 # shellcheck source=crates/guest/guest/joining.sh
 . /lib/joining.sh
+# shellcheck source=crates/guest/guest/beside.sh
+. /lib/beside.sh
 
 SITE=10.9.0.9
 
@@ -46,6 +48,30 @@ download() {
 # held_out WHY: waits until `slowhand why` says that the link of access point 1 is held out for this reason.
 held_out() { await "the reason: $1" explains "$(interface_of 1): held-out: $1"; }
 
+# resolver_has N TEXT: whether systemd-resolved has this of the interface of access point N.
+resolver_has() {
+    local name
+    name=$(interface_of "$1") && has_text "/run/systemd/resolve/netif/$(cat "/sys/class/net/$name/ifindex")" "$2"
+}
+has_name_server() { resolver_has "$1" "SERVERS=.*$SERVER"; }
+
+# resolves N ANSWER: whether systemd-resolved sends queries over access point N, yes or no.
+resolves() { resolver_has "$1" "DEFAULT_ROUTE=$2"; }
+resolves_only_over_2() { resolves 1 no && resolves 2 yes; }
+
+# resolved_over_1: waits for at most 30 s until names are resolved over access point 1.
+resolved_over_1() {
+    for _ in $(seq 150); do
+        ! resolves 1 yes || return 0
+        sleep 0.2
+    done
+    return 1
+}
+
+system_bus
+resolved
+# shellcheck disable=SC2034 # box.sh reads it
+DHCP_OPTIONS=("6,$SERVER")
 two_access_points
 for n in 1 2; do ip -n "ap$n" route add $SITE via "10.1.$n.2"; done
 site server 'Status: 204 No Content'
@@ -57,6 +83,10 @@ close 1
 start
 await "joining access point 2" carries 2
 await "the address of access point 1" has_address 1
+for n in 1 2; do await "the name server of access point $n" has_name_server $n; done
+await "that names are resolved over access point 2 alone" resolves_only_over_2
+resolved_over_1 &
+watcher=$!
 held_out 'the check for the Internet gets no reply over it, but passes over'
 download /run/nothing
 [ "${sent[0]}" -lt 100000 ] || fail "the access point that lets nothing through was used"
@@ -68,6 +98,8 @@ portal=$!
 # It is checked every 30 s.
 sleep 15
 held_out 'a captive portal replies instead of the Internet'
+! wait $watcher || fail "names were resolved over a link that leads nowhere, or to a portal"
+resolves_only_over_2 || fail "the captive portal answers for the names of others"
 download /run/portal
 [ "${sent[0]}" -lt 100000 ] || fail "the access point with a captive portal was used"
 portal_json="{\"first_bytes\":${sent[0]},\"second_bytes\":${sent[1]},\"download\":$(cat /run/portal)}"
@@ -80,6 +112,7 @@ open 1
 sleep 15
 await "that access point 1 is held out no longer" explains "$(interface_of 1): \(use\|demote\): "
 returns=$(since "$begun")
+await "that names are resolved over access point 1" resolves 1 yes
 await "a packet over access point 1" carries 1
 kill -9 "$(cat /run/ap2.hostapd)"
 await "a way to the server over access point 1" ping -q -c 1 -W 1 "$SERVER"

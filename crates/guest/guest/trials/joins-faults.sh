@@ -1,7 +1,6 @@
-# shellcheck shell=bash
-# What happens to a laptop while slowhand has joined two access points: its supplicant dies, its radio is
-# blocked or goes away, its clock and its country change, and access points change channel. After each of
-# them, both access points carry packets again.
+# shellcheck shell=bash What happens to a laptop while slowhand has joined two access points: its supplicant
+# dies or hangs, its radio is blocked or goes away, its clock and its country change, and access points change
+# channel. After each of them, both access points carry packets again.
 TRIAL=joins-faults
 # shellcheck source=crates/guest/guest/box.sh
 . /lib/box.sh
@@ -18,6 +17,9 @@ both_again() {
 }
 RETURNS=()
 
+# is_ended PROCESS
+is_ended() { ! kill -0 "$1"; }
+
 two_known_networks
 start
 for n in 1 2; do await "joining network $n" carries $n; done
@@ -26,6 +28,14 @@ say "the supplicant dies"
 kill -9 "$(pidof wpa_supplicant)"
 await "the loss of both" carries_none
 both_again supplicant
+
+say "the supplicant hangs"
+hung=$(pidof wpa_supplicant)
+kill -STOP "$hung"
+# A scan comes every 5 s. A missing reply is given 8 s more.
+sleep 15
+await "the end of the one that hangs" is_ended "$hung"
+both_again hung
 
 say "the radio is blocked"
 block=$(echo /sys/class/ieee80211/phy0/rfkill*/soft)

@@ -22,8 +22,8 @@ neighbour() {
 # lookups: where packets go, one line each.
 lookups() {
     local to more
-    for to in 192.168.7.1 192.168.7.9 192.168.8.1 172.20.0.1 172.31.4.5 10.50.0.1 198.51.100.7 $SERVER fd00:7::1 2001:db8::7; do
-        for more in '' 'mark 0x51' 'uid 65534' 'ipproto udp dport 53' 'oif office'; do
+    for to in 10.0.1.200 192.168.7.1 192.168.7.9 192.168.8.1 172.20.0.1 172.31.4.5 10.50.0.1 198.51.100.7 $SERVER fd00:7::1 2001:db8::7; do
+        for more in '' 'mark 0x51' 'uid 65534' 'ipproto 17 dport 53' 'oif office'; do
             # shellcheck disable=SC2086 # several words
             echo "$to $more: $(ip route get "$to" $more 2>&1 | head -n 1 | sed 's/ uid [0-9]*//; s/ *$//')"
         done
@@ -53,6 +53,9 @@ ip -n office address add 198.51.100.7/32 dev lo
 ip -n office route add 172.20.0.0/24 via 192.168.7.2
 ip route add default via 192.168.7.1 dev office metric 100
 ip route add 192.168.8.0/24 via 192.168.7.9
+# The first access point gives addresses of a network that the host is on already.
+ip address add 10.0.1.250/24 dev office noprefixroute
+ip route add 10.0.1.0/24 dev office src 10.0.1.250 metric 100
 ip route add unreachable 172.31.0.0/16
 ip rule add fwmark 0x51 lookup 51 priority 1051
 ip route add default via 192.168.7.9 dev office table 51

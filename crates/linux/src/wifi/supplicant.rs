@@ -31,6 +31,8 @@ const STARTS: Duration = Duration::from_secs(5);
 const REPLIES: Duration = Duration::from_secs(2);
 /// Time after a missing reply in which it must have caught up. A driver may keep it busy for some seconds.
 const HANGS: Duration = Duration::from_secs(8);
+/// Longest time without a reply before it must reply to a PING.
+const CHECKS: Duration = Duration::from_secs(5);
 /// Time in which it must end.
 const ENDS: Duration = Duration::from_secs(2);
 /// Pause between two looks at it.
@@ -62,6 +64,8 @@ pub(super) struct Supplicant {
     events: UnixDatagram,
     /// Since when it owes a reply. That may still come, and would be mistaken for another one.
     owes: Cell<Option<Instant>>,
+    /// When its last reply came.
+    heard: Cell<Instant>,
 }
 
 /// Whether `wpa_supplicant` is installed, for `slowhand doctor`.
@@ -131,6 +135,7 @@ impl Supplicant {
             requests,
             events,
             owes: Cell::new(None),
+            heard: Cell::new(Instant::now()),
         };
         exchange(&started.events, "ATTACH").and_then(|reply| accepted("ATTACH", &reply))?;
         let nonblocking = started.events.set_nonblocking(true);
@@ -140,9 +145,21 @@ impl Supplicant {
 
     /// Whether it runs and replies.
     pub(super) fn lives(&mut self) -> bool {
+        if self.owes.get().is_none() && self.heard.get().elapsed() >= CHECKS {
+            // Without a reply, it owes one from now on.
+            let _ = self.ask("PING");
+        }
         let hangs = self.hangs();
         let child = self.child.as_mut();
         !hangs && child.is_none_or(|child| matches!(child.try_wait(), Ok(None)))
+    }
+
+    /// When [`Supplicant::lives`] next has work.
+    pub(super) fn check_at(&self) -> Instant {
+        match self.owes.get() {
+            Some(since) => since + HANGS,
+            None => self.heard.get() + CHECKS,
+        }
     }
 
     /// Sends a request and returns the reply.
@@ -154,8 +171,9 @@ impl Supplicant {
             self.catch_up()?;
         }
         let reply = exchange(&self.requests, request);
-        if reply.is_err() {
-            self.owes.set(Some(Instant::now()));
+        match &reply {
+            Ok(_) => self.heard.set(Instant::now()),
+            Err(_) => self.owes.set(Some(Instant::now())),
         }
         reply
     }

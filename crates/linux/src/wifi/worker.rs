@@ -250,7 +250,9 @@ impl Worker {
     fn sleep(&self, now: Instant) -> Duration {
         let clients = self.clients().map(|(client, _)| client.wake_at());
         let deadlines = self.points.values().filter_map(Point::deadline);
-        let own = [self.again, self.means.as_ref().and(self.scan.due())];
+        let means = self.means.as_ref();
+        let check = means.map(|means| means.supplicant.check_at());
+        let own = [self.again, means.and(self.scan.due()), check];
         let next = own.into_iter().flatten().chain(clients).chain(deadlines).min();
         let sleep = next.map_or(LONGEST_SLEEP, |next| next.saturating_duration_since(now));
         sleep.clamp(Duration::from_millis(1), LONGEST_SLEEP)

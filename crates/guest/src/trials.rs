@@ -54,7 +54,7 @@ const ESTIMATES: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 32] = [
+pub const TRIALS: [Trial; 31] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -243,18 +243,6 @@ pub const TRIALS: [Trial; 32] = [
         figure: Figure {
             name: "time until both are joined, s",
             pointer: "/joined_s",
-            at_most: None,
-        },
-    },
-    Trial {
-        name: "joins-suspend",
-        about: "`slowhand up` joins two; the host is suspended, and resumes",
-        script: include_str!("../guest/trials/joins-suspend.sh"),
-        programs: &["slowhand", "slowhandd"],
-        scenario: None,
-        figure: Figure {
-            name: "time from the resume until both carry packets again, s",
-            pointer: "/returns_s/suspend",
             at_most: None,
         },
     },

@@ -1,6 +1,7 @@
-# shellcheck shell=bash `slowhand up` joins two networks whose logins check the server by its certificate:
-# PEAP and TTLS. An impostor with the same names gets no password: its certificate is of another authority, or
-# for another name.
+# shellcheck shell=bash
+# `slowhand up` joins two networks whose logins check the server by its certificate: PEAP and TTLS. An
+# impostor with the same names gets no password: its certificate is of another authority, or for another
+# name.
 TRIAL=joins-campus
 # shellcheck source=crates/guest/guest/box.sh
 . /lib/box.sh

@@ -1,6 +1,7 @@
-# shellcheck shell=bash What happens to a laptop while slowhand has joined two access points: its supplicant
-# dies or hangs, its radio is blocked or goes away, its clock and its country change, and access points change
-# channel. After each of them, both access points carry packets again.
+# shellcheck shell=bash
+# What happens to a laptop while slowhand has joined two access points: its supplicant dies or hangs, its
+# radio is blocked or goes away, its clock and its country change, and access points change channel. After
+# each of them, both access points carry packets again.
 TRIAL=joins-faults
 # shellcheck source=crates/guest/guest/box.sh
 . /lib/box.sh

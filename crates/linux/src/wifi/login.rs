@@ -131,10 +131,9 @@ impl Login {
     /// Whether an impostor cannot pass for the login server.
     fn checks_server(&self) -> Result<(), LoginError> {
         let authority = self.value("ca_cert").ok_or(LoginError::Unchecked)?;
-        let is_public = PUBLIC
-            .iter()
-            .any(|path| authority.trim_matches('"').starts_with(path));
-        let has_name = NAMES.iter().any(|name| self.value(name).is_some());
+        let is_public = PUBLIC.contains(&authority.trim_matches('"'));
+        let is_name = |value: &str| !value.trim_matches('"').is_empty();
+        let has_name = NAMES.iter().any(|name| self.value(name).is_some_and(is_name));
         (has_name || !is_public).then_some(()).ok_or(LoginError::AnyName)
     }
 

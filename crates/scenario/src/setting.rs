@@ -206,8 +206,10 @@ const NAMED: [&str; 7] = [
     "flows",
     "noises",
 ];
-/// Lists of tables, wherever they are.
-const LISTS: [&str; 6] = ["faults", "expect", "walls", "labels", "holes", "way"];
+/// Lists of tables at the top of a scenario.
+const TOP_LISTS: [&str; 3] = ["faults", "losses", "expect"];
+/// Lists of tables within others.
+const INNER_LISTS: [&str; 4] = ["walls", "labels", "holes", "way"];
 
 /// `depth` is how many parts of the key led here. A thing that was not there goes to `made`.
 fn insert(
@@ -255,7 +257,7 @@ fn step<'t>(
         if !rest.is_empty() {
             missing(table, part)?;
         }
-        let value = if LISTS.contains(&part.name) {
+        let value = if TOP_LISTS.contains(&part.name) || INNER_LISTS.contains(&part.name) {
             Value::Array(Vec::new())
         } else {
             Value::Table(Table::default())
@@ -274,7 +276,7 @@ fn step<'t>(
 
 /// At the top of a scenario there are only so many tables.
 fn nowhere(table: &Table, part: &Part<'_>) -> Result<(), BadKey> {
-    let known = || SINGLE.into_iter().chain(NAMED).chain(LISTS[..2].iter().copied());
+    let known = || SINGLE.into_iter().chain(NAMED).chain(TOP_LISTS);
     if known().any(|name| name == part.name) {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Scenarios with TCP and MPTCP flows: hosts in virtual time, the links between them, and the engine that
+//! Scenarios with TCP and MPTCP flows, or with faults: hosts in virtual time, the links between them, and the engine that
 //! acts on the client.
 //!
 //! The links are [`links::Network`], as in the lab, with every 802.11 frame. The client and the server are

@@ -62,7 +62,7 @@ fn a_link_that_goes_down_loses_its_time() {
 fn a_slow_link_loses_what_it_cannot_carry() {
     let fault = "[[faults]]\nkind = \"rate\"\nlink = \"wire\"\nat_s = 4\nrate_mbps = 1\n";
     let run = run(fault);
-    // Each way sends 1.96 Mb/s with headers, so half of what comes in the second half, less what is in queues.
+    // Each way sends 1.96 Mb/s with headers. Half of the second half is lost, less what is in queues.
     assert!((10.0..26.0).contains(&lost(&run, "down")), "{:?}", run.flows[0]);
     near(lost(&run, "air"), 0.0);
 }

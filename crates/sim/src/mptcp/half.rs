@@ -29,7 +29,7 @@ impl Half {
     /// The handshake has measured the path.
     pub(super) fn measure(&mut self, rtt: Duration) {
         self.handshake_ns = rtt.as_nanos() as u64;
-        // A scheduler that looked at the subflow during the handshake has made its sender.
+        // A scheduler that saw the subflow during the handshake has made its sender.
         if let Some(sender) = &mut self.sender {
             sender.measure_handshake(rtt);
         }

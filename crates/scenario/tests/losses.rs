@@ -72,6 +72,16 @@ fn settings_make_a_loss_that_the_file_does_not_have() {
 }
 
 #[test]
+fn a_new_link_can_have_the_name_of_a_list() {
+    for name in ["losses", "walls"] {
+        let settings = [("rate_mbps", 10), ("rtt_ms", 20)];
+        let settings = settings.map(|(key, value)| format!("cables.{name}.{key}={value}"));
+        let plan = read("", "", &settings.each_ref().map(String::as_str)).unwrap();
+        assert!(plan.link_index(name).is_some(), "{name}");
+    }
+}
+
+#[test]
 fn what_is_no_pair_is_refused() {
     let coarse = "medium = \"wfq\"\n";
     for (top, losses, said) in [

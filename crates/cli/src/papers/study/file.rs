@@ -183,6 +183,21 @@ impl<'f> Study<'f> {
     }
 }
 
+/// Checks that each name of `combine` is in a setting. Otherwise its numbers would repeat the same runs.
+fn all_are_set(file: &FigureFile) -> anyhow::Result<()> {
+    let cases = file.cases.iter().flat_map(|case| &case.set);
+    let settings: Vec<&String> = file.set.iter().chain(cases).collect();
+    for name in file.combine.keys() {
+        let braced = format!("{{{name}}}");
+        ensure!(
+            settings.iter().any(|setting| setting.contains(&braced)),
+            "`{}`: no setting has `{braced}` of `combine`; use it, or remove it",
+            file.title
+        );
+    }
+    Ok(())
+}
+
 impl Figure {
     /// `seeds`: those of the study.
     fn new(file: FigureFile, seeds: u64) -> anyhow::Result<Self> {
@@ -196,6 +211,12 @@ impl Figure {
                 file.title
             ),
         };
+        ensure!(
+            file.at_set.is_empty() || matches!(axis, Axis::Swept(_)),
+            "`{}` has `at_set` without `at`; remove it",
+            file.title
+        );
+        all_are_set(&file)?;
         let places = match &axis {
             Axis::Combined => place::combinations(&file.combine),
             _ => place::sweep(&file.at, &file.at_set),

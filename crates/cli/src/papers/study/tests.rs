@@ -136,6 +136,18 @@ fn what_has_no_meaning_is_refused() {
             "cases = [{ name = \"a\" }]\nat = [1]\nat_set = [[], []]",
             "one for each",
         ),
+        (
+            "cases = [{ name = \"a\", set = [\"cables.slow.rtt_ms={b}\"] }]\ncombine = { b = [1] }\nat_set = [[]]",
+            "`at_set` without `at`",
+        ),
+        (
+            "cases = [{ name = \"a\" }]\nevery_s = 1\nat_set = [[]]",
+            "`at_set` without `at`",
+        ),
+        (
+            "cases = [{ name = \"a\", set = [\"cables.slow.rtt_ms={b}\"] }]\ncombine = { b = [1], c = [2] }",
+            "no setting has `{c}`",
+        ),
         ("cases = [{ name = \"a\", polity = \"mptcp\" }]", "polity"),
     ] {
         let error = format!(
@@ -144,6 +156,20 @@ fn what_has_no_meaning_is_refused() {
         );
         assert!(error.contains(said), "{error}");
     }
+}
+
+#[test]
+fn gaps_are_not_measured_with_faults() {
+    const AIR: &str = "sentence = \"Datagrams.\"\nduration_s = 2\n\
+        [aps.near]\nat_m = [0, 0]\nstandard = \"a\"\nchannel = 36\nrate_mbps = 54\n\
+        backhaul = { rate_mbps = 20, rtt_ms = 4 }\n[walkers.client]\nat_m = [5, 0]\n\
+        [flows.load]\ntransport = \"udp\"\nover = \"near\"\ndirection = \"down\"\nevery_ms = 5\n\
+        [[faults]]\nkind = \"down\"\nlink = \"near\"\nat_s = 1\n";
+    const GAPS: &str = "seeds = 1\n[[figures]]\ntitle = \"A\"\nx = \"x\"\ny = \"y\"\n\
+        show = [\"gap 50\"]\ncases = [{ name = \"a\" }]\n";
+    let error = run(&folder(&[("scenario.toml", AIR), ("study.toml", GAPS)]), &|_| ());
+    let error = format!("{:#}", error.err().unwrap());
+    assert!(error.contains("`gap` is not measured with faults"), "{error}");
 }
 
 /// Every study of `papers/`.

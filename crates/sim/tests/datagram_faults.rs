@@ -20,7 +20,7 @@ fn run(faults: &str) -> Run {
     let played = play(&Play::new(&plan, PolicyName::Mptcp)).unwrap_or_else(|error| panic!("{error}"));
     let faults = played.record.events.iter();
     let faults = faults.filter(|event| matches!(event.what, What::Fault { .. }));
-    assert!(faults.count() >= plan.faults.len(), "each is in the record");
+    assert_eq!(faults.count(), plan.timeline(1).len(), "each is in the record");
     assert_eq!(played.run.cc, None, "nothing has a congestion controller");
     played.run
 }
@@ -84,4 +84,14 @@ fn another_radio_that_moves_is_refused() {
     let error = check(&plan(&format!("{TEXT}{walk}{fault}"), &[])).unwrap_err();
     assert_eq!(error, CastError::OtherWalks("guard".to_owned()));
     assert!(error.to_string().contains("remove [[faults]]"), "{error}");
+}
+
+#[test]
+fn datagrams_need_no_congestion_control() {
+    let fault = "[[faults]]\nkind = \"down\"\nlink = \"wire\"\nat_s = 3\n";
+    let text = format!("{TEXT}{fault}");
+    check(&plan(&text, &["cc=bbr"])).unwrap();
+    let load = "[flows.load]\ndirection = \"down\"\n";
+    let error = check(&plan(&format!("{text}{load}"), &["cc=bbr"])).unwrap_err();
+    assert!(matches!(error, CastError::Control { .. }), "{error}");
 }

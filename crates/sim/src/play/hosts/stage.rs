@@ -9,7 +9,9 @@ use crate::play::cast::has_needed_beacons;
 use crate::play::error::CastError;
 use crate::tcp::{self, Control, Timeout};
 use links::{Medium, NetworkConfig};
-use scenario::{Change, Flow, Growth, Plan, Rto, Scheduler, Server, Syns, Target, Tcp, Walker, models};
+use scenario::{
+    Change, Flow, Growth, Plan, Rto, Scheduler, Server, Syns, Target, Tcp, Transport, Walker, models,
+};
 
 /// Whether a plan needs hosts: it has flows of TCP or MPTCP, an engine whose actions matter to datagrams, or
 /// faults, which happen to the links between hosts.
@@ -22,9 +24,13 @@ pub(in crate::play) fn check(plan: &Plan) -> Result<(), CastError> {
     has_ipv4_for_datagrams(plan)?;
     has_needed_beacons(plan)?;
     stays_up(plan)?;
-    plan.flows
+    let connections = plan
+        .flows
         .iter()
-        .try_for_each(|flow| control(plan, flow).map(drop))?;
+        .filter(|flow| !matches!(flow.transport, Transport::Udp { .. }));
+    connections
+        .map(|flow| control(plan, flow))
+        .try_for_each(|known| known.map(drop))?;
     let residents = models::residents(plan).filter(|resident| resident.has_radio(plan));
     let stations = models::background_flows(plan).map(|(_, flow)| flow.by);
     residents

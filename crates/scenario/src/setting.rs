@@ -245,7 +245,8 @@ fn insert(
     insert(next, rest, value, depth + 1, made)
 }
 
-/// Names of lists in the table of a key's part, which is not the first. What has a name of its own is no list.
+/// Names of lists in the table of a key's part, which is not the first. What has a name of its own is no
+/// list.
 fn inner_lists(depth: usize, part: &Part<'_>) -> &'static [&'static str] {
     match depth == 1 && NAMED.contains(&part.above) {
         true => &[],
@@ -253,8 +254,8 @@ fn inner_lists(depth: usize, part: &Part<'_>) -> &'static [&'static str] {
     }
 }
 
-/// The value under `part`. If it is missing, it is made, and reading the plan will judge it. `lists` are the names
-/// of lists here. `missing` may object if the key has more parts.
+/// The value under `part`. If it is missing, it is made, and reading the plan will judge it. `lists` are the
+/// names of lists here. `missing` may object if the key has more parts.
 fn step<'t>(
     table: &'t mut Table,
     part: &Part<'_>,

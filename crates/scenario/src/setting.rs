@@ -206,8 +206,10 @@ const NAMED: [&str; 7] = [
     "flows",
     "noises",
 ];
-/// Lists of tables, wherever they are.
-const LISTS: [&str; 6] = ["faults", "expect", "walls", "labels", "holes", "way"];
+/// Lists of tables at the top of a scenario.
+const TOP_LISTS: [&str; 3] = ["faults", "losses", "expect"];
+/// Lists of tables within others.
+const INNER_LISTS: [&str; 4] = ["walls", "labels", "holes", "way"];
 
 /// `depth` is how many parts of the key led here. A thing that was not there goes to `made`.
 fn insert(
@@ -222,8 +224,8 @@ fn insert(
         return Ok(());
     };
     let next = match &mut node.value {
-        Value::Table(table) if depth == 0 => step(table, first, rest, nowhere)?,
-        Value::Table(table) => step(table, first, rest, |table, part| {
+        Value::Table(table) if depth == 0 => step(table, first, rest, &TOP_LISTS, nowhere)?,
+        Value::Table(table) => step(table, first, rest, inner_lists(depth, first), |table, part| {
             // A table made for `place.fading.…` has no name that could be wrong: reading the plan judges its
             // key.
             if depth == 1 && NAMED.contains(&part.above) {
@@ -243,19 +245,29 @@ fn insert(
     insert(next, rest, value, depth + 1, made)
 }
 
-/// The value under `part`. If it is missing, it is made, and reading the plan will judge it. `missing` may
-/// object if the key has more parts.
+/// Names of lists in the table of a key's part, which is not the first. What has a name of its own is no
+/// list.
+fn inner_lists(depth: usize, part: &Part<'_>) -> &'static [&'static str] {
+    match depth == 1 && NAMED.contains(&part.above) {
+        true => &[],
+        false => &INNER_LISTS,
+    }
+}
+
+/// The value under `part`. If it is missing, it is made, and reading the plan will judge it. `lists` are the
+/// names of lists here. `missing` may object if the key has more parts.
 fn step<'t>(
     table: &'t mut Table,
     part: &Part<'_>,
     rest: &[Part<'_>],
+    lists: &[&str],
     missing: impl FnOnce(&Table, &Part<'_>) -> Result<(), BadKey>,
 ) -> Result<&'t mut Node, BadKey> {
     if table.entry(part.name).is_none() {
         if !rest.is_empty() {
             missing(table, part)?;
         }
-        let value = if LISTS.contains(&part.name) {
+        let value = if lists.contains(&part.name) {
             Value::Array(Vec::new())
         } else {
             Value::Table(Table::default())
@@ -274,7 +286,7 @@ fn step<'t>(
 
 /// At the top of a scenario there are only so many tables.
 fn nowhere(table: &Table, part: &Part<'_>) -> Result<(), BadKey> {
-    let known = || SINGLE.into_iter().chain(NAMED).chain(LISTS[..2].iter().copied());
+    let known = || SINGLE.into_iter().chain(NAMED).chain(TOP_LISTS);
     if known().any(|name| name == part.name) {
         return Ok(());
     }

@@ -115,7 +115,7 @@ fn bad_settings_are_reported_like_bad_files() {
         (
             "wires.dsl.rtt_ms=6",
             "--set:1:1: scenarios have no table `wires`; the first part of a key must be \"place\", \"air\", \"tcp\", \"relay\", \"report\", \
-             \"aps\", \"cells\", \"cables\", \"bottlenecks\", \"walkers\", \"flows\", \"noises\", \"faults\" or \"expect\"",
+             \"aps\", \"cells\", \"cables\", \"bottlenecks\", \"walkers\", \"flows\", \"noises\", \"faults\", \"losses\" or \"expect\"",
         ),
         (
             "noise.oven.channel=6",

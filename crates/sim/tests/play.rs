@@ -280,8 +280,6 @@ fn unsupported_scenarios_are_rejected() {
         link: "near".into(),
     };
     assert_eq!(refused(&walk, &[]), walks);
-    let fault = with("[[faults]]\nkind = \"blackhole\"\nlink = \"near\"\nat_s = 1\n");
-    assert_eq!(refused(&fault, &[]), CastError::Faults);
     let mixed = with(
         "[aps.old]\nat_m = [9, 0]\nstandard = \"b\"\nchannel = 6\nbackhaul = { rate_mbps = 100, rtt_ms = 2 }\n\n\
                       [aps.new]\nat_m = [9, 1]\nstandard = \"g\"\nchannel = 6\nbackhaul = { rate_mbps = 100, rtt_ms = 2 }\n\n\

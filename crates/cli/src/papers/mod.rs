@@ -36,7 +36,9 @@ Papers:
   nsdi15-fig2     two access points that are hidden from each other
   nsdi15-fig3     two access points within carrier sense
   nsdi15-fig5     how well a client estimates its access point's delivery probability
+  nsdi15-fig6a    120 combinations of two access points of one channel
   nsdi15-fig6b    other hosts behind the good one of two access points
+  nsdi15-fig6c    more and more access points beside a good one
   nsdi15-fig7     marks in 802.11n at several places
   nsdi15-fig8     a slow walk past five access points
   nsdi15-fig9     downloads of a client that does not move
@@ -105,7 +107,7 @@ macro_rules! paper {
     };
 }
 
-const PAPERS: [Paper; 24] = [
+const PAPERS: [Paper; 26] = [
     paper!("juggler-fig3", study::run, "study.toml", "scenario.toml"),
     paper!(
         "juggler-fig4",
@@ -172,7 +174,20 @@ const PAPERS: [Paper; 24] = [
         "probes.toml"
     ),
     paper!("nsdi15-fig5", fig5::run),
+    paper!(
+        "nsdi15-fig6a",
+        study::run,
+        "study.toml",
+        "../steering/scenario-1.toml",
+        "../steering/scenario-2.toml"
+    ),
     paper!("nsdi15-fig6b", study::run, "study.toml", "scenario.toml"),
+    paper!(
+        "nsdi15-fig6c",
+        study::run,
+        "study.toml",
+        "../steering/access-points.toml"
+    ),
     paper!("nsdi15-fig7", study::run, "study.toml", "scenario.toml"),
     paper!("nsdi15-fig8", study::run, "study.toml", "scenario.toml"),
     paper!("nsdi15-fig9", study::run, "study.toml", "scenario.toml"),

@@ -9,6 +9,7 @@
 
 mod file;
 mod gaps;
+mod place;
 mod table;
 mod trial;
 mod value;

@@ -27,8 +27,12 @@ impl Half {
     }
 
     /// The handshake has measured the path.
-    pub(super) const fn measure(&mut self, rtt: Duration) {
+    pub(super) fn measure(&mut self, rtt: Duration) {
         self.handshake_ns = rtt.as_nanos() as u64;
+        // A scheduler that saw the subflow during the handshake has made its sender.
+        if let Some(sender) = &mut self.sender {
+            sender.measure_handshake(rtt);
+        }
     }
 
     const fn handshake(&self) -> Duration {
@@ -87,5 +91,29 @@ impl Half {
     pub(super) fn unacknowledged(&self) -> u64 {
         let count = |sender: &Sender| sender.scoreboard().end() - sender.scoreboard().first();
         self.get().map_or(0, count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use policy::cc::Controller;
+
+    #[test]
+    fn a_sender_knows_the_handshake_whenever_it_was_made() {
+        let rtt = Duration::from_millis(20);
+        for made_early in [false, true] {
+            let mut half = Half::new(Arc::new(Config::new(Controller::Reno)));
+            if made_early {
+                assert_eq!(half.made().round_trip().srtt(), None);
+            }
+            half.measure(rtt);
+            assert_eq!(
+                half.made().round_trip().srtt(),
+                Some(rtt),
+                "made early: {made_early}"
+            );
+            assert_eq!(half.made().min_rtt(), Some(rtt));
+        }
     }
 }

@@ -14,11 +14,13 @@ pub enum CastError {
     Policy(#[from] PolicyError),
     /// The radios of other hosts do not move.
     #[error(
-        "`{0}` walks, but beside TCP only the client's radio moves; give it one place, or give all flows `transport = \"udp\"`"
+        "`{0}` walks, but beside TCP and with faults only the client's radio moves; give it one place, or remove [[faults]] and give all flows `transport = \"udp\"`"
     )]
     OtherWalks(String),
     /// The radios of other hosts do not sleep.
-    #[error("`{0}` saves power, but beside TCP only the client's radio does; remove its `power_save`")]
+    #[error(
+        "`{0}` saves power, but beside TCP and with faults only the client's radio does; remove its `power_save`"
+    )]
     OtherSleeps(String),
     /// A flow's congestion control has no model.
     #[error("flow `{flow}`: {source}")]
@@ -66,8 +68,8 @@ pub enum CastError {
         "flow `{0}` is UDP, which goes over IPv4 only; remove it, or all `families` and `server_families`"
     )]
     DatagramsOverV6(String),
-    /// There are no faults for datagrams.
-    #[error("virtual time has no faults for datagrams; remove [[faults]], or use --world lab")]
+    /// Faults happen to links between hosts.
+    #[error("a cast of stations has no faults; play the plan instead, or remove [[faults]]")]
     Faults,
     /// A relay and the agent's connections to it have IPv4 addresses, as in the lab.
     #[error("`relay` has IPv4 only; remove it, or all `families` and `server_families`")]

@@ -1,16 +1,16 @@
 //! Reads `study.toml`, and makes plans of its cases.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context as _, bail, ensure};
 use scenario::{Plan, Setting};
 use serde::Deserialize;
 use trace::PolicyName;
 
 use super::super::folder::Folder;
+use super::place::{self, Place};
 use super::trial::Span;
 use super::value::{Quantity, Value};
-
-/// The place of `{x}` in a setting.
-const PLACE: &str = "{x}";
 
 /// All figures of a folder.
 #[derive(Debug)]
@@ -27,6 +27,7 @@ pub(super) struct Figure {
     pub(super) x: String,
     pub(super) y: String,
     pub(super) axis: Axis,
+    places: Vec<Place>,
     set: Vec<String>,
     pub(super) show: Vec<Value>,
     also: Vec<Value>,
@@ -43,6 +44,8 @@ pub(super) enum Axis {
     Cases,
     /// A number that settings contain.
     Swept(Vec<f64>),
+    /// Combinations of several such numbers, each curve's in ascending order of its values.
+    Combined,
     /// The time of the run, in windows of this length.
     Time { every_s: f64 },
 }
@@ -65,9 +68,15 @@ struct FigureFile {
     /// The numbers of a sweep.
     #[serde(default)]
     at: Vec<f64>,
+    /// Settings of each of these numbers alone.
+    #[serde(default)]
+    at_set: Vec<Vec<String>>,
+    /// Instead of `at`: names and their numbers, of which every combination is played.
+    #[serde(default)]
+    combine: BTreeMap<String, Vec<f64>>,
     /// The windows of a figure over time.
     every_s: Option<f64>,
-    /// For all cases. `{x}` stands for the number of the sweep.
+    /// For all cases. `{x}` stands for the number of the sweep, `{NAME}` for one of `combine`.
     #[serde(default)]
     set: Vec<String>,
     /// What is measured and drawn.
@@ -125,7 +134,7 @@ pub(super) struct Job<'s> {
     study: &'s Study<'s>,
     figure: &'s Figure,
     pub(super) case: &'s Case,
-    x: Option<f64>,
+    place: &'s Place,
     pub(super) seed: u64,
 }
 
@@ -145,15 +154,14 @@ impl<'f> Study<'f> {
 
     /// All runs of a figure: for each case, for each number of a sweep, for each seed.
     pub(super) fn jobs<'s>(&'s self, figure: &'s Figure) -> Vec<Job<'s>> {
-        let places = figure.axis.sweep();
         let cases = figure.cases.iter();
-        let placed = cases.flat_map(|case| places.iter().map(move |x| (case, *x)));
-        let seeded = placed.flat_map(|(case, x)| (1..=figure.seeds).map(move |seed| (case, x, seed)));
-        let job = |(case, x, seed)| Job {
+        let placed = cases.flat_map(|case| figure.places.iter().map(move |place| (case, place)));
+        let seeded = placed.flat_map(|(case, place)| (1..=figure.seeds).map(move |seed| (case, place, seed)));
+        let job = |(case, place, seed)| Job {
             study: self,
             figure,
             case,
-            x,
+            place,
             seed,
         };
         seeded.map(job).collect()
@@ -163,7 +171,7 @@ impl<'f> Study<'f> {
     pub(super) fn spans(&self, figure: &Figure, duration_s: f64) -> Vec<(f64, Span)> {
         let span = |from_s, to_s| Span { from_s, to_s };
         match figure.axis {
-            Axis::Cases | Axis::Swept(_) => vec![(0.0, span(self.warmup_s, duration_s))],
+            Axis::Cases | Axis::Swept(_) | Axis::Combined => vec![(0.0, span(self.warmup_s, duration_s))],
             Axis::Time { every_s } => {
                 let windows = ((duration_s - self.warmup_s) / every_s).floor() as u32;
                 let window = |number| self.warmup_s + f64::from(number) * every_s;
@@ -175,15 +183,45 @@ impl<'f> Study<'f> {
     }
 }
 
+/// Checks that each name of `combine` is in a setting. Otherwise its numbers would repeat the same runs.
+fn all_are_set(file: &FigureFile) -> anyhow::Result<()> {
+    let cases = file.cases.iter().flat_map(|case| &case.set);
+    let settings: Vec<&String> = file.set.iter().chain(cases).collect();
+    for name in file.combine.keys() {
+        let braced = format!("{{{name}}}");
+        ensure!(
+            settings.iter().any(|setting| setting.contains(&braced)),
+            "`{}`: no setting has `{braced}` of `combine`; use it, or remove it",
+            file.title
+        );
+    }
+    Ok(())
+}
+
 impl Figure {
     /// `seeds`: those of the study.
     fn new(file: FigureFile, seeds: u64) -> anyhow::Result<Self> {
-        let axis = match (file.at.is_empty(), file.every_s) {
-            (true, None) => Axis::Cases,
-            (false, None) => Axis::Swept(file.at),
-            (true, Some(every_s)) => Axis::Time { every_s },
-            (false, Some(_)) => bail!("`{}` has both `at` and `every_s`; remove one", file.title),
+        let axis = match (file.at.is_empty(), file.combine.is_empty(), file.every_s) {
+            (true, true, None) => Axis::Cases,
+            (false, true, None) => Axis::Swept(file.at.clone()),
+            (true, false, None) => Axis::Combined,
+            (true, true, Some(every_s)) => Axis::Time { every_s },
+            _ => bail!(
+                "`{}` has several of `at`, `combine` and `every_s`; keep one",
+                file.title
+            ),
         };
+        ensure!(
+            file.at_set.is_empty() || matches!(axis, Axis::Swept(_)),
+            "`{}` has `at_set` without `at`; remove it",
+            file.title
+        );
+        all_are_set(&file)?;
+        let places = match &axis {
+            Axis::Combined => place::combinations(&file.combine),
+            _ => place::sweep(&file.at, &file.at_set),
+        };
+        let places = places.with_context(|| format!("`{}`", file.title))?;
         let seeds = file.seeds.unwrap_or(seeds);
         ensure!(seeds > 0, "`{}` has no `seeds`", file.title);
         let mut values = file.show.iter().chain(&file.also);
@@ -197,6 +235,7 @@ impl Figure {
             x: file.x,
             y: file.y,
             axis,
+            places,
             set: file.set,
             show: file.show,
             also: file.also,
@@ -230,16 +269,6 @@ impl Figure {
     }
 }
 
-impl Axis {
-    /// The numbers of a sweep, or one place without a number.
-    fn sweep(&self) -> Vec<Option<f64>> {
-        match self {
-            Self::Swept(numbers) => numbers.iter().copied().map(Some).collect(),
-            Self::Cases | Self::Time { .. } => vec![None],
-        }
-    }
-}
-
 impl Job<'_> {
     /// The scenario with its settings.
     pub(super) fn plan(&self) -> anyhow::Result<Plan> {
@@ -247,9 +276,9 @@ impl Job<'_> {
         let text = folder.file(&self.case.scenario)?;
         let name = format!("papers/{}/{}", folder.id(), self.case.scenario);
         let mut settings = Vec::new();
-        for setting in self.figure.set.iter().chain(&self.case.set) {
-            let number = self.x.map_or_else(String::new, |x| x.to_string());
-            settings.extend(Setting::alternatives(&setting.replace(PLACE, &number))?);
+        let own = self.figure.set.iter().chain(&self.case.set);
+        for setting in own.chain(self.place.settings()) {
+            settings.extend(Setting::alternatives(&self.place.filled(setting))?);
         }
         let no_files = |_: &str| Err(std::io::ErrorKind::NotFound.into());
         let plan = scenario::parse(&name, text.as_bytes(), &settings, &no_files);

@@ -19,6 +19,10 @@ pub(super) fn between(plan: &Plan, seed: u64) -> anyhow::Result<Vec<f64>> {
         !plan.sends_by_tcp(),
         "times between packets are known for datagrams alone; give all flows `transport = \"udp\"`"
     );
+    ensure!(
+        plan.faults.is_empty(),
+        "`gap` is not measured with faults; remove one"
+    );
     let cast = Cast::of(plan)?;
     let mut world = World::new(seed, &cast.air, cast.flows.clone())?.with_under_way(&cast.under_way);
     cast.client_radios().for_each(|radio| world.monitor(radio));

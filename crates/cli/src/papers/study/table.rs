@@ -56,20 +56,14 @@ impl Table {
         })
     }
 
-    /// Every value by its name; of a curve over an axis, also the mean, the least and the most.
+    /// Every value by its name; of a curve over an axis, also the mean, the median, the least and the most.
     pub(super) fn named(&self) -> Figures {
         let mut named = Figures::new();
         for curve in self.curves.iter().flatten().chain(&self.compared) {
             let points = curve.points.iter();
             named.extend(points.map(|point| (point.name.clone(), point.value)));
             if self.has_axis {
-                let values: Vec<f64> = curve.points.iter().map(|point| point.value).collect();
-                let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-                named.insert(format!("{}_mean", curve.name), mean);
-                let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-                named.insert(format!("{}_least", curve.name), least);
-                let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                named.insert(format!("{}_most", curve.name), most);
+                named.extend(curve.summary());
             }
         }
         named
@@ -79,7 +73,11 @@ impl Table {
     pub(super) fn drawn(&self, figure: &Figure) -> Vec<Curve> {
         if self.has_axis {
             let shown = |case: &Vec<Curve>| case[..figure.show.len()].to_vec();
-            return self.curves.iter().flat_map(shown).collect();
+            let mut curves: Vec<Curve> = self.curves.iter().flat_map(shown).collect();
+            if figure.axis == Axis::Combined {
+                curves.iter_mut().for_each(Curve::sort);
+            }
+            return curves;
         }
         let column = |(number, value): (usize, &Value)| Curve {
             name: value.name(),
@@ -91,6 +89,31 @@ impl Table {
                 .collect(),
         };
         figure.show.iter().enumerate().map(column).collect()
+    }
+}
+
+impl Curve {
+    /// The mean, the median, the least and the most of its values, by their names.
+    fn summary(&self) -> [(String, f64); 4] {
+        let mut values: Vec<f64> = self.points.iter().map(|point| point.value).collect();
+        values.sort_by(f64::total_cmp);
+        let count = values.len().max(1);
+        let at = |place: usize| values.get(place).copied().unwrap_or(0.0);
+        [
+            ("mean", values.iter().sum::<f64>() / count as f64),
+            ("median", (at((count - 1) / 2) + at(count / 2)) / 2.0),
+            ("least", at(0)),
+            ("most", at(count - 1)),
+        ]
+        .map(|(what, value)| (format!("{}_{what}", self.name), value))
+    }
+
+    /// Puts its values into ascending order, each at the place of its rank.
+    fn sort(&mut self) {
+        self.points.sort_by(|a, b| a.value.total_cmp(&b.value));
+        for (rank, point) in self.points.iter_mut().enumerate() {
+            point.x = rank as f64 + 1.0;
+        }
     }
 }
 
@@ -113,6 +136,7 @@ fn curve(
             points.push(match &figure.axis {
                 Axis::Cases => point(&name, None, number as f64 + 1.0, value),
                 Axis::Swept(numbers) => point(&name, Some(numbers[sweep]), numbers[sweep], value),
+                Axis::Combined => point(&name, Some(sweep as f64 + 1.0), sweep as f64 + 1.0, value),
                 Axis::Time { .. } => point(&name, Some(time), time, value),
             });
         }

@@ -41,6 +41,21 @@ const STUDY: &str = "
     y = \"goodput, Mb/s\"
     every_s = 2
     cases = [{ name = \"time\", policy = \"tcp:slow\" }]
+    [[figures]]
+    title = \"Combinations\"
+    x = \"combination\"
+    y = \"goodput, Mb/s\"
+    combine = { quick = [8, 4], slow = [1, 2] }
+    set = [\"cables.quick.rate_mbps={quick}\", \"cables.slow.rate_mbps={slow}\"]
+    cases = [{ name = \"quick\", policy = \"tcp:quick\" }, { name = \"slow\", policy = \"tcp:slow\" }]
+    ratios = [{ name = \"slower\", of = \"slow_sum\", over = [\"quick_sum\"] }]
+    [[figures]]
+    title = \"A sweep whose places have settings\"
+    x = \"rate\"
+    y = \"goodput, Mb/s\"
+    at = [1, 2]
+    at_set = [[\"cables.slow.rate_mbps=4\"], []]
+    cases = [{ name = \"own\", policy = \"tcp:slow\" }]
 ";
 const FILES: Files = &[("scenario.toml", SCENARIO), ("study.toml", STUDY)];
 const PUBLISHED: &str = "[[figures]]\nname = \"tcp_sum_8\"\nvalue = 7.5\nwhere = \"a table\"\n";
@@ -74,9 +89,20 @@ fn values_have_the_names_of_case_value_and_place() {
     assert!(measured["row_stall_load"] < 1.0);
     let rtt = measured["row_rtt_25_slow"];
     assert!((20.0..500.0).contains(&rtt), "{rtt} ms, of which the wire has 20");
-    let [sweep, table, time] = &figures[..] else {
-        panic!("three figures")
+    near("quick_sum_mean", 5.7);
+    near("quick_sum_median", 5.7);
+    near("slow_sum_least", 0.95);
+    near("slow_sum_most", 1.9);
+    near("slower_least", 12.5);
+    near("slower_most", 50.0);
+    near("own_sum_1", 3.8);
+    near("own_sum_2", 1.9);
+    let [sweep, table, time, combined, _] = &figures[..] else {
+        panic!("five figures")
     };
+    let ascending = |pair: &[[f64; 2]]| pair[0][0] < pair[1][0] && pair[0][1] <= pair[1][1];
+    let drawn = &combined.series[0].points;
+    assert!(drawn.len() == 4 && drawn.windows(2).all(ascending), "{drawn:?}");
     let named: Vec<&str> = sweep.series.iter().map(|series| series.name.as_str()).collect();
     assert_eq!(named, ["tcp", "both", "tcp, published"]);
     assert_eq!(sweep.series[2].points, [[8.0, 7.5]]);
@@ -105,7 +131,23 @@ fn what_has_no_meaning_is_refused() {
             "no value `b_sum`",
         ),
         ("cases = [{ name = \"a\", scenario = \"b.toml\" }]", "no `b.toml`"),
-        ("cases = [{ name = \"a\" }]\nat = [1]\nevery_s = 1", "both"),
+        ("cases = [{ name = \"a\" }]\nat = [1]\nevery_s = 1", "several of"),
+        (
+            "cases = [{ name = \"a\" }]\nat = [1]\nat_set = [[], []]",
+            "one for each",
+        ),
+        (
+            "cases = [{ name = \"a\", set = [\"cables.slow.rtt_ms={b}\"] }]\ncombine = { b = [1] }\nat_set = [[]]",
+            "`at_set` without `at`",
+        ),
+        (
+            "cases = [{ name = \"a\" }]\nevery_s = 1\nat_set = [[]]",
+            "`at_set` without `at`",
+        ),
+        (
+            "cases = [{ name = \"a\", set = [\"cables.slow.rtt_ms={b}\"] }]\ncombine = { b = [1], c = [2] }",
+            "no setting has `{c}`",
+        ),
         ("cases = [{ name = \"a\", polity = \"mptcp\" }]", "polity"),
     ] {
         let error = format!(
@@ -114,6 +156,20 @@ fn what_has_no_meaning_is_refused() {
         );
         assert!(error.contains(said), "{error}");
     }
+}
+
+#[test]
+fn gaps_are_not_measured_with_faults() {
+    const AIR: &str = "sentence = \"Datagrams.\"\nduration_s = 2\n\
+        [aps.near]\nat_m = [0, 0]\nstandard = \"a\"\nchannel = 36\nrate_mbps = 54\n\
+        backhaul = { rate_mbps = 20, rtt_ms = 4 }\n[walkers.client]\nat_m = [5, 0]\n\
+        [flows.load]\ntransport = \"udp\"\nover = \"near\"\ndirection = \"down\"\nevery_ms = 5\n\
+        [[faults]]\nkind = \"down\"\nlink = \"near\"\nat_s = 1\n";
+    const GAPS: &str = "seeds = 1\n[[figures]]\ntitle = \"A\"\nx = \"x\"\ny = \"y\"\n\
+        show = [\"gap 50\"]\ncases = [{ name = \"a\" }]\n";
+    let error = run(&folder(&[("scenario.toml", AIR), ("study.toml", GAPS)]), &|_| ());
+    let error = format!("{:#}", error.err().unwrap());
+    assert!(error.contains("`gap` is not measured with faults"), "{error}");
 }
 
 /// Every study of `papers/`.

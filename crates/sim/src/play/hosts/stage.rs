@@ -1,4 +1,4 @@
-//! What a plan with TCP flows asks for: its links, the hosts' configuration, and what is refused.
+//! What a plan with TCP flows or faults asks for: its links, the hosts' configuration, and what is refused.
 //!
 //! # Where we differ, and why
 //! 1. Both ends have every controller of [`Control::named`], whatever runs on the server. A server that runs
@@ -9,21 +9,28 @@ use crate::play::cast::has_needed_beacons;
 use crate::play::error::CastError;
 use crate::tcp::{self, Control, Timeout};
 use links::{Medium, NetworkConfig};
-use scenario::{Change, Flow, Growth, Plan, Rto, Scheduler, Server, Syns, Target, Tcp, Walker, models};
+use scenario::{
+    Change, Flow, Growth, Plan, Rto, Scheduler, Server, Syns, Target, Tcp, Transport, Walker, models,
+};
 
-/// Whether a plan needs hosts: it has flows of TCP or MPTCP, or an engine whose actions matter to datagrams.
+/// Whether a plan needs hosts: it has flows of TCP or MPTCP, an engine whose actions matter to datagrams, or
+/// faults, which happen to the links between hosts.
 pub(in crate::play) fn has(plan: &Plan) -> bool {
-    plan.sends_by_tcp() || plan.client().radio.is_some()
+    plan.sends_by_tcp() || plan.client().radio.is_some() || !plan.faults.is_empty()
 }
 
-/// Checks that a plan with TCP flows can be played.
+/// Checks that hosts can play a plan.
 pub(in crate::play) fn check(plan: &Plan) -> Result<(), CastError> {
     has_ipv4_for_datagrams(plan)?;
     has_needed_beacons(plan)?;
     stays_up(plan)?;
-    plan.flows
+    let connections = plan
+        .flows
         .iter()
-        .try_for_each(|flow| control(plan, flow).map(drop))?;
+        .filter(|flow| !matches!(flow.transport, Transport::Udp { .. }));
+    connections
+        .map(|flow| control(plan, flow))
+        .try_for_each(|known| known.map(drop))?;
     let residents = models::residents(plan).filter(|resident| resident.has_radio(plan));
     let stations = models::background_flows(plan).map(|(_, flow)| flow.by);
     residents
@@ -61,7 +68,7 @@ fn has_ipv4_for_datagrams(plan: &Plan) -> Result<(), CastError> {
     }
 }
 
-/// Checks that the radio of a walker beside the client can be played beside TCP.
+/// Checks that the radio of a walker beside the client can be played beside hosts.
 fn has_a_steady_radio(walker: &Walker) -> Result<(), CastError> {
     if models::walks(walker) {
         return Err(CastError::OtherWalks(walker.name.clone()));

@@ -80,7 +80,7 @@ impl World<'_> {
             stations: stations::stations(self.stations(), seconds),
             channels: stations::channels(self.channels(), seconds),
             policy: self.what.policy.clone(),
-            cc: Some(plan.cc.clone()),
+            cc: plan.sends_by_tcp().then(|| plan.cc.clone()),
             server: plan.server.as_str().to_owned(),
             seed: self.what.seed,
             duration_s: lasted.as_secs_f64(),

@@ -165,7 +165,7 @@ impl<'p> World<'p> {
             scenario: plan.name.clone(),
             world: Where::Sim,
             policy: self.what.policy.clone(),
-            cc: Some(plan.cc.clone()),
+            cc: plan.sends_by_tcp().then(|| plan.cc.clone()),
             server: plan.server.as_str().to_owned(),
             seed: self.what.seed,
             plan: plan.to_trace(),

@@ -518,7 +518,7 @@ mod tests {
             wrong(|message| message.options.mask = Some(Ipv4Addr::new(255, 0, 255, 0))),
             wrong(|message| message.options.mask = Some(Ipv4Addr::UNSPECIFIED)),
             wrong(|message| message.options.mask = Some(Ipv4Addr::new(254, 0, 0, 0))),
-            wrong(|message| message.yours = Ipv4Addr::new(10, 0, 1, 0)),
+            wrong(|message| message.yours = Ipv4Addr::new(10, 0, 0, 0)),
             wrong(|message| message.yours = Ipv4Addr::new(10, 0, 1, 255)),
         ];
         for message in others {

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `network`, `login` | networks that the user named, and whether an access point is good enough for one |
 //! | `bss`, `event` | parse what `wpa_supplicant` says of access points and associations |
-//! | `supplicant` | runs `wpa_supplicant` and talks to it |
+//! | `supplicant`, `requests` | run `wpa_supplicant` and talk to it |
 //! | `bus` | tells NetworkManager and systemd-resolved about our interfaces |
 //! | `dhcp`, `grant`, `lease`, `memory` | get an address, give it to an interface, and remember it |
 //! | `station` | names, addresses and creation of interfaces |
@@ -45,6 +45,7 @@ mod memory;
 mod network;
 mod point;
 mod radio;
+mod requests;
 mod station;
 mod supplicant;
 mod view;

@@ -11,7 +11,7 @@
 //! # Checked by
 //! `tests`, with a stand-in for its control interface; the trials of `guest`, with the real one.
 
-use std::cell::Cell;
+use super::requests::{self, LONGEST, Requests};
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -29,16 +29,10 @@ const CONFIG: &str = "p2p_disabled=1\nupdate_config=0\n";
 const STARTS: Duration = Duration::from_secs(5);
 /// Time in which it must reply.
 const REPLIES: Duration = Duration::from_secs(2);
-/// Time after a missing reply in which it must have caught up. A driver may keep it busy for some seconds.
-const HANGS: Duration = Duration::from_secs(8);
-/// Longest time without a reply before it must reply to a PING.
-const CHECKS: Duration = Duration::from_secs(5);
 /// Time in which it must end.
 const ENDS: Duration = Duration::from_secs(2);
 /// Pause between two looks at it.
 const STEP: Duration = Duration::from_millis(10);
-/// Greatest length of a reply, in bytes: its own limit.
-const LONGEST: usize = 8_192;
 
 /// Why `wpa_supplicant` cannot be used.
 #[derive(Debug, Error)]
@@ -60,12 +54,8 @@ pub(super) enum SupplicantError {
 pub(super) struct Supplicant {
     child: Option<Child>,
     directory: PathBuf,
-    requests: UnixDatagram,
+    requests: Requests,
     events: UnixDatagram,
-    /// Since when it owes a reply. That may still come, and would be mistaken for another one.
-    owes: Cell<Option<Instant>>,
-    /// When its last reply came.
-    heard: Cell<Instant>,
 }
 
 /// Whether `wpa_supplicant` is installed, for `slowhand doctor`.
@@ -110,15 +100,11 @@ impl Supplicant {
     /// Connects to its control interface, once there is one.
     fn talk_to(directory: &Path, mut child: Option<Child>) -> Result<Self, SupplicantError> {
         let control = control(directory);
-        let connect = |name: &str| {
-            let socket = UnixDatagram::bind(directory.join(name))?;
-            socket.set_read_timeout(Some(REPLIES))?;
-            Ok::<_, io::Error>(socket)
-        };
-        let requests = connect("requests").map_err(SupplicantError::Talk)?;
-        let events = connect("events").map_err(SupplicantError::Talk)?;
         let until = Instant::now() + STARTS;
-        while requests.connect(&control).is_err() {
+        let requests = loop {
+            if let Ok(requests) = Requests::connect(directory, &control, REPLIES) {
+                break requests;
+            }
             let ended = child
                 .as_mut()
                 .is_some_and(|child| !matches!(child.try_wait(), Ok(None)));
@@ -127,17 +113,22 @@ impl Supplicant {
                 return Err(SupplicantError::Silent);
             }
             std::thread::sleep(STEP);
-        }
-        events.connect(&control).map_err(SupplicantError::Talk)?;
+        };
+        let events = match requests::socket(&directory.join("events"), &control, REPLIES) {
+            Ok(events) => events,
+            Err(error) => {
+                end(child.take());
+                return Err(SupplicantError::Talk(error));
+            }
+        };
         let started = Self {
             child,
             directory: directory.to_owned(),
             requests,
             events,
-            owes: Cell::new(None),
-            heard: Cell::new(Instant::now()),
         };
-        exchange(&started.events, "ATTACH").and_then(|reply| accepted("ATTACH", &reply))?;
+        let reply = requests::exchange(&started.events, "ATTACH").map_err(SupplicantError::Talk)?;
+        accepted("ATTACH", &reply)?;
         let nonblocking = started.events.set_nonblocking(true);
         nonblocking.map_err(SupplicantError::Talk)?;
         Ok(started)
@@ -145,52 +136,19 @@ impl Supplicant {
 
     /// Whether it runs and replies.
     pub(super) fn lives(&mut self) -> bool {
-        if self.owes.get().is_none() && self.heard.get().elapsed() >= CHECKS {
-            // Without a reply, it owes one from now on.
-            let _ = self.ask("PING");
-        }
-        let hangs = self.hangs();
+        self.requests.check();
         let child = self.child.as_mut();
-        !hangs && child.is_none_or(|child| matches!(child.try_wait(), Ok(None)))
+        !self.requests.hangs() && child.is_none_or(|child| matches!(child.try_wait(), Ok(None)))
     }
 
     /// When [`Supplicant::lives`] next has work.
     pub(super) fn check_at(&self) -> Instant {
-        match self.owes.get() {
-            Some(since) => since + HANGS,
-            None => self.heard.get() + CHECKS,
-        }
+        self.requests.check_at()
     }
 
     /// Sends a request and returns the reply.
     pub(super) fn ask(&self, request: &str) -> Result<String, SupplicantError> {
-        if self.hangs() {
-            return Err(SupplicantError::Talk(io::ErrorKind::TimedOut.into()));
-        }
-        if self.owes.get().is_some() {
-            self.catch_up()?;
-        }
-        let reply = exchange(&self.requests, request);
-        match &reply {
-            Ok(_) => self.heard.set(Instant::now()),
-            Err(_) => self.owes.set(Some(Instant::now())),
-        }
-        reply
-    }
-
-    /// Skips the replies that came too late.
-    fn catch_up(&self) -> Result<(), SupplicantError> {
-        let mut reply = exchange(&self.requests, "PING")?;
-        while reply.trim() != "PONG" {
-            reply = receive(&self.requests)?;
-        }
-        self.owes.set(None);
-        Ok(())
-    }
-
-    /// Whether it has owed a reply for longer than a driver keeps it busy.
-    fn hangs(&self) -> bool {
-        self.owes.get().is_some_and(|since| since.elapsed() >= HANGS)
+        self.requests.ask(request).map_err(SupplicantError::Talk)
     }
 
     /// Sends a request that must be accepted.
@@ -257,7 +215,7 @@ impl AsRawFd for Supplicant {
 impl Drop for Supplicant {
     fn drop(&mut self) {
         // It ends on the request, on the signal otherwise.
-        match (self.hangs(), &mut self.child) {
+        match (self.requests.hangs(), &mut self.child) {
             (true, Some(child)) => drop(child.kill()),
             _ => drop(self.ask("TERMINATE")),
         }
@@ -313,17 +271,6 @@ fn prepare(directory: &Path) -> io::Result<fs::File> {
         .open(directory.join("config"))?;
     io::Write::write_all(&mut file, CONFIG.as_bytes())?;
     Ok(file)
-}
-
-fn exchange(socket: &UnixDatagram, request: &str) -> Result<String, SupplicantError> {
-    socket.send(request.as_bytes()).map_err(SupplicantError::Talk)?;
-    receive(socket)
-}
-
-fn receive(socket: &UnixDatagram) -> Result<String, SupplicantError> {
-    let mut buffer = [0; LONGEST];
-    let length = socket.recv(&mut buffer).map_err(SupplicantError::Talk)?;
-    Ok(String::from_utf8_lossy(&buffer[..length]).into_owned())
 }
 
 fn accepted(request: &str, reply: &str) -> Result<(), SupplicantError> {
@@ -392,44 +339,6 @@ mod tests {
                 "TERMINATE",
             ]
         );
-    }
-
-    #[test]
-    fn a_late_reply_is_not_taken_for_another_and_one_that_never_comes_ends_it() {
-        let directory = std::env::temp_dir().join(format!("slowhand-wpa-{}-late", std::process::id()));
-        drop(prepare(&directory).unwrap());
-        let socket = UnixDatagram::bind(control(&directory)).unwrap();
-        let hear = || {
-            let mut buffer = [0; LONGEST];
-            let (length, from) = socket.recv_from(&mut buffer).unwrap();
-            let text = String::from_utf8_lossy(&buffer[..length]).into_owned();
-            (text, from.as_pathname().unwrap().to_owned())
-        };
-        std::thread::scope(|scope| {
-            let stand_in = scope.spawn(|| {
-                let (_, events) = hear();
-                socket.send_to(b"OK\n", events).unwrap();
-                let (_, late) = hear();
-                let (ping, to) = hear();
-                assert_eq!(ping, "PING");
-                for reply in ["late\n", "PONG\n"] {
-                    socket.send_to(reply.as_bytes(), &late).unwrap();
-                }
-                let (second, _) = hear();
-                assert_eq!(second, "second");
-                socket.send_to(b"its own\n", to).unwrap();
-            });
-            let mut supplicant = Supplicant::talk_to(&directory, None).unwrap();
-            supplicant.requests.set_read_timeout(Some(STEP)).unwrap();
-            assert!(supplicant.ask("first").is_err());
-            supplicant.requests.set_read_timeout(Some(REPLIES)).unwrap();
-            assert_eq!(supplicant.ask("second").unwrap(), "its own\n");
-            assert!(supplicant.lives());
-            stand_in.join().unwrap();
-            supplicant.owes.set(Instant::now().checked_sub(HANGS));
-            assert!(!supplicant.lives());
-            assert!(supplicant.ask("third").is_err());
-        });
     }
 
     #[test]

@@ -38,6 +38,7 @@ const PROBE_WAIT: Duration = Duration::from_millis(200);
 const DECLINED: Duration = Duration::from_secs(10);
 /// Pause after a server has refused the address that it offered.
 const REFUSED: Duration = Duration::from_secs(1);
+
 /// What the client wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Want {

@@ -97,7 +97,7 @@ pub(super) enum Weaker {
     #[error("it offers only WPA3, which needs the passphrase instead of the 64-digit key")]
     KeyForWpa3,
     #[error(
-        "it offers only ways that slowhand does not support, such as fast transitions (FT) or 192 bits (Suite B)"
+        "it offers only key management that slowhand does not support, such as fast transitions (FT) or 192-bit security (Suite B)"
     )]
     Unsupported,
     #[error("it asks for a login (802.1X), and the configuration has none; add `login_file`")]

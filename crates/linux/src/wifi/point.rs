@@ -155,6 +155,11 @@ impl Point {
         Some(before.min(self.bss.signal))
     }
 
+    /// Whether the last attempts have all failed.
+    pub(super) const fn fails_again_and_again(&self) -> bool {
+        self.failures >= 3
+    }
+
     /// It was joined.
     pub(super) fn succeeded(&mut self) {
         (self.failures, self.pause, self.why) = (0, None, None);

@@ -30,7 +30,9 @@ pub(super) enum RadioError {
     Read(#[from] ReadError),
     #[error("there is no radio; plug one in, or check `slowhand doctor`")]
     None,
-    #[error("there is no radio `{0}`; `iw phy` lists them")]
+    #[error(
+        "there is no radio `{0}`; `grep . /sys/class/ieee80211/*/macaddress` lists names and hardware addresses"
+    )]
     NotNamed(String),
     #[error(
         "there are several radios ({0}); set `radio` in [wifi] to one of them, or to its hardware address"
@@ -337,7 +339,8 @@ mod tests {
         let several = "there are several radios (phy0, phy1); \
                        set `radio` in [wifi] to one of them, or to its hardware address";
         assert_eq!(said(&two, None), Err(several.into()));
-        let not_named = "there is no radio `phy9`; `iw phy` lists them";
+        let not_named = "there is no radio `phy9`; \
+                         `grep . /sys/class/ieee80211/*/macaddress` lists names and hardware addresses";
         assert_eq!(said(&two, Some("phy9")), Err(not_named.into()));
         assert!(said(&[], None).is_err());
     }

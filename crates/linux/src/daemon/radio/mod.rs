@@ -76,7 +76,7 @@ impl Radio {
         }
     }
 
-    /// Takes in the pending events. Whatever they say, everything is read again.
+    /// Takes in the pending events. A report that no beacons arrive is kept, and everything is read again.
     pub(crate) fn read(&mut self, now: Instant) {
         let Some(events) = &mut self.events else { return };
         loop {

@@ -1,7 +1,7 @@
 //! Which name servers the daemon and systemd-resolved use for each interface.
 //!
 //! A captive portal answers for every name. So systemd-resolved sends no queries to the servers of a link
-//! that does not lead out, while another one does.
+//! that does not reach the Internet, while another one does.
 //!
 //! # Checked by
 //! The trials `joins-beside` and `joins-closed` of `guest`.

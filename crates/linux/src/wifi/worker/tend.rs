@@ -65,12 +65,12 @@ impl Worker {
                 Ok(())
             }
             What::WrongKey => {
-                let (failure, why) = self.why_wrong_key(network);
+                let (failure, why) = self.why_wrong_key(bssid, network);
                 return self.fail(now, bssid, failure, why);
             }
             What::Untrusted => {
-                let why = "the login server's certificate is of another authority or for another name than the file \
-                           that `login_file` names demands; it may be an impostor";
+                let why = "the certificate of the login server does not pass the check that the file of `login_file` \
+                           demands; it may be an impostor, or the clock is wrong";
                 return self.fail(now, bssid, Failure::WrongKey, why.to_owned());
             }
             What::LoginRefused => {
@@ -86,8 +86,9 @@ impl Worker {
 
     /// Why the handshake with the key has failed. If the key has been right in this network, a frame may have
     /// been lost, as happens at the edge of the range. The long pause after a wrong key would be wrong then.
-    fn why_wrong_key(&self, network: usize) -> (Failure, String) {
-        if self.proven.contains(&network) {
+    fn why_wrong_key(&self, bssid: MacAddr, network: usize) -> (Failure, String) {
+        let was_changed = self.points.get(&bssid).is_some_and(Point::fails_again_and_again);
+        if self.proven.contains(&network) && !was_changed {
             let why = "the handshake failed with a key that has been right in this network";
             return (Failure::Other, why.to_owned());
         }

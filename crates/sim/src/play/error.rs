@@ -69,7 +69,7 @@ pub enum CastError {
     )]
     DatagramsOverV6(String),
     /// Faults happen to links between hosts.
-    #[error("a cast of stations has no faults; play the plan instead, or remove [[faults]]")]
+    #[error("stations without hosts have no faults; remove [[faults]]")]
     Faults,
     /// A relay and the agent's connections to it have IPv4 addresses, as in the lab.
     #[error("`relay` has IPv4 only; remove it, or all `families` and `server_families`")]

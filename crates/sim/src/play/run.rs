@@ -5,8 +5,8 @@
 //! # Where we differ, and why
 //! 1. Applications are polled every millisecond of virtual time, so stalls have a resolution of one
 //!    millisecond.
-//! 2. Plans with TCP flows or faults are played by hosts (`hosts`), those of datagrams alone here: nothing
-//!    that the engine asks for would change them.
+//! 2. Plans with TCP flows, with faults or with a client of one radio are played by hosts (`hosts`), other
+//!    ones of datagrams here: nothing that the engine asks for would change them.
 //! 3. The record contains the client's associations. Those of the others are in the notes.
 //! 4. `optimal_mbps` and `energy_j` come from the same functions as in the lab. With access points on the
 //!    coarse medium `optimal_mbps` is 0, and a note says why: its packets have a time, not a rate.

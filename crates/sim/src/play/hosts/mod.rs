@@ -1,5 +1,5 @@
-//! Scenarios with TCP and MPTCP flows, or with faults: hosts in virtual time, the links between them, and the
-//! engine that acts on the client.
+//! Scenarios with TCP and MPTCP flows, with faults, or with a client of one radio: hosts in virtual time, the
+//! links between them, and the engine that acts on the client.
 //!
 //! The links are [`links::Network`], as in the lab, with every 802.11 frame. The client and the server are
 //! hosts, and so is each other walker with TCP or MPTCP (`others`). The engine gets what a daemon of a live

@@ -21,7 +21,7 @@ pub(super) fn between(plan: &Plan, seed: u64) -> anyhow::Result<Vec<f64>> {
     );
     ensure!(
         plan.faults.is_empty(),
-        "`gap` is not measured with faults; remove one"
+        "`gap` is not measured with faults; remove `gap` or [[faults]]"
     );
     let cast = Cast::of(plan)?;
     let mut world = World::new(seed, &cast.air, cast.flows.clone())?.with_under_way(&cast.under_way);

@@ -3,8 +3,9 @@
 //! Replies have no numbers. One that comes too late would be mistaken for the reply to the next request, and
 //! all later ones would be one behind. So after a missing reply, the next request goes over a new socket.
 //!
-//! # Checked by `tests`, with a stand-in for the control interface; the trial `joins-faults` of `guest`, with
-//! the real one.
+//! # Checked by
+//! `tests`, with a stand-in for the control interface; the trial `joins-faults` of `guest`, with the real
+//! one.
 
 use std::cell::{Cell, RefCell};
 use std::fs;

@@ -302,8 +302,8 @@ mod tests {
     }
 
     #[test]
-    fn a_joined_access_point_keeps_its_place_when_the_card_has_no_more() {
-        let audible = [at(6, -40), joined(6, -80), at(6, -50)];
+    fn a_joined_access_point_that_is_good_keeps_its_place_when_the_card_has_no_more() {
+        let audible = [at(6, -40), joined(6, -71), at(6, -50)];
         let two = Capacity {
             stations: 2,
             ..ONE_CHANNEL

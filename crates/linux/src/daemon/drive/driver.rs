@@ -291,7 +291,7 @@ impl Daemon {
     fn act(&mut self, now: Instant) {
         // First where flows begin: one that ends may begin anew at once.
         self.world.trust_links(self.engine.carrying_flows());
-        self.world.lead_out(self.engine.leading_out());
+        self.world.lead_out(&self.engine);
         while let Some(action) = self.engine.poll() {
             match self.world.carry_out(now, &action) {
                 Ok(()) => self.world.host.outlet.observe(Observation::Done(&action)),

@@ -264,8 +264,8 @@ impl World {
         }
     }
 
-    /// Names may be resolved over these links.
-    pub(crate) fn lead_out(&mut self, links: impl Iterator<Item = LinkId> + Clone) {
+    /// Reports over which links names may be resolved, if anybody wants to know.
+    pub(crate) fn lead_out(&mut self, engine: &Engine) {
         let Some(tell) = self
             .associate
             .as_mut()
@@ -273,6 +273,7 @@ impl World {
         else {
             return;
         };
+        let links = engine.leading_out();
         if !links.clone().eq(self.leading_out.iter().copied()) {
             self.leading_out = links.collect();
             tell(&self.leading_out);

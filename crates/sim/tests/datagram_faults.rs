@@ -25,6 +25,17 @@ fn run(faults: &str) -> Run {
     played.run
 }
 
+/// A fault of two seconds.
+fn fault(kind: &str, link: &str) -> String {
+    format!("[[faults]]\nkind = \"{kind}\"\nlink = \"{link}\"\nat_s = 3\nfor_s = 2\n")
+}
+
+/// The wire loses its two seconds of eight, in both directions.
+fn loses_its_time(wire: &Run) {
+    near(lost(wire, "down"), 25.0);
+    near(lost(wire, "up"), 25.0);
+}
+
 /// Datagrams that a flow lost, in percent.
 fn lost(run: &Run, name: &str) -> f64 {
     let flow = run.flows.iter().find(|flow| flow.name == name).unwrap();
@@ -37,12 +48,10 @@ fn near(value: f64, expected: f64) {
 
 #[test]
 fn a_link_that_drops_everything_loses_its_time() {
-    let fault = |link| format!("[[faults]]\nkind = \"blackhole\"\nlink = \"{link}\"\nat_s = 3\nfor_s = 2\n");
-    let wire = run(&fault("wire"));
-    near(lost(&wire, "down"), 25.0);
-    near(lost(&wire, "up"), 25.0);
+    let wire = run(&fault("blackhole", "wire"));
+    loses_its_time(&wire);
     near(lost(&wire, "air"), 0.0);
-    let air = run(&fault("near"));
+    let air = run(&fault("blackhole", "near"));
     near(lost(&air, "down"), 0.0);
     near(lost(&air, "air"), 100.0 / 3.0);
 }
@@ -50,11 +59,8 @@ fn a_link_that_drops_everything_loses_its_time() {
 /// An access point must be joined again, which takes 1.04 s after its next beacons.
 #[test]
 fn a_link_that_goes_down_loses_its_time() {
-    let fault = |link| format!("[[faults]]\nkind = \"down\"\nlink = \"{link}\"\nat_s = 3\nfor_s = 2\n");
-    let wire = run(&fault("wire"));
-    near(lost(&wire, "down"), 25.0);
-    near(lost(&wire, "up"), 25.0);
-    let air = lost(&run(&fault("near")), "air");
+    loses_its_time(&run(&fault("down", "wire")));
+    let air = lost(&run(&fault("down", "near")), "air");
     assert!((50.0..58.0).contains(&air), "{air} %");
 }
 

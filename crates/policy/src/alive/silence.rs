@@ -74,7 +74,18 @@ pub(crate) fn inspect(now: Instant, state: &mut State, conn_id: ConnId, subflow_
         true => Duration::ZERO,
         false => subflow.loaded_rtt().max(arriving_rtt(now, state, link)),
     };
-    doubt(now, state, link, conn_id, silence, loaded)
+    let usual = usual_pause(now, subflow, path);
+    let is_new = doubt(now, state, link, conn_id, silence, loaded);
+    if let Some(doubt) = state.paths.get_mut(&link).and_then(doubt_of).filter(|_| is_new) {
+        doubt.expects(usual);
+    }
+    is_new
+}
+
+/// The longest silence that this subflow's sender explains. Waiting for acknowledgements, a sender sends in
+/// bursts, and repeats the same pauses every round trip. A longer pause has another cause.
+fn usual_pause(now: Instant, subflow: &Subflow, path: &Path) -> Duration {
+    subflow.arrivals.longest_pause(now).min(path.rtt())
 }
 
 /// Raises a doubt about a link that has been silent for `silence`, and probes it. Does nothing if a doubt is
@@ -171,13 +182,14 @@ pub(crate) fn resumed(now: Instant, state: &mut State) {
 }
 
 fn doubts(state: &mut State) -> impl Iterator<Item = &mut Doubt> {
-    state
-        .paths
-        .values_mut()
-        .filter_map(|path| match &mut path.health {
-            Health::Doubted(doubt) => Some(doubt),
-            Health::Alive | Health::Dead { .. } => None,
-        })
+    state.paths.values_mut().filter_map(doubt_of)
+}
+
+fn doubt_of(path: &mut Path) -> Option<&mut Doubt> {
+    match &mut path.health {
+        Health::Doubted(doubt) => Some(doubt),
+        Health::Alive | Health::Dead { .. } => None,
+    }
 }
 
 /// Decides the doubts that are proven. It runs only after everything that was read is reported. So links that

@@ -23,7 +23,7 @@
 //! `tests`; `tests/engine_select.rs`: channels, modems, tariffs; `tests/engine_properties.rs`: never flaps;
 //! `walk` in the benchmarks.
 
-use super::tuning::{AHEAD, CONVINCED_AFTER, DOUBT, DOUBT_AHEAD, FADING_ABOVE_EDGE, SOON};
+use super::tuning::{AHEAD, CONVINCED_AFTER, DOUBT, DOUBT_AHEAD, FADING_ABOVE_EDGE, SOON, WARY};
 use crate::estimate::signal::{EDGE, expected_goodput};
 use crate::io::reason::Choice;
 use crate::io::{LinkId, LinkKind, Role, Verb};
@@ -117,6 +117,10 @@ pub(crate) struct Selection {
     best: BTreeMap<Medium, Holder>,
     /// Links that were about to be too weak, and are not clearly better yet.
     fading: BTreeSet<LinkId>,
+    /// A backup is promoted for a mere doubt about a better link.
+    promoted: bool,
+    /// When such a doubt was last refuted.
+    misled: Option<Instant>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -136,7 +140,7 @@ impl Selection {
             .map(|(&link, path)| self.rank(link, path))
             .collect();
         ranked.sort_unstable_by_key(|ranked| ranked.rank);
-        promote_if_none_is_active(&mut ranked, paths);
+        self.promote_if_none_is_active(now, &mut ranked, paths);
         let want = |ranked: &Ranked| Want {
             link: ranked.rank.link,
             purpose: ranked.rank.purpose,
@@ -197,6 +201,36 @@ impl Selection {
         });
         let fading = paths.iter().filter(|(_, path)| is_fading(path));
         self.fading.extend(fading.map(|(&link, _)| link));
+    }
+
+    /// Promotes the best backup while no link in use is alive. In shared air a needless promotion takes the time
+    /// of the link that is alive. So after one, usual pauses of the sender promote no backup for a while.
+    fn promote_if_none_is_active(
+        &mut self,
+        now: Instant,
+        ranked: &mut [Ranked],
+        paths: &BTreeMap<LinkId, Path>,
+    ) {
+        let path = |ranked: &Ranked| &paths[&ranked.rank.link];
+        let is_alive = |ranked: &Ranked| path(ranked).is_alive();
+        let active = || ranked.iter().filter(|ranked| ranked.rank.purpose == Use::Active);
+        if active().any(is_alive) {
+            let was_wrong = core::mem::take(&mut self.promoted);
+            self.misled = Some(now).filter(|_| was_wrong).or(self.misled);
+            return;
+        }
+        let doubts = || active().filter_map(|active| path(active).doubt());
+        let is_wary = self.misled.is_some_and(|at| now - at < WARY);
+        if is_wary && doubts().any(|doubt| !doubt.is_unusual(now)) {
+            return;
+        }
+        self.promoted = doubts().next().is_some();
+        let warm = |ranked: &&mut Ranked| ranked.rank.purpose == Use::Warm && is_alive(ranked);
+        if let Some(first) = ranked.iter_mut().find(warm) {
+            first.rank.purpose = Use::Active;
+            first.because = Choice::LastResort;
+        }
+        ranked.sort_unstable_by_key(|ranked| ranked.rank);
     }
 
     fn hold_media(&mut self, now: Instant, paths: &BTreeMap<LinkId, Path>) {
@@ -331,18 +365,4 @@ fn is_weak_in(path: &Path, time: Duration, doubt: Db) -> bool {
 /// Whether nothing gets through over a WiFi link any longer.
 pub(crate) fn is_faded(path: &Path) -> bool {
     path.is_wifi() && path.signal.mean().is_some_and(|signal| signal < EDGE)
-}
-
-fn promote_if_none_is_active(ranked: &mut [Ranked], paths: &BTreeMap<LinkId, Path>) {
-    let is_alive = |ranked: &Ranked| paths[&ranked.rank.link].is_alive();
-    let mut active = ranked.iter().filter(|ranked| ranked.rank.purpose == Use::Active);
-    if active.any(is_alive) {
-        return;
-    }
-    let warm = |ranked: &&mut Ranked| ranked.rank.purpose == Use::Warm && is_alive(ranked);
-    if let Some(first) = ranked.iter_mut().find(warm) {
-        first.rank.purpose = Use::Active;
-        first.because = Choice::LastResort;
-    }
-    ranked.sort_unstable_by_key(|ranked| ranked.rank);
 }

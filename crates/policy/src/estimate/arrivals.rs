@@ -7,7 +7,7 @@
 //! # Checked by
 //! `tests` below. The silence rule's own tests in `detect`.
 
-use super::tuning::{BIN, BINS, MEMORY, READING, SEGMENT};
+use super::tuning::{BIN, BINS, MEMORY, PAUSE_MEMORY, READING, SEGMENT};
 use units::{Bitrate, Bytes, Duration, Instant};
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -16,7 +16,8 @@ struct Bin {
     bytes: u64,
 }
 
-/// Arrivals in 10 ms bins over the last 320 ms, and the highest 300 ms mean of the last 10 s.
+/// Arrivals in 10 ms bins over the last 320 ms, the highest 300 ms mean of the last 10 s, and the longest pause
+/// of the last second.
 #[derive(Debug, Clone)]
 pub(crate) struct Arrivals {
     bins: [Bin; BINS],
@@ -27,23 +28,27 @@ pub(crate) struct Arrivals {
     begun: bool,
     started: Instant,
     last: Option<Instant>,
+    /// The last sample since then that found nothing new.
+    empty: Option<Instant>,
     segments: u64,
     bytes: u64,
-    best: Best,
+    best: Highest<Bitrate>,
+    pauses: Highest<Duration>,
 }
 
 impl Arrivals {
     pub(crate) fn new(now: Instant) -> Self {
-        let best = Best::default();
         Self {
             bins: [Bin::default(); BINS],
             head: number(now),
             begun: false,
             started: now,
             last: None,
+            empty: None,
             segments: 0,
             bytes: 0,
-            best,
+            best: Highest::default(),
+            pauses: Highest::default(),
         }
     }
 
@@ -73,10 +78,14 @@ impl Arrivals {
         self.spread(since, new_segments, new_bytes);
         (self.segments, self.bytes) = (segments, bytes.get());
         if new_segments == 0 {
+            self.empty = Some(now);
             return false;
         }
+        if let (Some(last), Some(empty)) = (self.last, self.empty.take()) {
+            self.pauses.offer(now, PAUSE_MEMORY, empty - last);
+        }
         self.last = Some(now);
-        self.best.offer(now, self.rate(now));
+        self.best.offer(now, MEMORY, self.rate(now));
         true
     }
 
@@ -155,7 +164,13 @@ impl Arrivals {
 
     /// Highest 300 ms mean of the last 10 s.
     pub(crate) fn best_rate(&self, now: Instant) -> Bitrate {
-        self.best.get(now)
+        self.best.get(now, MEMORY)
+    }
+
+    /// The longest pause of the last second that has ended: the time from an arrival to the last sample that found
+    /// nothing new. Zero if samples found something new every time.
+    pub(crate) fn longest_pause(&self, now: Instant) -> Duration {
+        self.pauses.get(now, PAUSE_MEMORY)
     }
 
     fn recent(&self, now: Instant) -> impl Iterator<Item = &Bin> {
@@ -170,23 +185,23 @@ fn number(now: Instant) -> u64 {
 
 /// Maximum over a sliding window, kept in two halves: exact to half the window.
 #[derive(Debug, Clone, Default)]
-struct Best {
+struct Highest<T> {
     since: Instant,
-    older: Bitrate,
-    newer: Bitrate,
+    older: T,
+    newer: T,
 }
 
-impl Best {
-    fn offer(&mut self, now: Instant, rate: Bitrate) {
-        if now - self.since > MEMORY / 2 {
-            (self.older, self.newer, self.since) = (self.newer, Bitrate::ZERO, now);
+impl<T: Copy + Default + Ord> Highest<T> {
+    fn offer(&mut self, now: Instant, memory: Duration, value: T) {
+        if now - self.since > memory / 2 {
+            (self.older, self.newer, self.since) = (self.newer, T::default(), now);
         }
-        self.newer = self.newer.max(rate);
+        self.newer = self.newer.max(value);
     }
 
-    fn get(&self, now: Instant) -> Bitrate {
+    fn get(&self, now: Instant, memory: Duration) -> T {
         match now - self.since {
-            age if age > MEMORY => Bitrate::ZERO,
+            age if age > memory => T::default(),
             _ => self.older.max(self.newer),
         }
     }
@@ -320,6 +335,32 @@ mod tests {
         assert_eq!(arrivals.silence(ms(1_050)), Duration::from_millis(50));
         assert!(arrivals.recent_segments(ms(1_050)) >= 240);
         assert_eq!(arrivals.recent_segments(ms(1_500)), 0);
+    }
+
+    #[test]
+    fn a_pause_counts_once_it_has_ended_and_for_a_second() {
+        let mut arrivals = steady(1_000);
+        assert_eq!(arrivals.longest_pause(ms(1_000)), Duration::ZERO);
+        for t in (1_005..=1_060).step_by(5) {
+            assert!(!arrivals.read(ms(t), 1_000, Bytes::new(1_000_000)));
+        }
+        assert_eq!(
+            arrivals.longest_pause(ms(1_060)),
+            Duration::ZERO,
+            "it may never end"
+        );
+        assert!(arrivals.read(ms(1_065), 1_001, Bytes::new(1_001_000)));
+        assert_eq!(arrivals.longest_pause(ms(1_065)), Duration::from_millis(60));
+        assert_eq!(arrivals.longest_pause(ms(2_500)), Duration::ZERO);
+    }
+
+    #[test]
+    fn rare_samples_are_no_pauses() {
+        let mut arrivals = steady(1_000);
+        for t in (1_100..=3_000).step_by(100) {
+            arrivals.read(ms(t), t, Bytes::new(t * 1_000));
+        }
+        assert_eq!(arrivals.longest_pause(ms(3_000)), Duration::ZERO);
     }
 
     #[test]

@@ -10,6 +10,8 @@
 //!    ([`crate::Engine::doubted`]).
 //! 2. Time in which this host did not run does not count: data may have arrived unread. If it stopped for
 //!    longer, every probe is sent again, as replies sent meanwhile may be lost.
+//! 3. A silence that the sender's pauses explain is probed like any other. But it promotes no backup where that
+//!    was wrong lately ([`crate::choose::rank`]).
 //!
 //! # Checked by
 //! `tests::looks`.
@@ -25,6 +27,8 @@ pub(crate) struct Doubt {
     pub(crate) since: Instant,
     /// How long the link had been silent by then.
     pub(crate) silence: Duration,
+    /// The silence that the sender's usual pauses explain.
+    usual: Duration,
     /// The connection whose peer is probed.
     pub(crate) conn: ConnId,
     /// Number of probes sent.
@@ -47,6 +51,7 @@ impl Doubt {
         Self {
             since: now,
             silence,
+            usual: Duration::ZERO,
             conn,
             probes: 0,
             next_probe: now,
@@ -55,6 +60,16 @@ impl Doubt {
             seen: now,
             overdue: false,
         }
+    }
+
+    /// Records the silence that the sender's usual pauses explain.
+    pub(crate) const fn expects(&mut self, usual: Duration) {
+        self.usual = usual;
+    }
+
+    /// Whether the silence is longer than the sender's pauses.
+    pub(crate) fn is_unusual(&self, now: Instant) -> bool {
+        self.silence + (now - self.since) > self.usual
     }
 
     /// Records a poll that found nothing new. Returns whether that is proof.
@@ -104,7 +119,10 @@ impl Doubt {
 
     /// Starts the probes again.
     pub(crate) fn begin_anew(&mut self, now: Instant) {
-        *self = Self::new(now, self.conn, self.silence, self.wait);
+        *self = Self {
+            usual: self.usual,
+            ..Self::new(now, self.conn, self.silence, self.wait)
+        };
     }
 
     /// When to probe or decide next. `held`: a proven doubt is not decided yet.

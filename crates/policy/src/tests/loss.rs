@@ -158,6 +158,52 @@ fn a_slow_start_in_bursts_costs_no_link() {
     assert!(asked.iter().sum::<usize>() <= 20, "{asked:?}");
 }
 
+/// Round trips of 100 ms in which a sender uses up its window in 35 ms, and then waits.
+fn send_in_bursts(world: &mut World, round_trips: u32) {
+    for _ in 0..round_trips {
+        world.demand = 1.0;
+        world.run(35 * MS);
+        world.demand = 0.0;
+        world.run(65 * MS);
+    }
+}
+
+#[test]
+fn pauses_that_return_every_round_trip_promote_no_backup() {
+    let mut world = World::new(Policy::Slowhand);
+    for (id, dbm) in [(0, -50.0), (1, -70.0)] {
+        world.up(id, LinkKind::Wifi, Role::Primary, 30, 100);
+        world.set_signal(id, dbm);
+    }
+    world.open(1, 0);
+    world.run(3 * S);
+    assert_eq!((world.in_use(), world.joined()), (vec![0], vec![0, 1]));
+    let promoted = |world: &World, since| {
+        world.asked(since, |action| {
+            matches!(action, Action::SetBackup { backup: false, .. })
+        })
+    };
+    send_in_bursts(&mut world, 5);
+    let usual = world.now;
+    send_in_bursts(&mut world, 20);
+    let probed = world.asked(usual, |action| {
+        matches!(action, Action::Probe { link: LinkId(0), .. })
+    });
+    assert!(!probed.is_empty(), "the pauses are doubted");
+    assert!(
+        promoted(&world, usual).is_empty(),
+        "{:?}",
+        promoted(&world, usual)
+    );
+    let cut = world.now;
+    world.set_alive(0, false);
+    world.demand = 1.0;
+    world.run(S);
+    let promoted = promoted(&world, cut);
+    // The reply to the last probe arrives after the cut. Then one silence is probed again after 500 ms.
+    assert!(promoted[0] - cut <= 500 * MS, "{:?}", promoted[0] - cut);
+}
+
 #[test]
 fn a_place_is_freed_without_a_signal_over_a_path_in_doubt() {
     let mut world = World::new(Policy::Slowhand);

@@ -250,12 +250,26 @@ pub fn ask(
     probes: &[Probe],
     limit: impl Fn(usize) -> Option<Duration> + Sync,
 ) -> Vec<Option<IpAddr>> {
+    let answers = answers(site, probes, limit).into_iter();
+    answers.map(Result::ok).collect()
+}
+
+/// The same, with the reason where no reply came.
+pub fn answers(
+    site: &Site,
+    probes: &[Probe],
+    limit: impl Fn(usize) -> Option<Duration> + Sync,
+) -> Vec<Result<IpAddr, String>> {
     if site.spreads {
         know_next_hops(site);
     }
     let one = |(number, probe): (usize, &Probe)| {
-        let limit = limit(number)?;
-        probe.connect(site, limit).and_then(|mut talk| talk.ask()).ok()
+        let limit = limit(number).ok_or("it was not sent")?;
+        let mut talk = probe
+            .connect(site, limit)
+            .map_err(|error| format!("it did not connect: {error}"))?;
+        talk.ask()
+            .map_err(|error| format!("it connected and got no answer: {error}"))
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = probes

@@ -310,13 +310,13 @@ impl Twins {
             Expected { seen: Some(_), .. } => Some(LATE_ANSWER),
             Expected { probe, .. } => secret(&probe.to).then_some(ANSWER),
         };
-        let found = reach::ask(&self.with, &probes, limit);
+        let found = reach::answers(&self.with, &probes, limit);
         let (mut lost, mut open) = (Vec::new(), Vec::new());
         for (one, found) in expected.iter().zip(found).filter(|(one, _)| one.seen.is_some()) {
             match found {
-                None => lost.push(one.probe.clone()),
-                Some(_) if one.probe.is_open() => open.push((one, found)),
-                Some(_) => {}
+                Err(error) => lost.push(format!("{} ({error})", one.probe)),
+                Ok(_) if one.probe.is_open() => open.push((one, found.ok())),
+                Ok(_) => {}
             }
         }
         if !lost.is_empty() {
@@ -417,8 +417,8 @@ impl Twins {
 }
 
 /// The first few of them.
-fn shown(probes: &[Probe]) -> String {
-    let few = probes.iter().take(MOST).map(ToString::to_string);
+fn shown(all: &[impl fmt::Display]) -> String {
+    let few = all.iter().take(MOST).map(ToString::to_string);
     few.collect::<Vec<_>>().join("; ")
 }
 

@@ -9,6 +9,7 @@
 //! | `moved` | a link that died in silence, so that new connections leave by another one |
 //! | `swept` | what others remove is restored |
 //! | `site`, `uplink`, `tunnel` | nameless namespaces, cables, providers that drop foreign sources (BCP 38) |
+//! | `counted` | what the kernels counted while probes were sent |
 //! | `reach`, `held`, `serve` | new connections for each choice of source, lasting ones, and their servers |
 //! | `snapshot` | rules, routes, addresses and settings as text; it and `inside` are the bench's, too |
 //! | `daemon` | the program as its user runs it |
@@ -18,6 +19,7 @@
 mod cases;
 #[path = "../common/mod.rs"]
 mod common;
+mod counted;
 mod daemon;
 mod held;
 #[path = "../../../bench/src/host/up_down/inside.rs"]

@@ -3,10 +3,11 @@
 //! Whatever the twin without slowhand reaches, the other one must reach in the same way. The user's settings
 //! must be equal on both at every moment, and everything must be equal when slowhand has ended.
 
+use crate::counted::Counted;
 use crate::daemon::Slowhand;
 use crate::held::Connections;
 use crate::reach::{self, Probe, Source};
-use crate::site::{HOST, SERVER, Site};
+use crate::site::{HOST, INTERNET, SERVER, Site};
 use crate::snapshot::{Snapshot, difference};
 use crate::wait::{self, RouteMonitor};
 use std::any::Any;
@@ -310,7 +311,10 @@ impl Twins {
             Expected { seen: Some(_), .. } => Some(LATE_ANSWER),
             Expected { probe, .. } => secret(&probe.to).then_some(ANSWER),
         };
+        let kernels = [HOST, INTERNET].map(|place| self.with.netns(place));
+        let before = kernels.map(Counted::of);
         let found = reach::answers(&self.with, &probes, limit);
+        let grown = [0, 1].map(|number| before[number].grown(kernels[number]));
         let (mut lost, mut open) = (Vec::new(), Vec::new());
         for (one, found) in expected.iter().zip(found).filter(|(one, _)| one.seen.is_some()) {
             match found {
@@ -322,9 +326,11 @@ impl Twins {
         if !lost.is_empty() {
             let reached = expected.iter().filter(|one| one.seen.is_some()).count();
             self.find(format!(
-                "{} of {reached} not reached: {}",
+                "{} of {reached} not reached: {}. Counted on the host: {}, at the providers: {}",
                 lost.len(),
-                shown(&lost)
+                shown(&lost),
+                grown[0],
+                grown[1]
             ));
         }
         if !self.with.spreads {

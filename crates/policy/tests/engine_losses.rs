@@ -49,8 +49,8 @@ fn beside_cables() -> World {
     world
 }
 
-/// The same world 5 s later: the access point has lost this percentage of its segments, and this many bytes of
-/// the connection are out of order.
+/// The same world 5 s later: the access point has lost this percentage of its segments, and this many bytes
+/// of the connection are out of order.
 fn played(lost_percent: u64, held: Bytes) -> World {
     let mut world = beside_cables();
     world.link(WIFI).lost_percent = lost_percent;

@@ -1,5 +1,5 @@
-//! The client's links and radios in the modelled worlds: what the engine knows of a link, the PHY of an access
-//! point, and for a single radio its turns and which access points it serves.
+//! The client's links and radios in the modelled worlds: what the engine knows of a link, and the PHY of an
+//! access point. For a single radio, its turns and which access points it serves.
 //!
 //! Both worlds ask [`SingleRadio`] what to do and carry out its [`Order`]s: `sim` on hosts in virtual time,
 //! the lab on the real kernel.

@@ -5,8 +5,8 @@
 //!    connected, a server that sends when it has read the order. In virtual time it is when the handshake is
 //!    complete, and with a relay when the relay has confirmed.
 //! 2. A write that waits for room may last into the pause, by [`GLANCE`] at most.
-//! 3. Unlike a transfer without turns, plain TCP does not connect again after a silence. Virtual time does the
-//!    same, because nothing tells a client that a pause is meant.
+//! 3. Unlike a transfer without turns, plain TCP does not connect again after a silence, as in virtual time:
+//!    a client cannot tell a dead link from a pause.
 //!
 //! # Checked by
 //! `received::tests` (what counts as a stall); `traffic::tests` (real connections); `slowhand`'s

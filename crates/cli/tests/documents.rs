@@ -64,10 +64,10 @@ fn desk(name: &str) -> Scratch {
     desk
 }
 
-fn run(desk: &Scratch, line: &Line) -> Ran {
+fn run(desk: &Scratch, command_line: &str) -> Ran {
     let path = std::env::var("PATH").unwrap();
     let mut command = Command::new("sh");
-    command.args(["-c", &line.command]).stdin(Stdio::null());
+    command.args(["-c", command_line]).stdin(Stdio::null());
     command.env("PATH", format!("{}:{path}", desk.path("bin").display()));
     command.current_dir(desk.path("")).output().unwrap().into()
 }
@@ -112,6 +112,32 @@ fn the_picture_with_and_without_a_relay_shows_both() {
     }
 }
 
+/// One seed gives one picture, so it changes only with what it shows.
+#[test]
+fn the_picture_of_one_radio_is_what_its_command_draws() {
+    let desk = desk("picture");
+    let whole = format!("#!/bin/sh\nexec '{}' \"$@\"\n", env!("CARGO_BIN_EXE_slowhand"));
+    script(&desk.path("bin/slowhand"), &whole);
+    std::fs::create_dir(desk.path("docs")).unwrap();
+    let picture = "docs/networks.svg";
+    let ran = run(&desk, &block_that_names("docs/networks.md", picture));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+    assert!(
+        read(&desk.path(picture)) == read(&root().join(picture)),
+        "{picture} is not what docs/networks.md says draws it; run that command, and check the figures in the text"
+    );
+}
+
+/// The block of a document in which this file is written.
+fn block_that_names(document: &str, file: &str) -> String {
+    let text = std::fs::read_to_string(root().join(document)).unwrap();
+    let blocks = text.split("```sh\n").skip(1);
+    let mut blocks = blocks.filter_map(|block| block.split_once("```"));
+    let found = blocks.find(|(block, _)| block.contains(file));
+    found.expect("a block that writes it").0.to_owned()
+}
+
 /// Runs the lines of a document that are marked, of which there are at least `least`.
 fn run_all(desk: &Scratch, document: &str, least: usize) {
     let lines = lines(document);
@@ -122,7 +148,7 @@ fn run_all(desk: &Scratch, document: &str, least: usize) {
             println!("skipped: {} needs root", line.place);
             continue;
         }
-        let ran = run(desk, line);
+        let ran = run(desk, &line.command);
         // What a scenario expects of a minute may not hold in seconds: that is for the scenario's own runs.
         let fine = ran.code == Some(0) || ran.code == Some(1) && told_of_failure(&ran);
         assert!(fine, "{}: {}: {ran:?}", line.place, line.command);

@@ -1,5 +1,5 @@
-//! The client's radios in the modelled worlds: the PHY of an access point, and for a single radio its turns
-//! and which access points it serves.
+//! The client's links and radios in the modelled worlds: what the engine knows of a link, and the PHY of an
+//! access point. For a single radio, its turns and which access points it serves.
 //!
 //! Both worlds ask [`SingleRadio`] what to do and carry out its [`Order`]s: `sim` on hosts in virtual time,
 //! the lab on the real kernel.
@@ -19,10 +19,12 @@
 //! `tests`; in the two worlds, `tests/single_radio.rs` of `sim` and of the lab.
 
 mod phy;
+mod spec;
 #[cfg(test)]
 mod tests;
 
 pub use phy::phy;
+pub use spec::spec;
 
 use links::{LinkState, RadioReport, RadioSlot};
 use policy::estimate::energy::Radios;

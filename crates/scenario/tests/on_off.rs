@@ -2,7 +2,7 @@
 
 mod sound;
 
-use scenario::Work;
+use scenario::{OnOff, Work};
 use sound::{edited, messages};
 use units::Duration;
 
@@ -14,11 +14,38 @@ fn a_flow_sends_and_pauses_in_either_direction() {
         let keys = format!("direction = \"{direction}\"\non_off = {{ on_s = 2, off_s = 0.5 }}");
         let expected = Work::OnOff {
             up,
-            on: Duration::from_secs(2),
-            off: Duration::from_millis(500),
+            turns: OnOff {
+                on: Duration::from_secs(2),
+                off: Duration::from_millis(500),
+            },
         };
         assert_eq!(edited(DOWN, &keys).unwrap().flows[0].work, expected);
     }
+}
+
+#[test]
+fn the_first_turn_sends() {
+    let ms = Duration::from_millis;
+    let turns = OnOff {
+        on: ms(2_000),
+        off: ms(500),
+    };
+    let table = [
+        (0, (true, 2_000)),
+        (1_999, (true, 1)),
+        (2_000, (false, 500)),
+        (2_499, (false, 1)),
+        (2_500, (true, 2_000)),
+        (25_000_000_000 + 2_100, (false, 400)),
+    ];
+    for (elapsed, (sends, left)) in table {
+        assert_eq!(turns.at(ms(elapsed)), (sends, ms(left)), "after {elapsed} ms");
+    }
+    let never = OnOff {
+        on: Duration::ZERO,
+        off: Duration::ZERO,
+    };
+    assert!(never.at(ms(1)).0, "it would never send");
 }
 
 #[test]

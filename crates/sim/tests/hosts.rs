@@ -319,7 +319,11 @@ fn an_unsent_cap_keeps_queues_short() {
 fn a_source_that_pauses_begins_with_the_initial_window_again() {
     let config = stock("reno", false);
     let mut pair = pair([cable(50, 100, 1_000)], config);
-    let source = OnOff::new(2 * S, 3 * S);
+    let turns = scenario::OnOff {
+        on: 2 * S,
+        off: 3 * S,
+    };
+    let source = OnOff::new(turns);
     pair.start(0, v4(0), [App::Sink, App::OnOff(source)]);
     let cwnd = |pair: &Pair| {
         let server = pair.server.connection(0).unwrap();

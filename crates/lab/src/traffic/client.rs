@@ -4,7 +4,7 @@ use super::assigned::Assigned;
 use super::server::Server;
 use super::socket::{SocketError, Transport, impatient};
 use super::watch::{End, Watching, Watchlist};
-use super::{datagrams, download, fetch, requests, upload};
+use super::{datagrams, download, fetch, on_off, requests, upload};
 use crate::clock::Clock;
 use blocks::Blocks;
 use linux::netns::EnterError;
@@ -171,7 +171,7 @@ pub fn run(task: &Task, server: &Server, tell: Tell<'_>) -> Result<Outcome, Tran
     match task.work {
         Work::Download { size, limit } => download::run(task, size, limit, tell),
         Work::Upload { size, limit } => upload::run(task, server, size, limit, tell),
-        Work::OnOff { .. } => unreachable!("plans with such flows are refused"),
+        Work::OnOff { up, turns } => on_off::run(task, server, (up, turns), tell),
         Work::Requests {
             every,
             request,

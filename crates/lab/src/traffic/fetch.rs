@@ -16,7 +16,7 @@ use super::assigned::Answer;
 use super::client::{Bound, Connection, Left, Outcome, Place, Reporter, Task, Tell, TransferError, Via};
 use super::content::fill;
 use super::order::{Order, write_range};
-use super::server::lock;
+use super::received::lock;
 use super::silence::Silence;
 use super::socket::{Moved, read};
 use blocks::Blocks;

@@ -1,10 +1,10 @@
 //! Our own sender and receiver: every byte is checked, every gap is timed.
 //!
-//! A [`Server`] in the server's namespace serves what clients order: bytes down, bytes up, replies to
-//! requests, parts of a file. A client is one call of [`run`] per flow, in its own thread in the client's
-//! namespace. Content comes from a seeded generator that can be read at any offset, so both ends know what
-//! every byte must be. The SHA-256 of what was received is compared with that of what was to be sent. Parts
-//! of a file are compared byte by byte.
+//! A [`Server`] in the server's namespace serves what clients order: bytes down or up, also in turns with
+//! pauses, replies to requests, parts of a file. A client is one call of [`run`] per flow, in its own thread
+//! in the client's namespace. Content comes from a seeded generator that can be read at any offset, so both
+//! ends know what every byte must be. The SHA-256 of what was received is compared with that of what was to
+//! be sent. Parts of a file are compared byte by byte.
 //!
 //! # Where we differ, and why
 //! 1. A plain TCP client reconnects and continues where it was, down or up, when its link is usable and
@@ -20,7 +20,9 @@ mod content;
 mod datagrams;
 mod download;
 mod fetch;
+mod on_off;
 mod order;
+mod received;
 mod requests;
 mod server;
 mod silence;

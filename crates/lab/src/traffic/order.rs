@@ -1,7 +1,9 @@
 //! The first bytes on a connection: what the client orders.
 
+use scenario::OnOff;
 use std::io::{self, Read, Write};
 use std::ops::Range;
+use units::Duration;
 
 const MAGIC: [u8; 4] = *b"slo1";
 const LENGTH: usize = 4 + 4 + 5 * 8;
@@ -17,6 +19,8 @@ pub(super) enum Order {
         end: u64,
         bytes_per_s: u64,
     },
+    /// Send the content of `seed` in turns, until the client closes.
+    Turns { seed: u64, turns: OnOff },
     /// Receive under this id until the client closes. If it `resumes`, first send how much has arrived
     /// already (eight bytes).
     Up { id: u64, resumes: bool },
@@ -30,12 +34,15 @@ impl Order {
     /// The flow that it belongs to: the seed of its task.
     pub(super) const fn flow(self) -> u64 {
         match self {
-            Self::Down { seed, .. } | Self::Answer { seed, .. } | Self::Ranges { seed } => seed,
+            Self::Down { seed, .. }
+            | Self::Turns { seed, .. }
+            | Self::Answer { seed, .. }
+            | Self::Ranges { seed } => seed,
             Self::Up { id, .. } => id,
         }
     }
 
-    const fn fields(self) -> (u32, [u64; 5]) {
+    fn fields(self) -> (u32, [u64; 5]) {
         match self {
             Self::Down {
                 seed,
@@ -46,6 +53,10 @@ impl Order {
             Self::Up { id, resumes } => (2, [id, resumes as u64, 0, 0, 0]),
             Self::Answer { seed, request, reply } => (3, [seed, request, reply, 0, 0]),
             Self::Ranges { seed } => (4, [seed, 0, 0, 0, 0]),
+            Self::Turns { seed, turns } => {
+                let [on, off] = [turns.on, turns.off].map(|time| time.as_nanos() as u64);
+                (5, [seed, on, off, 0, 0])
+            }
         }
     }
 
@@ -67,6 +78,13 @@ impl Order {
                 reply: c,
             }),
             4 => Some(Self::Ranges { seed: a }),
+            5 => Some(Self::Turns {
+                seed: a,
+                turns: OnOff {
+                    on: Duration::from_nanos(b),
+                    off: Duration::from_nanos(c),
+                },
+            }),
             _ => None,
         }
     }
@@ -136,6 +154,13 @@ mod tests {
                 reply: 4_096,
             },
             Order::Ranges { seed: 5 },
+            Order::Turns {
+                seed: 6,
+                turns: OnOff {
+                    on: Duration::from_millis(1_500),
+                    off: Duration::from_secs(2),
+                },
+            },
         ];
         for order in orders {
             let mut bytes = Vec::new();

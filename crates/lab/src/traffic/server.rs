@@ -1,24 +1,25 @@
 //! Serves what clients order, in the server's namespace: one thread accepts, and each connection has its own
 //! thread.
 
-use super::Digest;
 use super::content::fill;
 use super::datagrams;
+use super::on_off::Source;
 use super::order::{Order, RANGE, parse_range};
+use super::received::{Received, lock};
 use super::socket::{GLANCE, Moved, SocketError, Transport, impatient, is_readable, read, write};
 use super::watch::{End, Watchlist};
 use crate::clock::Clock;
 use crate::pace::Pace;
 use linux::netns::{EnterError, Netns};
-use sha2::{Digest as _, Sha256};
+use scenario::OnOff;
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use thiserror::Error;
-use trace::{FlowMeter, Stall};
+use trace::FlowMeter;
 use units::{Duration, Instant};
 
 /// Bytes passed to the kernel at once.
@@ -42,58 +43,24 @@ pub enum ServeError {
     Thread(#[source] io::Error),
 }
 
-/// What a server has received on one upload so far.
-#[derive(Debug)]
-pub(super) struct Received {
-    /// Counts bytes until the end of the run.
-    pub(super) meter: FlowMeter,
-    until: Instant,
-    /// Stalls not reported yet.
-    pub(super) stalls: Vec<Stall>,
-    /// Bytes received, including those after the end of the run.
-    pub(super) length: u64,
-    hash: Sha256,
-    pub(super) complete: bool,
-    /// How many connections have carried it. The newest one has sent again what an older one still holds.
-    connections: u32,
-}
-
-impl Received {
-    pub(super) fn digest(&self) -> Digest {
-        self.hash.clone().finalize().into()
-    }
-
-    /// Starts another connection that continues the upload. Returns its number and the offset to continue
-    /// from.
-    const fn begin(&mut self) -> (u32, u64) {
-        self.connections += 1;
-        (self.connections, self.length)
-    }
-
-    fn take(&mut self, now: Instant, bytes: &[u8]) {
-        self.hash.update(bytes);
-        self.length += bytes.len() as u64;
-        if now < self.until {
-            self.stalls.extend(self.meter.read(now, bytes.len() as u64));
-        }
-    }
-}
-
-type Uploads = Mutex<BTreeMap<u64, Arc<Mutex<Received>>>>;
+type Expected = Mutex<BTreeMap<u64, Arc<Mutex<Received>>>>;
 
 #[derive(Debug)]
 pub(super) struct Shared {
     clock: Clock,
     stop: AtomicBool,
-    uploads: Uploads,
+    expected: Expected,
     watchlist: Watchlist,
     /// Controllers of flows that use another one than the listener's.
     controllers: Mutex<BTreeMap<u64, String>>,
 }
 
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // A panicking server thread leaves numbers that are still correct.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+impl Shared {
+    /// What a client announced under this id.
+    fn expected(&self, id: u64) -> io::Result<Arc<Mutex<Received>>> {
+        let received = lock(&self.expected).get(&id).cloned();
+        received.ok_or_else(|| io::Error::other("no client announced this flow"))
+    }
 }
 
 /// A running server; stops when dropped.
@@ -131,7 +98,7 @@ impl Server {
         let shared = Arc::new(Shared {
             clock,
             stop: AtomicBool::new(false),
-            uploads: Mutex::default(),
+            expected: Mutex::default(),
             watchlist: Watchlist::default(),
             controllers: Mutex::default(),
         });
@@ -169,20 +136,10 @@ impl Server {
         lock(&self.shared.controllers).insert(flow, cc.to_owned());
     }
 
-    /// Announces an upload, so that its receiver can be polled from the beginning.
+    /// Announces an upload, or a flow that the server sends in turns. Sender and receiver share the result.
     pub(super) fn expect(&self, id: u64, meter: FlowMeter, until: Instant) -> Arc<Mutex<Received>> {
-        let (stalls, hash) = (Vec::new(), Sha256::new());
-        let received = Received {
-            meter,
-            until,
-            stalls,
-            length: 0,
-            hash,
-            complete: false,
-            connections: 0,
-        };
-        let received = Arc::new(Mutex::new(received));
-        lock(&self.shared.uploads).insert(id, Arc::clone(&received));
+        let received = Arc::new(Mutex::new(Received::new(meter, until)));
+        lock(&self.shared.expected).insert(id, Arc::clone(&received));
         received
     }
 }
@@ -252,6 +209,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
             end,
             bytes_per_s,
         } => send(&mut stream, shared, seed, offset..end, bytes_per_s),
+        Order::Turns { seed, turns } => send_in_turns(&mut stream, shared, seed, turns),
         Order::Up { id, resumes } => receive(&mut stream, shared, id, resumes),
         Order::Answer { seed, request, reply } => answer(&mut stream, shared, seed, request, reply),
         Order::Ranges { seed } => send_parts(&mut stream, shared, seed),
@@ -280,6 +238,18 @@ fn send(
     await_close(stream, shared)
 }
 
+/// Sends in turns, and tells the receiver of each.
+fn send_in_turns(stream: &mut TcpStream, shared: &Shared, seed: u64, turns: OnOff) -> io::Result<()> {
+    let received = shared.expected(seed)?;
+    let source = Source {
+        seed,
+        turns,
+        clock: shared.clock,
+        received: &received,
+    };
+    source.write(stream, || !shared.stop.load(Ordering::Relaxed))
+}
+
 /// Waits for the client to close first: closing here would discard unsent data.
 fn await_close(stream: &mut TcpStream, shared: &Shared) -> io::Result<()> {
     let mut nothing = [0; 64];
@@ -294,9 +264,7 @@ fn await_close(stream: &mut TcpStream, shared: &Shared) -> io::Result<()> {
 }
 
 fn receive(stream: &mut TcpStream, shared: &Shared, id: u64, resumes: bool) -> io::Result<()> {
-    let Some(received) = lock(&shared.uploads).get(&id).cloned() else {
-        return Err(io::Error::other("no client announced this upload"));
-    };
+    let received = shared.expected(id)?;
     let (number, from) = lock(&received).begin();
     if resumes {
         stream.write_all(&from.to_le_bytes())?;
@@ -305,7 +273,7 @@ fn receive(stream: &mut TcpStream, shared: &Shared, id: u64, resumes: bool) -> i
     while !shared.stop.load(Ordering::Relaxed) {
         let moved = read(stream, &mut buffer);
         let mut received = lock(&received);
-        if received.connections != number {
+        if !received.is_newest(number) {
             return Ok(());
         }
         match moved {

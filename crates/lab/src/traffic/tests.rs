@@ -8,7 +8,7 @@ use crate::clock::Clock;
 use linux::netns::Netns;
 use linux::sysctl::{self, Key};
 use patience::Patience;
-use scenario::{Pace, Way, Work};
+use scenario::{OnOff, Pace, Way, Work};
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -114,6 +114,27 @@ fn uploads_are_checked_at_the_server() {
     };
     let (outcome, _) = play(&place, &endless);
     assert!(outcome.intact && outcome.meter.bytes() > Bytes::ZERO);
+}
+
+/// The pause lasts until the run ends.
+#[test]
+fn a_source_that_pauses_is_checked_and_no_stall_in_either_direction() {
+    for up in [false, true] {
+        let place = place();
+        let turns = OnOff {
+            on: Duration::from_millis(50),
+            off: Duration::from_secs(60),
+        };
+        let work = Work::OnOff { up, turns };
+        let (outcome, told) = play(&place, &task(&place, work, Duration::from_secs(4)));
+        assert!(outcome.intact && outcome.broken.is_empty(), "{outcome:?}");
+        assert!(outcome.meter.bytes() > Bytes::ZERO, "up: {up}");
+        assert_eq!(outcome.connections, 1);
+        assert!(told.iter().any(|(_, told)| matches!(told, Told::Bytes(_))));
+        // Without turns, all that remains of the run would be one.
+        let stalled = outcome.meter.stalls().total();
+        assert!(stalled < Duration::from_secs(1), "{stalled:?}");
+    }
 }
 
 #[test]
@@ -290,11 +311,11 @@ fn false_upload(place: &Place, id: u64, bytes: &[u8]) -> [bool; 2] {
         .unwrap();
     stream.write_all(bytes).unwrap();
     stream.shutdown(Shutdown::Write).unwrap();
-    while !server::lock(&received).complete {
+    while !received::lock(&received).complete {
         assert!(place.clock.now() < until, "the server has not read the upload");
         std::thread::sleep(Duration::from_millis(5));
     }
-    let received = server::lock(&received);
+    let received = received::lock(&received);
     let size = bytes.len() as u64;
     [size, size + 1].map(|size| upload::is_intact(&received, id, size))
 }

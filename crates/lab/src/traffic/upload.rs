@@ -3,7 +3,8 @@
 use super::client::{Left, Outcome, Reporter, Task, Tell, TransferError};
 use super::content::{digest, fill};
 use super::order::Order;
-use super::server::{DRAIN, Received, Server, lock};
+use super::received::{Received, lock};
+use super::server::{DRAIN, Server};
 use super::silence::Silence;
 use super::socket::{Moved, read, write};
 use crate::pace::Pace;

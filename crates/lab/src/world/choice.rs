@@ -23,7 +23,7 @@ pub(super) fn engine_config(policy: Policy, plan: &Plan) -> policy::Config {
 pub(super) fn of_a_walker(link: &Link) -> LinkSpec {
     LinkSpec {
         role: Role::Primary,
-        ..spec(link)
+        ..radio::spec(link)
     }
 }
 
@@ -32,16 +32,6 @@ pub(super) fn shared_channels(plan: &Plan) -> BTreeSet<u8> {
     let mut known = BTreeSet::new();
     let channels = plan.access_points().map(|(_, ap)| ap.channel);
     channels.filter(|channel| !known.insert(*channel)).collect()
-}
-
-/// The engine's description of a link.
-pub(super) fn spec(link: &Link) -> LinkSpec {
-    LinkSpec {
-        name: link.name.clone(),
-        kind: link.kind.word().into(),
-        role: link.role.into(),
-        channel: link.kind.channel(),
-    }
 }
 
 #[cfg(test)]

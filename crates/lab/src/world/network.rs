@@ -3,9 +3,7 @@
 use super::{NoController, StockSender, others, walkers};
 use links::air;
 use links::{Medium, NetworkConfig};
-use scenario::{
-    AccessPoint, ErrorModel, Plan, Rules, Server, Tcp, Thing, Thresholds, Transport, Work, models,
-};
+use scenario::{AccessPoint, ErrorModel, Plan, Rules, Server, Tcp, Thing, Thresholds, Transport, models};
 use std::collections::BTreeSet;
 use thiserror::Error;
 
@@ -71,9 +69,6 @@ pub enum PlanError {
         "`warmup_s` needs virtual time, as the lab counts from the start of the run; remove it, or use `--world sim`"
     )]
     Warmup,
-    /// Programs of the lab send all the time.
-    #[error("flow `{0}` has `on_off`, which needs virtual time; remove it, or use `--world sim`")]
-    OnOff(String),
     /// Hosts of the lab are kernels.
     #[error(
         "[tcp] differs from Linux's defaults, which needs virtual time, as hosts of the lab run this machine's TCP; remove it, or use `--world sim`"
@@ -104,7 +99,7 @@ impl PlanError {
             Self::RelayOverV6 => Some(Thing::Relay),
             Self::Unmanaged(link) => Some(Thing::Link(link)),
             Self::Sender(sender) => Some(Thing::Flow(&sender.flow)),
-            Self::Datagrams(flow) | Self::OnOff(flow) => Some(Thing::Flow(flow)),
+            Self::Datagrams(flow) => Some(Thing::Flow(flow)),
             Self::Reports | Self::Controller(_) | Self::Model(_) => None,
         }
     }
@@ -120,10 +115,6 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
     }
     if plan.tcp != Tcp::default() {
         return Err(PlanError::Tcp);
-    }
-    let mut flows = plan.flows.iter();
-    if let Some(flow) = flows.find(|flow| matches!(flow.work, Work::OnOff { .. })) {
-        return Err(PlanError::OnOff(flow.name.clone()));
     }
     if let Some((link, _)) = plan.access_points().find(|(_, ap)| !ap.management) {
         return Err(PlanError::Unmanaged(plan.links[link].name.clone()));
@@ -268,12 +259,6 @@ mod tests {
             "{message}"
         );
         assert!(network_config(&plan("tcp = { growth = \"per-segment\" }", "", DOWN), 1).is_ok());
-        let turns = "direction = \"down\"\non_off = { on_s = 1, off_s = 1 }";
-        let message = refused(plan("", "", turns));
-        assert!(
-            message.contains("flow `radio` has `on_off`, which needs virtual time"),
-            "{message}"
-        );
         let families = "server_families = \"ipv4-first\"";
         let reports = format!("{families}\nserver = \"slowhand\"");
         let message = refused(plan(&reports, "", DOWN));

@@ -1,7 +1,7 @@
 //! Prepares everything that a run needs before time zero.
 
 use super::brain::{Brain, Wiring};
-use super::choice::{engine_config, engine_policy, shared_channels, spec};
+use super::choice::{engine_config, engine_policy, shared_channels};
 use super::controllers::{Controllers, is_upload};
 use super::flows::content_seeds;
 use super::glue::Glue;
@@ -239,7 +239,10 @@ fn glue(
 ) -> Result<Glue, PlayError> {
     let own = ..plan.links.len();
     let plugs = Plugs::open(hosts, &ports[own], &addressing.links[own])?;
-    let links = plan.links.iter().map(|link| (spec(link), radio::phy(link)));
+    let links = plan
+        .links
+        .iter()
+        .map(|link| (radio::spec(link), radio::phy(link)));
     Ok(Glue::new(plugs, links.collect(), sender))
 }
 
@@ -389,7 +392,7 @@ fn declared(plan: &Plan, addressing: &Addressing, interfaces: &[String]) -> Vec<
     )| DeclaredLink {
         id: policy::LinkId(index as u16),
         interface: interface.clone(),
-        spec: spec(link),
+        spec: radio::spec(link),
         gateway: Some(addresses.gateway()),
         tariff: Tariff::Flat,
     };

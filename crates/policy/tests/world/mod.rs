@@ -64,6 +64,8 @@ pub struct Link {
     pub mark: Ratio,
     pub diffusion: Diffusion,
     pub marked: u64,
+    /// Percentage of arriving segments that arrive out of order, behind a lost one.
+    pub lost_percent: u64,
     pub packets: u64,
 }
 
@@ -181,6 +183,7 @@ impl World {
             mark: Ratio::ZERO,
             diffusion: Diffusion::new(),
             marked: 0,
+            lost_percent: 0,
             packets: 0,
         };
         self.links.insert(LinkId(id), link);
@@ -286,12 +289,15 @@ impl World {
 
     fn sample(&self, id: SubflowId) -> Option<SubflowSample> {
         let sub = self.subs.get(&id)?;
-        let rtt = self.links[&sub.link].rtt;
+        let Link {
+            rtt, lost_percent, ..
+        } = self.links[&sub.link];
         Some(SubflowSample {
             segs_in: sub.packets,
             bytes_received: Bytes::new(sub.packets * PAYLOAD),
             srtt: rtt + rtt / 2,
             min_rtt: rtt,
+            disordered: sub.packets * lost_percent / 100,
             backup: sub.backup,
             ..SubflowSample::default()
         })

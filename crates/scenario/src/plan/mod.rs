@@ -27,7 +27,7 @@ pub use place::{Label, Noise, Place, Point, Wall};
 pub use radio::{Division, SingleRadio};
 pub use relay::Relay;
 pub use tcp::{Growth, Rto, Scheduler, Syns, Tcp};
-pub use traffic::{Flow, Pace, Skip, Transport, Video, Way, Work};
+pub use traffic::{Flow, OnOff, Pace, Skip, Transport, Video, Way, Work};
 pub use units::wifi::Standard;
 pub use walk::{Walker, WalkerRate, Waypoint};
 pub use wifi::{

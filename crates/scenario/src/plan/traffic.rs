@@ -66,10 +66,8 @@ pub enum Work {
     OnOff {
         /// Whether the client sends.
         up: bool,
-        /// How long it sends.
-        on: Duration,
-        /// How long it pauses.
-        off: Duration,
+        /// When it sends.
+        turns: OnOff,
     },
     /// Requests of the client, each answered.
     Requests {
@@ -118,6 +116,31 @@ impl Work {
                 ..
             } => *interval,
             _ => Duration::ZERO,
+        }
+    }
+}
+
+/// Turns of a source that sends and pauses. The first turn sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OnOff {
+    /// How long it sends.
+    pub on: Duration,
+    /// How long it pauses.
+    pub off: Duration,
+}
+
+impl OnOff {
+    /// Whether the source sends, this long after its first turn began, and how long that turn still lasts. A
+    /// source without turns always sends.
+    pub fn at(self, elapsed: Duration) -> (bool, Duration) {
+        let period = self.on + self.off;
+        if period.is_zero() {
+            return (true, Duration::MAX);
+        }
+        let into = Duration::from_nanos_u128(elapsed.as_nanos() % period.as_nanos());
+        match into < self.on {
+            true => (true, self.on - into),
+            false => (false, period - into),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::link::Links;
 use super::walk::Walkers;
 use super::{blocks, bps, bytes, datagrams, names, nanos};
-use crate::plan::{Flow, Nearest, Transport, Work};
+use crate::plan::{Flow, Nearest, OnOff, Transport, Work};
 use crate::quantity::Quantity;
 use crate::section::Section;
 use std::collections::BTreeSet;
@@ -229,9 +229,12 @@ fn on_off(section: &Section<'_>, turns: &Section<'_>, up: bool) -> Work {
             .amount(key, &Quantity::SOME_S)
             .map_or(Duration::from_secs(1), nanos)
     };
-    let (on, off) = (time("on_s"), time("off_s"));
+    let times = OnOff {
+        on: time("on_s"),
+        off: time("off_s"),
+    };
     turns.finish();
-    Work::OnOff { up, on, off }
+    Work::OnOff { up, turns: times }
 }
 
 fn size(section: &Section<'_>) -> Option<Bytes> {

@@ -85,22 +85,20 @@ impl Convert {
 /// A source that is on and off in turns.
 #[derive(Debug, Clone, Copy)]
 pub struct OnOff {
-    /// How long it writes.
-    pub on: Duration,
-    /// How long it pauses.
-    pub off: Duration,
-    /// When the present turn ends, and whether it writes.
-    turn: Option<(Instant, bool)>,
+    turns: scenario::OnOff,
+    /// When the first turn began.
+    began: Option<Instant>,
+    is_on: bool,
     written: u64,
 }
 
 impl OnOff {
     /// A source that begins with writing.
-    pub const fn new(on: Duration, off: Duration) -> Self {
+    pub const fn new(turns: scenario::OnOff) -> Self {
         Self {
-            on,
-            off,
-            turn: None,
+            turns,
+            began: None,
+            is_on: false,
             written: 0,
         }
     }
@@ -112,17 +110,21 @@ impl OnOff {
 
     /// Whether the present turn is one of writing.
     pub const fn is_on(&self) -> bool {
-        matches!(self.turn, Some((_, true)))
+        self.is_on
     }
 
-    fn writes(&mut self, now: Instant) -> bool {
-        let (mut until, mut writes) = self.turn.unwrap_or((now + self.on, true));
-        while until <= now && !(self.on + self.off).is_zero() {
-            writes = !writes;
-            until += if writes { self.on } else { self.off };
+    /// Writes what it can if it is on. Returns when the present turn ends.
+    fn run(&mut self, now: Instant, connection: &mut Connection) -> Option<Instant> {
+        if !connection.is_open() {
+            return None;
         }
-        self.turn = Some((until, writes));
-        writes
+        let began = *self.began.get_or_insert(now);
+        let (is_on, left) = self.turns.at(now.since(began));
+        self.is_on = is_on;
+        if is_on {
+            self.written += connection.write(u64::MAX);
+        }
+        Some(now + left)
     }
 }
 
@@ -243,15 +245,7 @@ impl App {
                 }
                 None
             }
-            Self::OnOff(source) => {
-                if !connection.is_open() {
-                    return None;
-                }
-                if source.writes(now) {
-                    source.written += connection.write(u64::MAX);
-                }
-                source.turn.map(|(until, _)| until)
-            }
+            Self::OnOff(source) => source.run(now, connection),
             Self::Limited(source) => source.run(now, connection),
             Self::Schedule(schedule) => schedule.run(now, connection),
             Self::Replies(replies) => {

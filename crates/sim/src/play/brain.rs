@@ -10,7 +10,7 @@
 
 use links::LinkState;
 use links::air::Overheard;
-use policy::{Action, Input, LinkEvent, LinkId, LinkSpec};
+use policy::{Action, Input, LinkEvent, LinkId};
 use record::{Recorded, Recording};
 use scenario::Plan;
 use trace::What;
@@ -53,7 +53,7 @@ impl Brain {
             now: Instant::ZERO,
         };
         for (index, link) in plan.links.iter().enumerate() {
-            brain.report(Instant::ZERO, index, LinkEvent::Appeared(spec(link)));
+            brain.report(Instant::ZERO, index, LinkEvent::Appeared(radio::spec(link)));
             if let Some(phy) = radio::phy(link) {
                 brain.report(Instant::ZERO, index, LinkEvent::Phy(phy));
             }
@@ -122,15 +122,5 @@ impl Brain {
     pub(super) fn explain(&self) -> Vec<(String, String)> {
         let all = self.engine.explain().into_iter();
         all.map(|about| (about.name, about.why)).collect()
-    }
-}
-
-/// The engine's description of a link.
-pub(super) fn spec(link: &scenario::Link) -> LinkSpec {
-    LinkSpec {
-        name: link.name.clone(),
-        kind: link.kind.word().into(),
-        role: link.role.into(),
-        channel: link.kind.channel(),
     }
 }

@@ -297,8 +297,8 @@ impl Flow {
         match self.work {
             Work::Download { limit, .. } => [App::Sink, self.source(limit)],
             Work::Upload { limit, .. } => [self.source(limit), App::Sink],
-            Work::OnOff { up, on, off } => {
-                let source = App::OnOff(OnOff::new(on, off));
+            Work::OnOff { up, turns } => {
+                let source = App::OnOff(OnOff::new(turns));
                 if up {
                     [source, App::Sink]
                 } else {

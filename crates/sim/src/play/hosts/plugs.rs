@@ -9,7 +9,6 @@ use std::collections::VecDeque;
 use units::Dbm;
 
 use super::families::Versions;
-use crate::play::brain::spec;
 
 /// All links of the client.
 #[derive(Debug)]
@@ -32,7 +31,7 @@ impl Plugs {
     pub(super) fn new(plan: &Plan) -> Self {
         let radios = radio::powered(plan);
         let known = |(number, link)| Known {
-            spec: spec(link),
+            spec: ::radio::spec(link),
             phy: ::radio::phy(link),
             draws: radios.of_link(number),
             appeared: false,

@@ -20,7 +20,7 @@
 //! 5. An access point of unknown channel counts as alone on its channel: nothing shows that it shares one.
 //!
 //! # Checked by
-//! `tests`; `tests/engine_select.rs`: channels, modems, tariffs; `tests/engine_properties.rs`: never flaps;
+//! `tests`, `tests::loss`; `tests/engine_select.rs`: channels, modems, tariffs; `tests/engine_properties.rs`: never flaps;
 //! `walk` in the benchmarks.
 
 use super::tuning::{AHEAD, CONVINCED_AFTER, DOUBT, DOUBT_AHEAD, FADING_ABOVE_EDGE, SOON, WARY};
@@ -117,8 +117,8 @@ pub(crate) struct Selection {
     best: BTreeMap<Medium, Holder>,
     /// Links that were about to be too weak, and are not clearly better yet.
     fading: BTreeSet<LinkId>,
-    /// A backup is promoted for a mere doubt about a better link.
-    promoted: bool,
+    /// The link in use whose doubt alone has promoted a backup.
+    doubted: Option<LinkId>,
     /// When such a doubt was last refuted.
     misled: Option<Instant>,
 }
@@ -204,7 +204,8 @@ impl Selection {
     }
 
     /// Promotes the best backup while no link in use is alive. In shared air a needless promotion takes the time
-    /// of the link that is alive. So after one, usual pauses of the sender promote no backup for a while.
+    /// of the link that is alive. So after one, usual pauses of the sender promote no backup for a while. A longer
+    /// silence promotes one with the next decision, 50 ms later at most.
     fn promote_if_none_is_active(
         &mut self,
         now: Instant,
@@ -215,20 +216,23 @@ impl Selection {
         let is_alive = |ranked: &Ranked| path(ranked).is_alive();
         let active = || ranked.iter().filter(|ranked| ranked.rank.purpose == Use::Active);
         if active().any(is_alive) {
-            let was_wrong = core::mem::take(&mut self.promoted);
-            self.misled = Some(now).filter(|_| was_wrong).or(self.misled);
+            let doubted = self.doubted.take().and_then(|link| paths.get(&link));
+            if doubted.is_some_and(Path::is_alive) {
+                self.misled = Some(now);
+            }
             return;
         }
-        let doubts = || active().filter_map(|active| path(active).doubt());
+        let doubts = || active().filter_map(|active| Some((active.rank.link, path(active).doubt()?)));
         let is_wary = self.misled.is_some_and(|at| now - at < WARY);
-        if is_wary && doubts().any(|doubt| !doubt.is_unusual(now)) {
+        if is_wary && doubts().any(|(_, doubt)| !doubt.is_unusual(now)) {
             return;
         }
-        self.promoted = doubts().next().is_some();
+        let doubted = doubts().next().map(|(link, _)| link);
         let warm = |ranked: &&mut Ranked| ranked.rank.purpose == Use::Warm && is_alive(ranked);
         if let Some(first) = ranked.iter_mut().find(warm) {
             first.rank.purpose = Use::Active;
             first.because = Choice::LastResort;
+            self.doubted = doubted;
         }
         ranked.sort_unstable_by_key(|ranked| ranked.rank);
     }

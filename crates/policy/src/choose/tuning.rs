@@ -29,7 +29,8 @@ pub(crate) const CALM_FOR: Duration = Duration::from_secs(5);
 pub(crate) const AHEAD: Duration = Duration::from_millis(700);
 /// How long a better access point must stay better.
 pub(crate) const CONVINCED_AFTER: Duration = Duration::from_millis(250);
-/// How long usual pauses of a sender promote no backup, after one was promoted without need.
+/// After a needless promotion: for how long a silence no longer than the sender's usual pauses promotes no
+/// backup.
 pub(crate) const WARY: Duration = Duration::from_secs(10);
 /// Error margin of a signal. Without it, two equally loud access points near a step of the rate table would
 /// alternate.

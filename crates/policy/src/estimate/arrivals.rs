@@ -193,8 +193,10 @@ struct Highest<T> {
 
 impl<T: Copy + Default + Ord> Highest<T> {
     fn offer(&mut self, now: Instant, memory: Duration, value: T) {
-        if now - self.since > memory / 2 {
-            (self.older, self.newer, self.since) = (self.newer, T::default(), now);
+        let age = now - self.since;
+        if age > memory / 2 {
+            let older = if age > memory { T::default() } else { self.newer };
+            (self.older, self.newer, self.since) = (older, T::default(), now);
         }
         self.newer = self.newer.max(value);
     }
@@ -352,6 +354,18 @@ mod tests {
         assert!(arrivals.read(ms(1_065), 1_001, Bytes::new(1_001_000)));
         assert_eq!(arrivals.longest_pause(ms(1_065)), Duration::from_millis(60));
         assert_eq!(arrivals.longest_pause(ms(2_500)), Duration::ZERO);
+    }
+
+    #[test]
+    fn an_old_pause_does_not_return_with_a_new_one() {
+        let mut arrivals = steady(1_000);
+        assert!(!arrivals.read(ms(1_060), 1_000, Bytes::new(1_000_000)));
+        for t in (1_065..=30_000).step_by(5) {
+            assert!(arrivals.read(ms(t), t, Bytes::new(t * 1_000)));
+        }
+        assert!(!arrivals.read(ms(30_005), 30_000, Bytes::new(30_000_000)));
+        assert!(arrivals.read(ms(30_010), 30_010, Bytes::new(30_010_000)));
+        assert_eq!(arrivals.longest_pause(ms(30_010)), Duration::from_millis(5));
     }
 
     #[test]

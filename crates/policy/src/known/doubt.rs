@@ -10,11 +10,11 @@
 //!    ([`crate::Engine::doubted`]).
 //! 2. Time in which this host did not run does not count: data may have arrived unread. If it stopped for
 //!    longer, every probe is sent again, as replies sent meanwhile may be lost.
-//! 3. A silence that the sender's pauses explain is probed like any other. But it promotes no backup where that
-//!    was wrong lately ([`crate::choose::rank`]).
+//! 3. A silence that the sender's pauses explain is probed like any other. But it promotes no backup for
+//!    10 s after such a promotion was needless ([`crate::choose::rank`]).
 //!
 //! # Checked by
-//! `tests::looks`.
+//! `tests::looks`, `tests::loss`.
 
 use super::tuning::{LEAST_PROBES, PROBE_EVERY, STOPPED};
 use crate::io::ConnId;

@@ -168,22 +168,31 @@ fn send_in_bursts(world: &mut World, round_trips: u32) {
     }
 }
 
-#[test]
-fn pauses_that_return_every_round_trip_promote_no_backup() {
+/// An access point of one channel for each signal.
+fn access_points(signals: &[f64]) -> World {
     let mut world = World::new(Policy::Slowhand);
-    for (id, dbm) in [(0, -50.0), (1, -70.0)] {
+    for (id, dbm) in (0..).zip(signals) {
         world.up(id, LinkKind::Wifi, Role::Primary, 30, 100);
-        world.set_signal(id, dbm);
+        world.set_signal(id, *dbm);
     }
     world.open(1, 0);
     world.run(3 * S);
-    assert_eq!((world.in_use(), world.joined()), (vec![0], vec![0, 1]));
-    let promoted = |world: &World, since| {
-        world.asked(since, |action| {
-            matches!(action, Action::SetBackup { backup: false, .. })
-        })
-    };
+    assert_eq!(world.in_use(), [0]);
+    world
+}
+
+/// When a backup was promoted.
+fn promoted(world: &World, since: Instant) -> Vec<Instant> {
+    let is_promotion = |action: &Action| matches!(action, Action::SetBackup { backup: false, .. });
+    world.asked(since, is_promotion)
+}
+
+#[test]
+fn pauses_that_return_every_round_trip_promote_a_backup_once() {
+    let mut world = access_points(&[-50.0, -70.0]);
+    let start = world.now;
     send_in_bursts(&mut world, 5);
+    assert_eq!(promoted(&world, start).len(), 1);
     let usual = world.now;
     send_in_bursts(&mut world, 20);
     let probed = world.asked(usual, |action| {
@@ -199,9 +208,42 @@ fn pauses_that_return_every_round_trip_promote_no_backup() {
     world.set_alive(0, false);
     world.demand = 1.0;
     world.run(S);
-    let promoted = promoted(&world, cut);
-    // The reply to the last probe arrives after the cut. Then one silence is probed again after 500 ms.
-    assert!(promoted[0] - cut <= 500 * MS, "{:?}", promoted[0] - cut);
+    // The reply to the last probe arrives after the cut, and clears that silence for 500 ms.
+    let again = *promoted(&world, cut)
+        .first()
+        .expect("a longer silence has another cause");
+    assert!(again - cut <= 500 * MS, "{:?}", again - cut);
+}
+
+#[test]
+fn a_promotion_that_was_needed_makes_nobody_wary() {
+    let mut world = access_points(&[-50.0, -70.0]);
+    world.set_alive(0, false);
+    world.run(S);
+    assert_eq!(world.in_use(), [1]);
+    world.set_alive(0, true);
+    world.run(5 * S);
+    assert_eq!(world.in_use(), [0]);
+    let since = world.now;
+    send_in_bursts(&mut world, 5);
+    assert!(!promoted(&world, since).is_empty());
+}
+
+#[test]
+fn a_doubt_without_a_backup_makes_nobody_wary() {
+    let mut world = access_points(&[-50.0]);
+    let alone = world.now;
+    send_in_bursts(&mut world, 5);
+    let probed = world.asked(alone, |action| matches!(action, Action::Probe { .. }));
+    assert!(!probed.is_empty(), "the pauses are doubted");
+    world.demand = 1.0;
+    world.up(1, LinkKind::Wifi, Role::Primary, 30, 100);
+    world.set_signal(1, -70.0);
+    world.run(2 * S);
+    assert_eq!((world.in_use(), world.joined()), (vec![0], vec![0, 1]));
+    let since = world.now;
+    send_in_bursts(&mut world, 5);
+    assert_eq!(promoted(&world, since).len(), 1);
 }
 
 #[test]

@@ -1,10 +1,14 @@
-//! What a kernel counted while probes were sent: it shows who refused or dropped one.
+//! What a kernel counted while probes were sent. It can show who refused or dropped one.
 
 use linux::netns::Netns;
 use std::collections::BTreeMap;
 
-/// Counters that do not move while every packet arrives and is accepted.
-const OF_FAULTS: [&str; 14] = [
+/// Counters that may tell why a probe failed. Some also move when connections end.
+const OF_FAULTS: [&str; 18] = [
+    "Icmp6OutDestUnreachs",
+    "Ip6InAddrErrors",
+    "Ip6InNoRoutes",
+    "Ip6OutNoRoutes",
     "Icmp.OutDestUnreachs",
     "Ip.InAddrErrors",
     "Ip.InDiscards",
@@ -28,23 +32,29 @@ impl Counted {
     /// As they are now.
     pub fn of(netns: &Netns) -> Self {
         let read = || {
-            ["snmp", "netstat"].map(|file| std::fs::read_to_string(format!("/proc/thread-self/net/{file}")))
+            ["snmp", "netstat", "snmp6"]
+                .map(|file| std::fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap())
         };
-        let files = netns.run(read).unwrap().map(Result::unwrap);
-        Self(files.iter().flat_map(|text| counters(text)).collect())
+        let [snmp, netstat, snmp6] = netns.run(read).unwrap();
+        let of_ipv4 = [snmp, netstat].into_iter().flat_map(|text| counters(&text));
+        Self(of_ipv4.chain(counters_of_ipv6(&snmp6)).collect())
     }
 
-    /// Those of [`OF_FAULTS`] that have grown since, as `NAME +COUNT`.
+    /// Those of [`OF_FAULTS`] that have grown since, as `NAME +COUNT`, or "nothing".
     pub fn grown(&self, netns: &Netns) -> String {
         let now = Self::of(netns).0;
         let of = |all: &BTreeMap<String, u64>, name: &str| all.get(name).copied().unwrap_or(0);
         let grown = OF_FAULTS
             .iter()
-            .map(|name| (name, of(&now, name) - of(&self.0, name)));
+            .map(|name| (name, of(&now, name).saturating_sub(of(&self.0, name))));
         let words = grown
             .filter(|(_, by)| *by > 0)
             .map(|(name, by)| format!("{name} +{by}"));
-        words.collect::<Vec<_>>().join(" ")
+        let words: Vec<String> = words.collect();
+        match words.is_empty() {
+            true => "nothing".to_owned(),
+            false => words.join(" "),
+        }
     }
 }
 
@@ -59,4 +69,24 @@ fn counters(text: &str) -> Vec<(String, u64)> {
             .collect::<Vec<_>>()
     };
     lines.chunks_exact(2).flat_map(of_pair).collect()
+}
+
+/// A name and a value on each line.
+fn counters_of_ipv6(text: &str) -> Vec<(String, u64)> {
+    let of_line = |line: &str| {
+        let (name, value) = line.split_once(char::is_whitespace)?;
+        Some((name.to_owned(), value.trim().parse().ok()?))
+    };
+    text.lines().filter_map(of_line).collect()
+}
+
+#[test]
+fn both_forms_of_counters_are_read() {
+    let pairs = counters("Tcp: OutRsts InErrs\nTcp: 7 -1\nUdp: InErrors\nUdp: 3\n");
+    let named = |name: &str, value| (name.to_owned(), value);
+    assert_eq!(pairs, [named("Tcp.OutRsts", 7), named("Udp.InErrors", 3)]);
+    assert_eq!(
+        counters_of_ipv6("Ip6InNoRoutes \t 4\n"),
+        [named("Ip6InNoRoutes", 4)]
+    );
 }

@@ -9,7 +9,7 @@
 //! # Where we differ, and why
 //! 1. A plain TCP client reconnects and continues where it was, down or up, when its link is usable and
 //!    nothing has arrived for 1 s. A browser or a download manager does so too. Without it, RTO back-off
-//!    would make the baseline look weak.
+//!    would make the baseline look weak. A flow in turns and one of requests keep their one connection.
 //!
 //! # Checked by
 //! `tests.rs`, over loopback in a namespace of its own.

@@ -7,6 +7,8 @@
 //! 2. A write that waits for room may last into the pause, by [`GLANCE`] at most.
 //! 3. Unlike a transfer without turns, plain TCP does not connect again after a silence, as in virtual time:
 //!    a client cannot tell a dead link from a pause.
+//! 4. A connection that breaks ends the flow, as with requests. Virtual time opens another one. The rest of
+//!    the run counts as time without goodput, and as a stall if data was awaited.
 //!
 //! # Checked by
 //! `received::tests` (what counts as a stall); `traffic::tests` (real connections); `slowhand`'s
@@ -192,7 +194,10 @@ impl InTurns<'_> {
 
     fn finish(mut self, connections: u32, broken: Vec<String>) -> Outcome {
         self.tell();
-        let ended = self.task.clock.now().min(self.task.until);
+        let ended = match broken.is_empty() {
+            true => self.task.clock.now().min(self.task.until),
+            false => self.task.until,
+        };
         let mut received = lock(&self.received);
         let stall = received.meter.end(ended);
         self.teller.stall(ended, stall);

@@ -20,8 +20,8 @@
 //! 5. An access point of unknown channel counts as alone on its channel: nothing shows that it shares one.
 //!
 //! # Checked by
-//! `tests`, `tests::loss`; `tests/engine_select.rs`: channels, modems, tariffs; `tests/engine_properties.rs`: never flaps;
-//! `walk` in the benchmarks.
+//! `tests`, `tests::loss`; `tests/engine_select.rs`: channels, modems, tariffs; `tests/engine_properties.rs`:
+//! never flaps; `walk` in the benchmarks.
 
 use super::tuning::{AHEAD, CONVINCED_AFTER, DOUBT, DOUBT_AHEAD, FADING_ABOVE_EDGE, SOON, WARY};
 use crate::estimate::signal::{EDGE, expected_goodput};
@@ -203,9 +203,9 @@ impl Selection {
         self.fading.extend(fading.map(|(&link, _)| link));
     }
 
-    /// Promotes the best backup while no link in use is alive. In shared air a needless promotion takes the time
-    /// of the link that is alive. So after one, usual pauses of the sender promote no backup for a while. A longer
-    /// silence promotes one with the next decision, 50 ms later at most.
+    /// Promotes the best backup while no link in use is alive. In shared air a needless promotion takes the
+    /// time of the link that is alive. So after one, usual pauses of the sender promote no backup for a while.
+    /// A longer silence promotes one with the next decision, 50 ms later at most.
     fn promote_if_none_is_active(
         &mut self,
         now: Instant,

@@ -16,8 +16,8 @@ struct Bin {
     bytes: u64,
 }
 
-/// Arrivals in 10 ms bins over the last 320 ms, the highest 300 ms mean of the last 10 s, and the longest pause
-/// of the last second.
+/// Arrivals in 10 ms bins over the last 320 ms, the highest 300 ms mean of the last 10 s, and the longest
+/// pause of the last second.
 #[derive(Debug, Clone)]
 pub(crate) struct Arrivals {
     bins: [Bin; BINS],
@@ -167,8 +167,8 @@ impl Arrivals {
         self.best.get(now, MEMORY)
     }
 
-    /// The longest pause of the last second that has ended: the time from an arrival to the last sample that found
-    /// nothing new. Zero if samples found something new every time.
+    /// The longest pause of the last second that has ended: the time from an arrival to the last sample that
+    /// found nothing new. Zero if samples found something new every time.
     pub(crate) fn longest_pause(&self, now: Instant) -> Duration {
         self.pauses.get(now, PAUSE_MEMORY)
     }

@@ -18,8 +18,8 @@ pub(crate) const LATELY: Duration = Duration::from_millis(50);
 /// How long a subflow's best rate stays valid, a queue's refutation of it, and at most a series of losses. A
 /// queue comes and goes with its sender's congestion window, and random losses can pause by chance.
 pub(crate) const MEMORY: Duration = Duration::from_secs(10);
-/// How long a pause of a subflow counts: a few round trips. Longer, and the bursts of a slow start would delay
-/// the detection of a death long after it.
+/// How long a pause of a subflow counts: a few round trips. If it counted longer, the bursts of a slow start
+/// would delay the promotion of a backup long after it.
 pub(crate) const PAUSE_MEMORY: Duration = Duration::from_secs(1);
 
 // carries.rs

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scratch, program};
+use common::{Scratch, program, ran_by_root};
 use serde_json::Value;
 
 /// What `slowhand bench lab-udp` plays for a minute.
@@ -20,14 +20,9 @@ fn played(world: &str, scratch: &Scratch) -> Option<Value> {
         .arg(&file)
         .args(["--world", world, "--json", "--policy", "mptcp"])
         .args(["--set", "duration_s=12"]);
-    let ran = command.output().unwrap();
-    let errors = String::from_utf8_lossy(&ran.stderr);
-    if ran.status.code() == Some(2) && errors.contains("root") {
-        println!("skipped: {errors}");
-        return None;
-    }
-    assert!(ran.status.success(), "{errors}");
-    let mut document: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let ran = ran_by_root(&mut command)?;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let mut document: Value = serde_json::from_str(&ran.out).unwrap();
     let run = document["runs"][0].take();
     assert_eq!(run.get("cc"), Some(&Value::Null), "all flows are UDP");
     let flows = run["flows"].as_array().unwrap();

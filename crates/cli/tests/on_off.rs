@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scratch, program};
+use common::{Scratch, program, ran_by_root};
 use trace::{PlayDocument, Run};
 
 /// Turns of a second, over 10 Mb/s.
@@ -33,14 +33,9 @@ fn played(world: &str, direction: &str) -> Option<Run> {
     let mut command = program();
     command.arg("play").arg(&file);
     command.args(["--world", world, "--json", "--policy", "mptcp"]);
-    let ran = command.output().unwrap();
-    let errors = String::from_utf8_lossy(&ran.stderr);
-    if ran.status.code() == Some(2) && errors.contains("root") {
-        println!("skipped: {errors}");
-        return None;
-    }
-    assert!(ran.status.success(), "{errors}");
-    let mut document: PlayDocument = serde_json::from_slice(&ran.stdout).unwrap();
+    let ran = ran_by_root(&mut command)?;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let mut document: PlayDocument = serde_json::from_str(&ran.out).unwrap();
     Some(document.runs.remove(0))
 }
 

@@ -51,6 +51,16 @@ pub fn program() -> Command {
     command
 }
 
+/// Runs a command to its end. `None`: it needs root and this user is not. The test is skipped, and says so.
+pub fn ran_by_root(command: &mut Command) -> Option<Ran> {
+    let ran = Ran::from(command.output().unwrap());
+    if ran.code == Some(2) && ran.err.contains("run as root") {
+        println!("skipped: {}", ran.err);
+        return None;
+    }
+    Some(ran)
+}
+
 /// The daemon, beside the program: a test of one package does not build the programs of another.
 pub fn daemon() -> PathBuf {
     beside("slowhandd")

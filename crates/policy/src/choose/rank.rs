@@ -204,8 +204,8 @@ impl Selection {
     }
 
     /// Promotes the best backup while no link in use is alive. In shared air a needless promotion takes the
-    /// time of the link that is alive. So after one, usual pauses of the sender promote no backup for a while.
-    /// A longer silence promotes one with the next decision, 50 ms later at most.
+    /// time of the link that is alive. So after one, usual pauses of the sender promote no backup for a
+    /// while. A longer silence promotes one with the next decision, 50 ms later at most.
     fn promote_if_none_is_active(
         &mut self,
         now: Instant,

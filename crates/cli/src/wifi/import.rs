@@ -1,7 +1,7 @@
 //! `slowhand wifi import`: adds networks that other programs have saved to the configuration.
 
 use super::plan::Plan;
-use super::saved::SavedError;
+use super::saved::{Protection, SavedError};
 use super::{iwd, keyfile};
 use host::config::DEFAULT;
 use host::trusted::{self, Keeping};
@@ -10,13 +10,19 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Where NetworkManager and iwd save networks.
-const SAVED: [&str; 2] = ["/etc/NetworkManager/system-connections", "/var/lib/iwd"];
+/// Where NetworkManager and iwd save networks. The second folder has those that netplan gives NetworkManager.
+const SAVED: [&str; 3] = [
+    "/etc/NetworkManager/system-connections",
+    "/run/NetworkManager/system-connections",
+    "/var/lib/iwd",
+];
 
 /// Add the WiFi networks that NetworkManager or iwd has saved to the configuration of slowhand.
 ///
 /// Each secret goes into a file of its own beside the configuration, which only its owner can read. Networks
 /// of the configuration stay as they are. Nothing of the other program is changed.
+///
+/// Anybody can offer a network without encryption under any name. So those are added only with `--open`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,6 +33,10 @@ pub struct Args {
     /// Print what would be added, without secrets, and change nothing.
     #[arg(long)]
     dry_run: bool,
+
+    /// Add networks without encryption, too.
+    #[arg(long)]
+    open: bool,
 
     /// Directory with saved networks. May be repeated. If left out, those of NetworkManager and iwd.
     #[arg(long, value_name = "DIR")]
@@ -48,7 +58,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = args.config.parent().unwrap_or(Path::new(".")).to_owned();
     for folder in &folders {
         match files(folder) {
-            Ok(files) => files.iter().for_each(|file| take(&mut plan, file, &directory)),
+            Ok(files) => files
+                .iter()
+                .for_each(|file| take(&mut plan, file, args.open, &directory)),
             Err(error) if is_usual && error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
                 let folder = folder.display();
@@ -91,10 +103,13 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn take(plan: &mut Plan, file: &Path, directory: &Path) {
+fn take(plan: &mut Plan, file: &Path, open: bool, directory: &Path) {
     let read = trusted::read(file, Keeping::Secret).map_err(|error| error.to_string());
     let saved = read.and_then(|text| parse(file, &text).map_err(|error| error.to_string()));
     match saved {
+        Ok(Some(saved)) if saved.protection == Protection::Open && !open => {
+            plan.leave_out(file.to_owned(), SavedError::Open.to_string());
+        }
         Ok(Some(saved)) => plan.add(saved, directory, file),
         Ok(None) => {}
         Err(why) => plan.leave_out(file.to_owned(), why),
@@ -113,7 +128,7 @@ fn parse(file: &Path, text: &str) -> Result<Option<super::saved::Saved>, SavedEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host::config::{Asked, Config, Protection};
+    use host::config::{Asked, Config, Protection as Trusted};
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt as _;
 
@@ -138,14 +153,19 @@ mod tests {
         }
 
         fn import(&self, dry_run: bool) -> anyhow::Result<Plan> {
+            self.import_with(dry_run, false)
+        }
+
+        fn import_with(&self, dry_run: bool, open: bool) -> anyhow::Result<Plan> {
             let args = Args {
                 dry_run,
+                open,
                 from: vec![self.0.join("saved")],
                 config: self.config(),
             };
             let mut plan = Plan::beside(&args.config).unwrap();
             for file in files(&args.from[0]).unwrap() {
-                take(&mut plan, &file, &self.0);
+                take(&mut plan, &file, open, &self.0);
             }
             run(&args).map(|_| plan)
         }
@@ -189,7 +209,10 @@ mod tests {
             )),
             "{words}"
         );
-        assert!(words.contains("added cafe: without encryption\n"), "{words}");
+        assert!(
+            words.contains("cafe.open: it has no encryption, and anybody can offer"),
+            "{words}"
+        );
         assert!(
             words.contains("kept own: it is in the configuration\n"),
             "{words}"
@@ -205,8 +228,8 @@ mod tests {
         let config = Config::read(&folder.config(), Asked::ByName).unwrap();
         let networks = config.wifi.unwrap().networks;
         let names = Vec::from_iter(networks.iter().map(|network| network.ssid.as_str()));
-        assert_eq!(names, ["own", "cafe", "home \"1\""]);
-        let Protection::Key { file, wpa3: false } = &networks[2].protection else {
+        assert_eq!(names, ["own", "home \"1\""]);
+        let Trusted::Key { file, wpa3: false } = &networks[1].protection else {
             panic!("{networks:?}")
         };
         assert_eq!(file, &secret);
@@ -214,6 +237,10 @@ mod tests {
         assert_eq!(fs::metadata(&secret).unwrap().permissions().mode() & 0o777, 0o600);
         folder.import(false).unwrap();
         assert_eq!(fs::read_to_string(folder.config()).unwrap(), written);
+        let words = folder.import_with(false, true).unwrap().words();
+        assert!(words.contains("added cafe: without encryption\n"), "{words}");
+        let written = fs::read_to_string(folder.config()).unwrap();
+        assert!(written.ends_with("ssid = \"cafe\"\nopen = true\n\n"), "{written}");
     }
 
     #[test]

@@ -78,6 +78,11 @@ pub enum SavedError {
         "it is not joined automatically there, and slowhand joins every network that it knows; add it by hand if you want that"
     )]
     ByHand,
+    /// It has no encryption, and the user has not asked for such networks.
+    #[error(
+        "it has no encryption, and anybody can offer a network of its name; add it with --open if you trust that"
+    )]
+    Open,
     /// WEP, WPA1 or another kind of protection.
     #[error("its protection `{0}` is not supported; use WPA2 or WPA3")]
     Protection(String),

@@ -130,8 +130,11 @@ pub fn finding(wiphy: &Wiphy, around: Around<'_>) -> Result<String, String> {
 
 const NO_MONITOR: &str = "without a monitor interface, losses and airtime follow from the driver's counters alone; a card whose \
                           driver uses mac80211 has one";
-const ONE_STATION: &str =
-    "the driver allows one station interface; add a second adapter to join two access points at once";
+/// How a place of the driver becomes free.
+pub(crate) const SET_DOWN: &str =
+    "set one down (first `nmcli device set NAME managed no`, if NetworkManager has it)";
+
+const ONE_STATION: &str = "the driver allows one station interface; a second adapter, named as `radio`, joins one beside your own connection";
 
 /// What interfaces of other programs leave, if that is less than two access points at once.
 fn taken(wiphy: &Wiphy, stations: u32, others: &[(&str, IfType)]) -> Option<String> {
@@ -144,7 +147,7 @@ fn taken(wiphy: &Wiphy, stations: u32, others: &[(&str, IfType)]) -> Option<Stri
         _ => return None,
     };
     (left < stations).then(|| {
-        format!("other interfaces that are up ({names}) take places of the driver: {rest}; set one down")
+        format!("other interfaces that are up ({names}) take places of the driver: {rest}; {SET_DOWN}")
     })
 }
 

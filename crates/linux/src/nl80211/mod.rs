@@ -37,6 +37,7 @@ mod station;
 mod tests;
 mod wiphy;
 
+pub(crate) use able::SET_DOWN;
 pub use error::{MonitorError, OpenError, ReadError, StationError, SubscribeError, VisitError};
 pub use event::{Event, Events, Quality};
 pub use interface::{IfType, Interface, Types};

@@ -331,7 +331,7 @@ fn what_cards_can_do_is_said_in_words() {
     assert_eq!(
         words(intel()).unwrap_err(),
         "phy0 (wlan0): 1 access point at a time; one channel at a time; visits to others: yes; monitor beside it: yes. the driver \
-         allows one station interface; add a second adapter to join two access points at once"
+         allows one station interface; a second adapter, named as `radio`, joins one beside your own connection"
     );
     let many = "phy0 (wlan0): 2048 access points at once on one channel; one channel at a time; visits to others: yes; \
                 monitor beside them: yes";
@@ -425,7 +425,8 @@ fn interfaces_of_others_take_places_of_their_limits() {
     let one = said(&[("wlan0", Sta)]).unwrap_err();
     assert!(
         one.ends_with(
-            "other interfaces that are up (wlan0) take places of the driver: slowhand can join 1 access point at a time; set one down"
+            "other interfaces that are up (wlan0) take places of the driver: slowhand can join 1 access point at a time; \
+             set one down (first `nmcli device set NAME managed no`, if NetworkManager has it)"
         ),
         "{one}"
     );

@@ -5,7 +5,7 @@ use super::channels::Wide;
 use super::visits::Visits;
 use super::{AGAIN, Means, Worker};
 use crate::daemon::DeclaredLink;
-use crate::nl80211::channel_number;
+use crate::nl80211::{SET_DOWN, channel_number};
 use crate::rtnl::IfName;
 use crate::wifi::bss::{self, Bss};
 use crate::wifi::network::Network;
@@ -363,7 +363,7 @@ fn why_left_out(left: LeftOut, capacity: Capacity) -> String {
             format!("the radio is on other channels, and its driver allows {channels} at once")
         }
         LeftOut::NoInterface if stations == 0 => {
-            "interfaces of other programs take all places of the driver; set one down".to_owned()
+            format!("interfaces of other programs take all places of the driver; {SET_DOWN}")
         }
         LeftOut::Replaced => {
             "its signal is weak, and the card has no interface left beside that of a much better one"
@@ -451,7 +451,7 @@ mod tests {
             said(LeftOut::NoInterface, 4, 1),
             "no interface is left for it: the card can join 4 now, and those are in use"
         );
-        assert!(said(LeftOut::NoInterface, 0, 1).ends_with("set one down"));
+        assert!(said(LeftOut::NoInterface, 0, 1).ends_with(SET_DOWN));
     }
 
     #[test]

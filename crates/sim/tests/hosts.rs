@@ -70,6 +70,15 @@ fn bbr_is_refused_with_its_reason() {
     assert!(Control::named("vegas").is_err());
 }
 
+#[test]
+fn cla_is_refused_with_its_reason() {
+    let refused = Control::named("cla").unwrap_err().to_string();
+    assert!(
+        refused.contains("senders in virtual time do not know"),
+        "{refused}"
+    );
+}
+
 /// The handshake takes an RTT, the request half of one, and ten segments come back with the other half.
 #[test]
 fn an_object_of_one_window_takes_two_round_trips() {

@@ -147,6 +147,7 @@ impl Control {
             "olia" => Self::Coupled(Controller::Olia),
             "balia" => Self::Coupled(Controller::Balia),
             "bbr" => return Err(ControlError::Bbr),
+            "cla" => return Err(ControlError::Cla),
             _ => return Err(ControlError::Unknown(name.into())),
         })
     }
@@ -171,6 +172,11 @@ pub enum ControlError {
         "congestion control bbr has no model in virtual time; choose reno, cubic, lia, olia or balia, or run the scenario in the lab"
     )]
     Bbr,
+    /// Senders in virtual time do not hear signals.
+    #[error(
+        "congestion control cla follows the client's signal, which senders in virtual time do not know; choose reno, cubic, lia, olia or balia, or run the scenario in the lab"
+    )]
+    Cla,
     /// No such name.
     #[error("unknown congestion control {0}; choose reno, cubic, lia, olia or balia")]
     Unknown(String),

@@ -24,6 +24,7 @@ mod on_off;
 mod order;
 mod received;
 mod requests;
+mod sending;
 mod server;
 mod silence;
 mod socket;

@@ -15,11 +15,11 @@
 //! `tests/on_off.rs` against virtual time.
 
 use super::client::{Connection, Outcome, Reporter, Task, Tell, TransferError};
-use super::content::fill;
 use super::order::Order;
 use super::received::{Received, lock};
+use super::sending::Sending;
 use super::server::Server;
-use super::socket::{GLANCE, Moved, read, write};
+use super::socket::{GLANCE, Moved, read};
 use super::upload::is_intact;
 use crate::clock::Clock;
 use scenario::OnOff;
@@ -49,30 +49,18 @@ impl Source<'_> {
     pub(super) fn write(&self, stream: &mut TcpStream, mut lasts: impl FnMut() -> bool) -> io::Result<()> {
         let began = self.clock.now();
         let mut buffer = vec![0; CHUNK];
-        let (mut offset, mut filled, mut was_on) = (0, 0..0, true);
+        let (mut content, mut was_on) = (Sending::new(self.seed, 0, &mut buffer), true);
         while lasts() {
             let (is_on, left) = self.turns.at(self.clock.now().since(began));
             if is_on != was_on {
-                self.turn(is_on, offset);
+                self.turn(is_on, content.offset());
                 was_on = is_on;
             }
             if !is_on {
                 std::thread::sleep(left.min(GLANCE));
                 continue;
             }
-            if filled.is_empty() {
-                fill(self.seed, offset, &mut buffer);
-                filled = 0..CHUNK;
-            }
-            match write(stream, &buffer[filled.clone()]) {
-                Moved::Bytes(bytes) => {
-                    filled.start += bytes;
-                    offset += bytes as u64;
-                }
-                Moved::Nothing => {}
-                Moved::End => return Err(io::ErrorKind::BrokenPipe.into()),
-                Moved::Broken(error) => return Err(error),
-            }
+            content.write(stream, || u64::MAX)?;
         }
         Ok(())
     }

@@ -1,12 +1,12 @@
 //! Serves what clients order, in the server's namespace: one thread accepts, and each connection has its own
 //! thread.
 
-use super::content::fill;
 use super::datagrams;
 use super::on_off::Source;
 use super::order::{Order, RANGE, parse_range};
 use super::received::{Received, lock};
-use super::socket::{GLANCE, Moved, SocketError, Transport, impatient, is_readable, read, write};
+use super::sending::Sending;
+use super::socket::{GLANCE, Moved, SocketError, Transport, impatient, is_readable, read};
 use super::watch::{End, Watchlist};
 use crate::clock::Clock;
 use crate::pace::Pace;
@@ -316,22 +316,10 @@ fn send_part(
     range: std::ops::Range<u64>,
     buffer: &mut [u8],
 ) -> io::Result<()> {
-    let (mut offset, mut filled) = (range.start, 0..0);
-    while offset < range.end && !shared.stop.load(Ordering::Relaxed) {
-        if filled.is_empty() {
-            let left = usize::try_from(range.end - offset).unwrap_or(usize::MAX);
-            filled = 0..left.min(buffer.len());
-            fill(seed, offset, &mut buffer[filled.clone()]);
-        }
-        match write(stream, &buffer[filled.clone()]) {
-            Moved::Bytes(count) => {
-                filled.start += count;
-                offset += count as u64;
-            }
-            Moved::Nothing => {}
-            Moved::End => return Err(io::ErrorKind::WriteZero.into()),
-            Moved::Broken(error) => return Err(error),
-        }
+    let mut content = Sending::new(seed, range.start, buffer);
+    while content.offset() < range.end && !shared.stop.load(Ordering::Relaxed) {
+        let left = range.end - content.offset();
+        content.write(stream, || left)?;
     }
     Ok(())
 }

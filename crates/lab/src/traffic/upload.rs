@@ -1,12 +1,13 @@
 //! Bytes from the client. Only bytes that the server's application reads count.
 
 use super::client::{Left, Outcome, Reporter, Task, Tell, TransferError};
-use super::content::{digest, fill};
+use super::content::digest;
 use super::order::Order;
 use super::received::{Received, lock};
+use super::sending::Sending;
 use super::server::{DRAIN, Server};
 use super::silence::Silence;
-use super::socket::{Moved, read, write};
+use super::socket::{Moved, read};
 use crate::pace::Pace;
 use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -89,25 +90,10 @@ impl Upload<'_> {
 
     fn send(&mut self, stream: &mut TcpStream, from: u64, silence: &mut Silence) -> std::io::Result<Left> {
         let mut buffer = vec![0; CHUNK];
-        let (mut offset, mut filled) = (from, 0..0);
-        while !self.task.is_over() && offset < self.end {
-            if filled.is_empty() {
-                let take = self
-                    .pace
-                    .wait(self.task.clock, CHUNK as u64)
-                    .min(self.end - offset) as usize;
-                fill(self.task.seed, offset, &mut buffer[..take]);
-                filled = 0..take;
-            }
-            match write(stream, &buffer[filled.clone()]) {
-                Moved::Bytes(bytes) => {
-                    filled.start += bytes;
-                    offset += bytes as u64;
-                }
-                Moved::Nothing => {}
-                Moved::End => return Err(std::io::ErrorKind::BrokenPipe.into()),
-                Moved::Broken(error) => return Err(error),
-            }
+        let mut content = Sending::new(self.task.seed, from, &mut buffer);
+        while !self.task.is_over() && content.offset() < self.end {
+            let left = self.end - content.offset();
+            content.write(stream, || self.pace.wait(self.task.clock, CHUNK as u64).min(left))?;
             if self.is_silent(silence, stream) {
                 return Ok(Left::Again);
             }

@@ -34,8 +34,8 @@ impl<'b> Sending<'b> {
         self.offset
     }
 
-    /// Writes what the connection takes now. Once the buffer is empty, it is filled with `most()` bytes, or as
-    /// many as have room.
+    /// Writes what the connection takes now. Once the buffer is empty, it is filled with `most()` bytes, or
+    /// as many as have room.
     ///
     /// # Errors
     /// The connection broke.

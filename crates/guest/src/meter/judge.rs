@@ -149,8 +149,12 @@ fn air(bins: &[Bin], names: &[String]) -> Value {
 
 /// Shares of retries at the monitor, against first attempts that were lost. Losses without collisions,
 /// against the configured loss.
+///
+/// The truth begins before the monitor listens and ends after it. Two frames that it did not hear are more
+/// than a point of 180 frames, so access points with fewer than [`WINDOW_FRAMES`] do not count for the worst
+/// error. It is null if none has as many.
 fn heard(all: &[Retries], bins: &[Bin]) -> Value {
-    let (mut worst_heard, mut worst_loss) = (0.0, 0.0);
+    let (mut worst_heard, mut worst_loss) = (None, 0.0);
     let mut listed = Vec::new();
     for one in all {
         let own = || bins.iter().filter(|bin| bin.ap == one.ap && bin.way == "down");
@@ -160,7 +164,10 @@ fn heard(all: &[Retries], bins: &[Bin]) -> Value {
         let heard = percent(one.retries, one.frames);
         let truth = percent(lost, frames);
         let alone = percent(lost - collided, frames - collided);
-        worst_heard = f64::max(worst_heard, (heard - truth).abs());
+        if one.frames >= WINDOW_FRAMES {
+            let error = (heard - truth).abs();
+            worst_heard = Some(worst_heard.map_or(error, |worst| f64::max(worst, error)));
+        }
         worst_loss = f64::max(worst_loss, (alone - one.percent).abs());
         listed.push(json!({
             "ap": one.ap, "heard": one.frames, "retry_percent": heard, "first_lost_percent": truth,
@@ -385,6 +392,17 @@ mod tests {
     }
 
     #[test]
+    fn an_access_point_with_few_frames_does_not_count_for_the_worst_error_of_retries() {
+        let worst = |texts: &[&str]| {
+            let all: Vec<Retries> = texts.iter().map(|text| retries(text).unwrap()).collect();
+            heard(&all, &bins(TRUTH).unwrap())["worst_points"].as_f64()
+        };
+        assert_eq!(worst(&["near 60 499 100"]), None);
+        let few_and_many = worst(&["near 60 499 100", "near 60 1000 645"]);
+        assert!(few_and_many.is_some_and(|points| points < 1e-9), "{few_and_many:?}");
+    }
+
+    #[test]
     fn a_truth_without_its_end_is_refused() {
         assert_eq!(ended(TRUTH).unwrap(), 7);
         let died = TRUTH.rsplit_once('\n').unwrap().0;
@@ -393,7 +411,7 @@ mod tests {
 
     #[test]
     fn retries_are_compared_with_lost_attempts_and_losses_with_the_configured_ones() {
-        let near = retries("near 60 100 66").unwrap();
+        let near = retries("near 60 500 330").unwrap();
         let judged = heard(&[near], &bins(TRUTH).unwrap());
         // 129 of 200 first attempts were lost: 20 collided, and 109 of the other 180 were lost.
         assert!(

@@ -6,11 +6,13 @@
 //!
 //! | the check | verdict |
 //! |---|---|
+//! | has not passed yet, and had passed over another link before the first request | held out: not checked yet |
 //! | passes | none, or the link is used again |
 //! | gets an unexpected reply | held out: a portal |
 //! | gets no reply twice in a row, and passes over another link | held out: nothing beyond the next hop |
 //!
 //! # Sources
+//! - juggler §6.1: the quality of an access point is probed before it is used.
 //! - RFC 8952 §2: a captive portal replies in place of the requested host.
 //! - NetworkManager.conf(5), `[connectivity]`: a URI, an expected response, and an interval of 300 s.
 //!
@@ -19,7 +21,8 @@
 //!    waits for it.
 //! 2. A link is never held out if no other is usable: then all links count as open. A URL that no longer
 //!    gives the expected reply must not take a host offline.
-//! 3. A metered link is checked once, when new connections first use it, and while it is held out.
+//! 3. A link that has the default route is not held out before its first result.
+//! 4. A metered link is checked once, when new connections first use it, and while it is held out.
 //!
 //! # Checked by
 //! `tests::portal`; `daemon::tests::portal` on a real kernel.
@@ -38,20 +41,29 @@ impl Door {
     fn has_passed_lately(&self, now: Instant) -> bool {
         matches!(self.last, Some((Checked::Passed, at)) if now - at < PORTAL_FRESH)
     }
+
+    /// Whether its last check passed before this time.
+    fn passed_before(&self, time: Instant) -> bool {
+        matches!(self.last, Some((Checked::Passed, at)) if at < time)
+    }
 }
 
 impl Portals {
     /// The evidence against a link.
     fn held(&self, now: Instant, link: LinkId) -> Option<Held> {
         let door = self.doors.get(&link)?;
-        match door.last? {
-            (Checked::Passed, _) => None,
-            (Checked::Portal, _) => Some(Held::Portal),
-            (Checked::Failed, _) if door.failures < LEAST_FAILURES => None,
-            (Checked::Failed, _) => {
-                let mut others = self.doors.iter().filter(|(other, _)| **other != link);
-                let passed = others.find(|(_, door)| door.has_passed_lately(now));
-                passed.map(|(&other, _)| Held::NoReply(other))
+        let is_other = |(other, door): &(&LinkId, &Door)| **other != link && door.has_passed_lately(now);
+        let mut others = self.doors.iter().filter(is_other);
+        match door.last.map(|(checked, _)| checked) {
+            Some(Checked::Passed) => None,
+            Some(Checked::Portal) => Some(Held::Portal),
+            Some(Checked::Failed) if door.failures >= LEAST_FAILURES => {
+                others.next().map(|(&other, _)| Held::NoReply(other))
+            }
+            Some(Checked::Failed) | None => {
+                let first = door.first_asked.filter(|_| !door.has_passed)?;
+                let passed = others.find(|(_, door)| door.passed_before(first));
+                passed.map(|(&other, _)| Held::Unchecked(other))
             }
         }
     }
@@ -85,13 +97,19 @@ pub(crate) fn look(now: Instant, state: &mut State) {
     for link in due {
         if let Some(door) = state.portals.doors.get_mut(&link) {
             door.asked = Some(now);
+            door.first_asked.get_or_insert(now);
         }
         state.push(Action::Check(link));
     }
     let held: Vec<(LinkId, Option<Held>)> = state
         .paths
         .iter()
-        .map(|(&link, path)| (link, state.portals.held(now, link).filter(|_| usable(path))))
+        .map(|(&link, path)| {
+            let held = state.portals.held(now, link);
+            // A route that a link has already does not go away and come back while it is checked.
+            let stays = |held: &Held| matches!(held, Held::Unchecked(_)) && state.route() == Some(link);
+            (link, held.filter(|held| usable(path) && !stays(held)))
+        })
         .collect();
     let is_other_way = held
         .iter()
@@ -106,8 +124,9 @@ fn hold(state: &mut State, link: LinkId, held: Option<Held>) {
         return;
     };
     let before = core::mem::replace(&mut path.held, held);
-    match (before, held) {
-        (None, Some(held)) => state.note(Some(link), None, Verb::Refuse, Access::Held(held)),
+    let is_told = |held: &Held| !matches!(held, Held::Unchecked(_));
+    match (before.filter(is_told), held) {
+        (None, Some(held)) if is_told(&held) => state.note(Some(link), None, Verb::Refuse, Access::Held(held)),
         (Some(_), None) => {
             let passes = matches!(
                 state.portals.doors.get(&link).and_then(|door| door.last),

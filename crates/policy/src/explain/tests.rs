@@ -325,6 +325,10 @@ fn access() -> Vec<Row> {
             Access::Held(Held::NoReply(LAN)),
             "the check for the Internet gets no reply over it, but passes over lan0; it is checked every 30 s",
         ),
+        row(
+            Access::Held(Held::Unchecked(LAN)),
+            "the check for the Internet has not passed over it yet, but passes over lan0",
+        ),
         row(Access::Passes, "the check for the Internet passes over it again"),
         row(
             Access::NoAlternative,

@@ -16,6 +16,10 @@ pub(crate) struct Portals {
 /// Results of the checks of one link.
 #[derive(Debug, Default)]
 pub(crate) struct Door {
+    /// When its first check was requested.
+    pub(crate) first_asked: Option<Instant>,
+    /// Whether a check has ever passed.
+    pub(crate) has_passed: bool,
     /// When the check was requested whose result has not arrived.
     pub(crate) asked: Option<Instant>,
     pub(crate) next: Option<Instant>,
@@ -29,6 +33,17 @@ impl Portals {
     pub(crate) fn checkable(&mut self, link: LinkId) {
         self.doors.entry(link).or_default();
         self.hurry(link);
+    }
+
+    /// The link has another address: results of checks are void. That one has passed still counts.
+    pub(crate) fn begin_anew(&mut self, link: LinkId) {
+        if let Some(door) = self.doors.get_mut(&link) {
+            *door = Door {
+                first_asked: door.first_asked,
+                has_passed: door.has_passed,
+                ..Door::default()
+            };
+        }
     }
 
     /// Drops a link that leads to another network, or is gone.
@@ -56,6 +71,7 @@ impl Portals {
         };
         door.asked = None;
         door.last = Some((checked, now));
+        door.has_passed |= checked == Checked::Passed;
         door.failures = if checked == Checked::Failed {
             door.failures.saturating_add(1)
         } else {

@@ -135,11 +135,67 @@ fn a_check_without_a_reply_counts_only_beside_one_that_passes() {
 fn one_lost_check_holds_nothing_out_and_is_repeated_soon() {
     let mut world = checkable(2);
     checked(&mut world, 1, Checked::Passed);
+    checked(&mut world, 0, Checked::Passed);
     checked(&mut world, 0, Checked::Failed);
     assert_eq!(why(&world, 0).0, "use");
     let since = world.now;
     world.run(5 * S);
     assert_eq!(checks(&world, 0, since).len(), 1);
+}
+
+/// A third link, which comes after the check has passed over the first two.
+fn newcomer() -> World {
+    let mut world = checkable(2);
+    checked(&mut world, 0, Checked::Passed);
+    checked(&mut world, 1, Checked::Passed);
+    world.open(1, 0);
+    world.add(2, LinkKind::Cable, Role::Primary, 50, 20);
+    about(&mut world, 2, LinkEvent::Carrier(true));
+    about(&mut world, 2, LinkEvent::Checkable);
+    about(&mut world, 2, LinkEvent::Usable(true));
+    world.run(S);
+    world
+}
+
+#[test]
+fn a_link_that_comes_later_is_used_when_its_first_check_has_passed() {
+    let mut world = newcomer();
+    let waits = "the check for the Internet has not passed over it yet, but passes over link0";
+    assert_eq!(why(&world, 2), ("held-out", waits.into()));
+    assert_eq!(world.joined(), [0, 1]);
+    checked(&mut world, 2, Checked::Failed);
+    assert_eq!(why(&world, 2).0, "held-out", "it has never passed");
+    checked(&mut world, 2, Checked::Passed);
+    assert_eq!(world.joined(), [0, 1, 2]);
+    checked(&mut world, 2, Checked::Failed);
+    assert_ne!(why(&world, 2).0, "held-out", "one may be lost");
+    let notes = world.done.iter().filter(|(_, action)| match action {
+        Action::Note(note) => note.link == Some(LinkId(2)) && matches!(note.reason, Reason::Access(_)),
+        _ => false,
+    });
+    assert_eq!(notes.count(), 0, "waiting for a result is no news");
+}
+
+#[test]
+fn a_portal_is_reported_after_the_wait_for_its_first_check() {
+    let mut world = newcomer();
+    checked(&mut world, 2, Checked::Portal);
+    let told = world.done.iter().any(|(_, action)| match action {
+        Action::Note(note) => note.verb == Verb::Refuse && note.link == Some(LinkId(2)),
+        _ => false,
+    });
+    assert!(told);
+    assert_eq!(world.joined(), [0, 1]);
+}
+
+#[test]
+fn a_link_without_a_result_is_used_once_no_other_is_sound() {
+    let mut world = newcomer();
+    about(&mut world, 0, LinkEvent::Carrier(false));
+    about(&mut world, 1, LinkEvent::Carrier(false));
+    world.run(S);
+    assert_eq!(why(&world, 2).0, "use");
+    assert_eq!(route(&world), Some(LinkId(2)));
 }
 
 #[test]

@@ -55,11 +55,10 @@ impl World {
     fn take_step(&mut self, now: Instant, step: Step, next: &mut Vec<Step>) {
         match step {
             Step::Tell(link, event) => {
-                let is_usable = event == LinkEvent::Usable(true);
-                self.host.outlet.tell(Input::Link(link, event));
-                if is_usable {
+                if event == LinkEvent::Usable(true) {
                     self.usable(link);
                 }
+                self.host.outlet.tell(Input::Link(link, event));
             }
             Step::Apply | Step::Restore => {
                 let applied = self.apply_plan();

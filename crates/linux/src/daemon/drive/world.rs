@@ -296,7 +296,8 @@ impl World {
         self.idle.watch(now, &owners, &mut self.host);
     }
 
-    /// The link is usable from now on. What is known about hosts behind it no longer holds.
+    /// The link is about to be usable. What is known about hosts behind it no longer holds. That it can be
+    /// checked is told first: the engine then decides whether to use it or to check it before.
     pub(crate) fn usable(&mut self, link: LinkId) {
         self.idle.begin_anew(link);
         if self.checks.can_check() {

@@ -25,6 +25,10 @@ pub(super) fn sentence(access: Access, names: &(impl Names + ?Sized)) -> String 
             Named(passes, names),
             WHILE_HELD.as_secs()
         ),
+        Access::Held(Held::Unchecked(passes)) => format!(
+            "the check for the Internet has not passed over it yet, but passes over {}",
+            Named(passes, names)
+        ),
         Access::Passes => String::from("the check for the Internet passes over it again"),
         Access::NoAlternative => {
             String::from("the check for the Internet does not pass over it, but no other link is usable")

@@ -39,6 +39,8 @@ pub enum Held {
     Portal,
     /// Nothing replies, while the check passes over this link.
     NoReply(LinkId),
+    /// It has never passed, and the check had passed over this link before it came.
+    Unchecked(LinkId),
 }
 
 impl Access {
@@ -49,6 +51,7 @@ impl Access {
             Self::Allowed => "allowed-again",
             Self::Held(Held::Portal) => "captive-portal",
             Self::Held(Held::NoReply(_)) => "no-internet",
+            Self::Held(Held::Unchecked(_)) => "unchecked",
             Self::Passes => "check-passes",
             Self::NoAlternative => "no-alternative",
         }

@@ -33,8 +33,11 @@ impl State {
                 path.set_usable(now, usable);
                 if usable {
                     self.may_join_anew(link);
+                    self.portals.begin_anew(link);
+                    self.forget_hosts(link);
+                } else {
+                    self.leads_elsewhere(link);
                 }
-                self.leads_elsewhere(link);
                 Change::Shape
             }
             LinkEvent::Address(family, has) => {
@@ -128,10 +131,15 @@ impl State {
         }
     }
 
-    /// The link has another address, or none: what was known of its network is void.
+    /// The link has no address, or is gone: what was known of its network is void.
     pub(super) fn leads_elsewhere(&mut self, link: LinkId) {
-        self.liveness.forget(link);
         self.portals.forget(link);
+        self.forget_hosts(link);
+    }
+
+    /// The link has another address: what was known of hosts behind it is void.
+    fn forget_hosts(&mut self, link: LinkId) {
+        self.liveness.forget(link);
         let path = self.paths.get_mut(&link);
         path.into_iter().for_each(|path| path.held = None);
     }

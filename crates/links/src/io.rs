@@ -59,6 +59,8 @@ pub enum Input {
     WithoutAir(Packet),
     /// The client's radio moved.
     Moved(Position),
+    /// The radios of another host, or another station, moved. No effect on the coarse medium, which has none.
+    MovedOther(Other, Position),
     /// The access point of this link moved: somebody carries it. No effect on cables and cells.
     Carried(LinkId, Position),
     /// The client wants to associate with this access point. No effect on cables and cells, which are always

@@ -69,7 +69,7 @@ pub mod wifi;
 
 pub use config::{
     Background, BackgroundFlow, BackgroundWay, BottleneckConfig, CableConfig, CellConfig, CellLane, CellRate,
-    Codel, ConfigError, Holes, LinkConfig, Medium, NetworkConfig, OtherHost, OtherLink, OtherStation,
+    Codel, ConfigError, Holes, LinkConfig, Medium, NetworkConfig, Other, OtherHost, OtherLink, OtherStation,
     QueueConfig, QueueLimit, RadioStates, Repeats, Wire,
 };
 pub use exact::Stations;

@@ -1,6 +1,6 @@
 //! The script of a run: walks and faults, and which links they apply to.
 
-use crate::{Condition, Direction, Fault, LinkId, Position};
+use crate::{Condition, Direction, Fault, LinkId, Other, Position};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -20,6 +20,8 @@ pub struct Scheduled {
 pub enum Step {
     /// The client's radio moves here.
     Move(Position),
+    /// The radios of another host, or another station, move here.
+    MoveOther(Other, Position),
     /// The access point of this link is carried here.
     Carry(LinkId, Position),
     /// A fault begins or is fixed.

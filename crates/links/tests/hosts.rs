@@ -102,6 +102,28 @@ fn a_host_joins_with_a_radio_at_its_own_place() {
 }
 
 #[test]
+fn a_host_that_walks_away_loses_its_access_point_and_nobody_else_does() {
+    let mut driver = Driver::new(7, shared(access_point(), 5));
+    for link in [OWN, RIVALS] {
+        driver.input(Instant::ZERO, Input::Associate(link));
+    }
+    driver.run_until(Instant::from_secs(2));
+    let near = driver.network.signal(RIVALS).unwrap();
+    driver.input(Instant::from_secs(2), Input::MovedOther(Other::Host(0), at(20)));
+    let farther = driver.network.signal(RIVALS).unwrap();
+    assert!(farther < near && driver.network.state(RIVALS) == LinkState::Up);
+    let own = driver.network.signal(OWN);
+    driver.input(
+        Instant::from_secs(2),
+        Input::MovedOther(Other::Host(0), at(5_000)),
+    );
+    driver.run_until(Instant::from_secs(6));
+    let states = [OWN, RIVALS].map(|link| driver.network.state(link));
+    assert_eq!(states, [LinkState::Up, LinkState::Down]);
+    assert_eq!(driver.network.signal(OWN), own);
+}
+
+#[test]
 fn hosts_share_the_air_of_an_access_point() {
     let mut driver = Driver::new(7, shared(access_point(), 5));
     for link in [OWN, RIVALS] {

@@ -229,10 +229,30 @@ fn unsupported_plans_are_refused_with_a_remedy() {
         bbr.to_string().contains("choose reno, cubic, lia, olia or balia"),
         "{bbr}"
     );
-    let guard = "[walkers.guard]\nway = [{ at_m = [1, 0], t_s = 0 }, { at_m = [9, 0], t_s = 9 }]\n\
+    let guard = "[walkers.guard]\nat_m = [1, 0]\npower_save = true\n\
         [flows.more]\nby = \"guard\"\ndirection = \"down\"\n";
-    let walks = refused(&format!("{MIXED}{guard}"), &[]);
-    assert!(matches!(walks, CastError::OtherWalks(_)), "{walks}");
+    let sleeps = refused(&format!("{MIXED}{guard}"), &[]);
+    assert!(matches!(sleeps, CastError::OtherSleeps(_)), "{sleeps}");
+}
+
+/// Its rate falls with its signal, and with it everybody's share: an access point sends one packet at a time.
+#[test]
+fn another_walker_that_goes_away_slows_the_client_down() {
+    let text = MIXED.replace("rate_mbps = 54\n", "\n");
+    let guard = |way: &str| {
+        format!(
+            "{text}[walkers.guard]\n{way}\n[flows.more]\nby = \"guard\"\ndirection = \"down\"\n\
+             transport = \"tcp\"\nover = \"near\"\n"
+        )
+    };
+    let settings = ["aps.near.backhaul.rate_mbps=100"];
+    let run = |way: &str| played(&guard(way), only("near"), &settings);
+    let stands = run("at_m = [5, 0]");
+    let walks = run("way = [{ at_m = [5, 0], t_s = 0 }, { at_m = [40, 0], t_s = 6 }]");
+    let theirs = |played: &Played| played.run.flows[1].bytes;
+    assert!(theirs(&walks) < theirs(&stands) * 4 / 5, "{:?}", walks.run.flows);
+    assert!(theirs(&walks) > 100_000, "{:?}", walks.run.flows);
+    assert!(mbps(&walks) < 0.8 * mbps(&stands), "{:?}", walks.run.flows);
 }
 
 /// Two stations share one access point, whose backhaul is the bottleneck.

@@ -399,7 +399,10 @@ mod tests {
         };
         assert_eq!(worst(&["near 60 499 100"]), None);
         let few_and_many = worst(&["near 60 499 100", "near 60 1000 645"]);
-        assert!(few_and_many.is_some_and(|points| points < 1e-9), "{few_and_many:?}");
+        assert!(
+            few_and_many.is_some_and(|points| points < 1e-9),
+            "{few_and_many:?}"
+        );
     }
 
     #[test]

@@ -197,6 +197,7 @@ impl Core {
                 self.announce(Event::Moved { at, position });
                 self.apply(at, Input::Moved(position));
             }
+            Step::MoveOther(other, position) => self.apply(at, Input::MovedOther(other, position)),
             Step::Carry(link, position) => self.apply(at, Input::Carried(link, position)),
             Step::Fault(whom, fault) => {
                 // Packets that were due earlier are not affected by the fault.

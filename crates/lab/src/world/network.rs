@@ -31,11 +31,6 @@ pub enum PlanError {
         /// The channel.
         channel: u8,
     },
-    /// Walkers other than the client must not move.
-    #[error(
-        "`{0}` moves, and the lab can move the client only; give `{0}` one place, `at_m = [x, y]`, or use `--world sim`"
-    )]
-    Walks(String),
     /// Walkers with flows of their own TCP have hosts, and the lab has room for a few.
     #[error(
         "`{0}` would be the fifth walker with a host of its own, and the lab has room for four beside the client; let another walker carry its flows (`by`), or remove them"
@@ -88,10 +83,9 @@ impl PlanError {
     /// The part of the plan that it is about; `None`: no single part.
     pub fn about(&self) -> Option<Thing<'_>> {
         match self {
-            Self::Walks(walker)
-            | Self::TooManyHosts(walker)
-            | Self::Sleeps(walker)
-            | Self::OwnRate(walker) => Some(Thing::Walker(walker)),
+            Self::TooManyHosts(walker) | Self::Sleeps(walker) | Self::OwnRate(walker) => {
+                Some(Thing::Walker(walker))
+            }
             Self::SleepsTwice { walker, .. } => Some(Thing::Walker(walker)),
             Self::Coarse => Some(Thing::Medium),
             Self::Warmup => Some(Thing::Warmup),
@@ -126,7 +120,7 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
     }
     Ok(NetworkConfig {
         medium: medium(plan),
-        background: others::background(plan)?,
+        background: models::background(plan),
         hosts: walkers::in_network(plan)?,
         ..models::network(plan, seed)
     })

@@ -2,16 +2,13 @@
 //! (`walkers`). No kernel of the lab sends or receives them. On the air they are like all others.
 //!
 //! # Where we differ, and why
-//! 1. A walker with such a flow stays where it begins: the lab moves the client only.
-//! 2. If programs replace the scenario's flows (`--shell`), these flows stay, so that the client shares the
+//! 1. If programs replace the scenario's flows (`--shell`), these flows stay, so that the client shares the
 //!    air.
 //!
 //! # Checked by
 //! `tests`; `links`' `exact::background`; `cli`'s `tests/both_worlds.rs`.
 
-use super::network::PlanError;
 use crate::emulator;
-use links::Background;
 use scenario::{Flow, Plan, models};
 use trace::FlowMeter;
 use units::Instant;
@@ -34,16 +31,6 @@ pub(super) fn meters(plan: &Plan) -> emulator::Background {
         FlowMeter::new(&flow.name, Instant::ZERO + flow.start).sent_every(flow.work.interval())
     };
     emulator::Background::new(flows(plan).map(meter).collect(), Instant::ZERO + plan.duration)
-}
-
-/// All flows without a host, in the form of the models.
-pub(super) fn background(plan: &Plan) -> Result<Background, PlanError> {
-    // Broadcasts of an access point belong to the client, which may walk.
-    let mut others = flows(plan).map(|(_, flow)| flow.by).filter(|&by| by != 0);
-    match others.find(|&by| models::walks(&plan.walkers[by])) {
-        Some(by) => Err(PlanError::Walks(plan.walkers[by].name.clone())),
-        None => Ok(models::background(plan)),
-    }
 }
 
 #[cfg(test)]
@@ -110,17 +97,5 @@ mod tests {
         );
         assert_eq!(background.flows[2].bytes, 128);
         assert!(links::Network::new(1, config).is_ok());
-    }
-
-    #[test]
-    fn other_walkers_may_not_move() {
-        let walk = "way = [{ at_m = [0, 0], t_s = 0 }, { at_m = [9, 0], t_s = 9 }]";
-        let plan = plan(walk, &flow("up", "by = \"guard\"\ndirection = \"up\""));
-        let error = network_config(&plan, 1).unwrap_err();
-        let message = plan.spots.say(error.about(), &error);
-        assert!(
-            message.starts_with("x.toml:10:10: `guard` moves") && message.contains("--world sim"),
-            "{message}"
-        );
     }
 }

@@ -55,9 +55,6 @@ pub(super) fn any_on_air(plan: &Plan) -> bool {
 
 fn other(plan: &Plan, resident: &Resident) -> Result<OtherHost, PlanError> {
     let (walker, has_radio) = (&plan.walkers[resident.by], resident.has_radio(plan));
-    if has_radio && models::walks(walker) {
-        return Err(PlanError::Walks(walker.name.clone()));
-    }
     if has_radio && walker.power_save {
         return Err(PlanError::Sleeps(walker.name.clone()));
     }
@@ -295,14 +292,12 @@ mod tests {
     }
 
     #[test]
-    fn a_host_with_a_radio_stands_still_and_awake() {
+    fn a_host_with_a_radio_stays_awake() {
         let refused = |guard: &str, flow: &str| {
             let plan = plan(guard, &[flow]);
             let error = network_config(&plan, 1).map(drop);
             error.map_err(|error| plan.spots.say(error.about(), &error))
         };
-        let walks = refused(WALKS, TCP).unwrap_err();
-        assert!(walks.starts_with("x.toml:12:10: `guard` moves"), "{walks}");
         let sleeps = refused(&format!("{STANDS}\npower_save = true"), TCP).unwrap_err();
         assert!(
             sleeps.starts_with("x.toml:12:10: `guard` saves power, and in the lab only the client's radio"),

@@ -16,7 +16,7 @@ use crate::LinkId;
 pub struct OtherHost {
     /// Its name.
     pub name: String,
-    /// Its radio, which stays there.
+    /// Its radio, where it begins.
     pub radio: Radio,
     /// Its sensing thresholds, and when it sends RTS.
     pub thresholds: Thresholds,
@@ -31,8 +31,19 @@ pub struct OtherLink<'c> {
     pub id: LinkId,
     /// The host.
     pub host: &'c OtherHost,
+    /// Its index in [`NetworkConfig::hosts`].
+    pub of: u16,
     /// The link of the network that it shares.
     pub through: LinkId,
+}
+
+/// Radios that are not the client's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Other {
+    /// All radios of this host: an index in [`NetworkConfig::hosts`].
+    Host(u16),
+    /// This station: an index in [`crate::Background::stations`].
+    Station(u16),
 }
 
 impl NetworkConfig {
@@ -41,9 +52,14 @@ impl NetworkConfig {
         let shared = self
             .hosts
             .iter()
-            .flat_map(|host| host.links.iter().map(move |&through| (host, through)));
+            .zip(0..)
+            .flat_map(|(host, of)| host.links.iter().map(move |&through| (host, of, through)));
         let ids = (self.links.len() as u16..).map(LinkId);
-        ids.zip(shared)
-            .map(|(id, (host, through))| OtherLink { id, host, through })
+        ids.zip(shared).map(|(id, (host, of, through))| OtherLink {
+            id,
+            host,
+            of,
+            through,
+        })
     }
 }

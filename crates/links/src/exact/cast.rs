@@ -81,8 +81,8 @@ impl NetworkConfig {
 /// An access point, and the radio of the client, or of another host, on its channel.
 pub(crate) struct Member<'c> {
     pub(crate) link: LinkId,
-    /// `None`: the client's.
-    pub(crate) host: Option<&'c OtherHost>,
+    /// With its index in the configuration. `None`: the client's.
+    pub(crate) host: Option<(u16, &'c OtherHost)>,
     pub(crate) config: &'c WifiConfig,
     pub(crate) station: StationId,
     pub(crate) radio: StationId,
@@ -93,7 +93,7 @@ impl<'c> Member<'c> {
     /// The owner and the channel of its radio. A `single` radio of the client has no channel of its own.
     fn radio_of(&self, single: bool) -> (Option<&'c str>, Option<u8>) {
         let channel = Some(self.config.channel).filter(|_| self.host.is_some() || !single);
-        (self.host.map(|host| &*host.name), channel)
+        (self.host.map(|(_, host)| &*host.name), channel)
     }
 }
 
@@ -143,7 +143,7 @@ impl<'c> Cast<'c> {
             let place = all.iter().position(|(own, _)| *own == link.through);
             self.members.extend(place.map(|number| Member {
                 link: link.id,
-                host: Some(link.host),
+                host: Some((link.of, link.host)),
                 config: all[number].1,
                 station: StationId(number as u32),
                 radio: StationId(0),
@@ -218,7 +218,7 @@ impl<'c> Cast<'c> {
             }
             let mut station = match host {
                 None => client(("client", config.radio, config.thresholds), first, queue),
-                Some(host) => client((&host.name, host.radio, host.thresholds), first, queue),
+                Some((_, host)) => client((&host.name, host.radio, host.thresholds), first, queue),
             };
             if host.is_none() {
                 self.radios.push(radio);

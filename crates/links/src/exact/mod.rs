@@ -58,7 +58,11 @@ pub(crate) struct Exact {
     /// Names of the stations, by number.
     names: Vec<String>,
     all: Vec<Bss>,
+    /// Place and power of the client's radios, and of those of each other host.
     radio: Radio,
+    hosts: Vec<Radio>,
+    /// The stations with background traffic.
+    others: Vec<OtherRadio>,
     walls: Vec<Wall>,
     propagation: Propagation,
     carried: Carried,
@@ -82,14 +86,36 @@ struct Bss {
     station: StationId,
     /// The radio on its channel of the host that is associated.
     radio: StationId,
-    /// Place and power of another host's radio. `None`: it is the client's.
-    apart: Option<Radio>,
+    /// The other host that is associated: an index in [`Exact::hosts`]. `None`: the client.
+    host: Option<u16>,
     interface: InterfaceId,
     signal: Signal,
     /// Attenuation on top of the path loss of its position.
     loss: Db,
     /// Data rates, by [`side`].
     rates: [Option<Bitrate>; 2],
+}
+
+/// A station with background traffic.
+#[derive(Debug, Clone, Copy)]
+struct OtherRadio {
+    station: StationId,
+    /// Its place and power.
+    radio: Radio,
+}
+
+impl OtherRadio {
+    /// All of them, in the order of the configuration.
+    fn all(config: &NetworkConfig, cast: &Cast<'_>) -> impl Iterator<Item = Self> {
+        let known = config.background.stations.iter().zip(&cast.others);
+        known.map(|(other, &station)| Self {
+            station,
+            radio: Radio {
+                position: other.position,
+                power: other.power,
+            },
+        })
+    }
 }
 
 impl Exact {
@@ -109,7 +135,7 @@ impl Exact {
             config: member.config.clone(),
             station: member.station,
             radio: member.radio,
-            apart: member.host.map(|host| host.radio),
+            host: member.host.map(|(index, _)| index),
             interface: member.interface,
             signal: signal(seed, member, config),
             loss: Db::default(),
@@ -121,6 +147,8 @@ impl Exact {
             names: stations.map(|station| station.name.clone()).collect(),
             all: all.collect(),
             radio: config.radio,
+            hosts: config.hosts.iter().map(|host| host.radio).collect(),
+            others: OtherRadio::all(config, &cast).collect(),
             walls: config.walls.clone(),
             propagation,
             carried: Carried::default(),
@@ -132,7 +160,7 @@ impl Exact {
             now: Instant::ZERO,
         };
         (0..exact.all.len()).for_each(|bss| exact.follow(bss));
-        exact.set_rates_of_others(config, &cast.others);
+        (0..exact.others.len()).for_each(|other| exact.set_rates_of(other));
         Ok(exact)
     }
 
@@ -293,11 +321,21 @@ impl Exact {
         self.follow(bss);
     }
 
-    /// Moves the client's radios.
-    pub(crate) fn moved(&mut self, now: Instant, position: Position) {
-        let moved = moved_mm(self.radio.position, position);
-        self.radio.position = position;
-        let own = self.all.iter().filter(|bss| bss.apart.is_none());
+    /// Place and power of the radios of the client (`None`), or of another host.
+    fn radio(&mut self, host: Option<u16>) -> &mut Radio {
+        match host {
+            None => &mut self.radio,
+            Some(host) => &mut self.hosts[usize::from(host)],
+        }
+    }
+
+    /// Moves the radios of the client (`None`), or of another host.
+    pub(crate) fn moved(&mut self, now: Instant, host: Option<u16>, position: Position) {
+        let there = self.radio(host);
+        let moved = moved_mm(there.position, position);
+        there.position = position;
+        let there = *there;
+        let own = self.all.iter().filter(|bss| bss.host == host);
         let mut radios: Vec<StationId> = own.map(|bss| bss.radio).collect();
         radios.sort_unstable();
         radios.dedup();
@@ -305,33 +343,30 @@ impl Exact {
             self.tell(now, WlanInput::Move(radio, position));
         }
         for bss in 0..self.all.len() {
-            let Bss {
-                config,
-                signal,
-                apart: None,
-                ..
-            } = &mut self.all[bss]
-            else {
-                continue;
-            };
-            signal.moved(moved, config, self.radio, &self.walls);
-            self.follow(bss);
+            let one = &mut self.all[bss];
+            if one.host == host {
+                one.signal.moved(moved, &one.config, there, &self.walls);
+                self.follow(bss);
+            }
         }
+    }
+
+    /// Moves a station with background traffic.
+    pub(crate) fn moved_station(&mut self, now: Instant, other: usize, position: Position) {
+        self.others[other].radio.position = position;
+        self.tell(now, WlanInput::Move(self.others[other].station, position));
+        self.set_rates_of(other);
     }
 
     /// Moves the access point of an association. Those of other hosts with it move with theirs.
     pub(crate) fn carried(&mut self, now: Instant, bss: usize, position: Position) {
         let station = self.all[bss].station;
         self.tell(now, WlanInput::Move(station, position));
-        let Bss {
-            config,
-            signal,
-            apart,
-            ..
-        } = &mut self.all[bss];
+        let radio = *self.radio(self.all[bss].host);
+        let Bss { config, signal, .. } = &mut self.all[bss];
         let moved = moved_mm(config.position, position);
         config.position = position;
-        signal.moved(moved, config, apart.unwrap_or(self.radio), &self.walls);
+        signal.moved(moved, config, radio, &self.walls);
         self.follow(bss);
     }
 
@@ -371,8 +406,8 @@ impl Exact {
 
     /// Starts or ends the radio's sleep between beacons, if power save is configured.
     fn sleep(&mut self, now: Instant, bss: usize, on: bool) {
-        let Bss { radio, apart, .. } = self.all[bss];
-        if self.power_save && apart.is_none() {
+        let Bss { radio, host, .. } = self.all[bss];
+        if self.power_save && host.is_none() {
             self.tell(now.max(self.now), WlanInput::PowerSave(radio, on));
         }
     }
@@ -460,37 +495,31 @@ impl Exact {
         }
     }
 
-    /// Sets the rates between other stations and access points, except under rate control. They suit the mean
-    /// signal and never change.
-    fn set_rates_of_others(&mut self, config: &NetworkConfig, others: &[StationId]) {
-        for (other, &radio) in config.background.stations.iter().zip(others) {
-            for bss in 0..self.all.len() {
-                let Bss {
-                    config: ap, station, ..
-                } = &self.all[bss];
-                let station = *station;
-                if ap.ht.is_some() || ap.control != RateControl::Fixed {
-                    continue;
-                }
-                let mut ap = ap.clone();
-                ap.propagation.shadowing = None;
-                let place = Radio {
-                    position: other.position,
-                    power: other.power,
-                };
-                let signal = Signal::new(0, &ap, place, &self.walls);
-                let (up, down) = (signal.rate(Direction::Up), signal.rate(Direction::Down));
-                let now = self.now;
-                self.tell(now, WlanInput::Rate(radio, station, up));
-                self.tell(now, WlanInput::Rate(station, radio, down));
+    /// Sets the rates between another station and the access points, except under rate control. They suit the
+    /// mean signal.
+    fn set_rates_of(&mut self, other: usize) {
+        let OtherRadio { station: own, radio } = self.others[other];
+        for bss in 0..self.all.len() {
+            let Bss {
+                config: ap, station, ..
+            } = &self.all[bss];
+            let station = *station;
+            if ap.ht.is_some() || ap.control != RateControl::Fixed {
+                continue;
             }
+            let mut ap = ap.clone();
+            ap.propagation.shadowing = None;
+            let signal = Signal::new(0, &ap, radio, &self.walls);
+            let (up, down) = (signal.rate(Direction::Up), signal.rate(Direction::Down));
+            let now = self.now;
+            self.tell(now, WlanInput::Rate(own, station, up));
+            self.tell(now, WlanInput::Rate(station, own, down));
         }
     }
 
     /// Updates the air's attenuation between an access point and the client, and their best rates.
     fn follow(&mut self, bss: usize) {
-        let radio = self.all[bss].apart.unwrap_or(self.radio);
-        let (position, now) = (radio.position, self.now);
+        let (position, now) = (self.radio(self.all[bss].host).position, self.now);
         let received = self.mean_signal(bss);
         let Bss {
             config,
@@ -522,7 +551,7 @@ impl Exact {
 fn signal(seed: u64, member: &Member<'_>, config: &NetworkConfig) -> Signal {
     match member.host {
         None => Signal::new(seed, member.config, config.radio, &config.walls),
-        Some(host) => {
+        Some((_, host)) => {
             let own = Rng::named(seed, &format!("{}/signal", host.name)).next_u64();
             Signal::new(own, member.config, host.radio, &config.walls)
         }

@@ -115,6 +115,10 @@ impl Network {
                 self.air.moved(self.now, position);
                 (0..self.air.sizes().0).for_each(|channel| self.set_channel_timer(channel));
             }
+            Input::MovedOther(other, position) => {
+                self.air.moved_other(self.now, other, position);
+                (0..self.air.sizes().0).for_each(|channel| self.set_channel_timer(channel));
+            }
             Input::Carried(link, position) => self.with_all(link, |network, link| {
                 network.with_bss(link, |air, now, bss, _| air.carried(now, bss, position));
             }),

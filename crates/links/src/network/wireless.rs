@@ -9,7 +9,7 @@ use crate::exact::{Exact, access_points};
 use crate::queue::exits::Exits;
 use crate::queue::{Depth, Entry};
 use crate::wifi::Air;
-use crate::{ConfigError, Counters, Direction, LinkState, Position, RadioSlot};
+use crate::{ConfigError, Counters, Direction, LinkState, Other, Position, RadioSlot};
 
 /// Access points are numbered in the order of their links. The exact medium runs as one channel, whatever the
 /// channels of its stations.
@@ -228,7 +228,16 @@ impl Wireless {
     pub(crate) fn moved(&mut self, now: Instant, position: Position) {
         match self {
             Self::Coarse(air) => air.moved(position),
-            Self::Exact(exact) => exact.moved(now, position),
+            Self::Exact(exact) => exact.moved(now, None, position),
+        }
+    }
+
+    /// Moves radios that are not the client's.
+    pub(crate) fn moved_other(&mut self, now: Instant, other: Other, position: Position) {
+        let Self::Exact(exact) = self else { return };
+        match other {
+            Other::Host(host) => exact.moved(now, Some(host), position),
+            Other::Station(station) => exact.moved_station(now, usize::from(station), position),
         }
     }
 }

@@ -2,8 +2,7 @@
 //! none. On the air they are like all others.
 //!
 //! # Where we differ, and why
-//! 1. A walker with such a flow stays where it begins: only the client moves.
-//! 2. The wire behind the access point is a rate, without a queue. Upstream datagrams end at the access
+//! 1. The wire behind the access point is a rate, without a queue. Upstream datagrams end at the access
 //!    point.
 
 use super::hosts::has_host;
@@ -53,21 +52,47 @@ fn sent<'p>(plan: &'p Plan, flow: &Flow) -> Option<Sent<'p>> {
     })
 }
 
-/// All flows without a host, in the form of the models. The stations of their walkers stay where they begin.
+/// The stations of walkers with such flows. Each has a radio on each of its channels.
+#[derive(Debug, Default)]
+struct Stations {
+    /// The walker, an index in [`Plan::walkers`], and the channel.
+    known: Vec<(usize, u8)>,
+}
+
+impl Stations {
+    /// The number of a walker's station on a channel, and whether it is new.
+    fn number(&mut self, by: usize, channel: u8) -> (usize, bool) {
+        let known = self.known.iter().position(|other| *other == (by, channel));
+        let is_new = known.is_none();
+        self.known.extend(is_new.then_some((by, channel)));
+        (known.unwrap_or(self.known.len() - 1), is_new)
+    }
+}
+
+/// The walker of each of [`Background::stations`]: an index in [`Plan::walkers`].
+pub(super) fn station_owners(plan: &Plan) -> Vec<usize> {
+    let mut stations = Stations::default();
+    for (_, flow) in background_flows(plan) {
+        if let Some(sent) = sent(plan, flow).filter(|sent| sent.way != Way::Everyone) {
+            stations.number(flow.by, sent.ap.channel);
+        }
+    }
+    stations.known.into_iter().map(|(by, _)| by).collect()
+}
+
+/// All flows without a host, in the form of the models. The stations of their walkers are where they begin.
 pub fn background(plan: &Plan) -> Background {
     let mut background = Background::default();
-    let mut known = Vec::new();
+    let mut stations = Stations::default();
     for (_, flow) in background_flows(plan) {
         let Some(sent) = sent(plan, flow) else { continue };
         let mut station = || {
-            let key = (flow.by, sent.ap.channel);
-            let place = known.iter().position(|other| *other == key);
-            place.unwrap_or_else(|| {
-                known.push(key);
+            let (number, is_new) = stations.number(flow.by, sent.ap.channel);
+            if is_new {
                 let other = other(&plan.walkers[flow.by], sent.over);
                 background.stations.push(other);
-                known.len() - 1
-            })
+            }
+            number
         };
         let way = match sent.way {
             Way::Down => BackgroundWay::Down(station()),

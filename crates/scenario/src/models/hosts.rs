@@ -67,7 +67,7 @@ fn links_of(plan: &Plan, by: usize) -> Vec<usize> {
     (0..plan.links.len()).filter(uses).collect()
 }
 
-/// A walker's host in the form of the links' models. Its radio stays where the walker begins.
+/// A walker's host in the form of the links' models. Its radio is where the walker begins.
 pub fn other_host(plan: &Plan, resident: &Resident) -> OtherHost {
     let walker = &plan.walkers[resident.by];
     OtherHost {
@@ -79,10 +79,4 @@ pub fn other_host(plan: &Plan, resident: &Resident) -> OtherHost {
         thresholds: thresholds(walker.thresholds),
         links: resident.links.iter().map(|&link| LinkId(link as u16)).collect(),
     }
-}
-
-/// Whether a walker ever leaves its first place.
-pub fn walks(walker: &Walker) -> bool {
-    let first = walker.position(Duration::ZERO);
-    walker.way.iter().any(|waypoint| waypoint.point != first)
 }

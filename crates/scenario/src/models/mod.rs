@@ -15,7 +15,7 @@ mod wires;
 
 pub use air::{control, ht, join, losses, noise, position, propagation, rules, thresholds, wall};
 pub use background::{background, background_flows, background_link};
-pub use hosts::{Resident, has_host, other_host, residents, walks};
+pub use hosts::{Resident, has_host, other_host, residents};
 pub use optimal::{alone, optimal};
 pub use relay::relay_wire;
 pub use script::script;

@@ -1,9 +1,10 @@
-//! The script of a run: the walks of the client and of access points, and the faults, in the order of time.
+//! The script of a run: the walks of everybody and of access points, and the faults, in the order of time.
 
-use super::position;
+use super::background::station_owners;
+use super::{position, residents};
 use crate::plan::{Plan, Walker};
 use crate::timeline::{self, Effect};
-use links::{Fault, FaultTarget, LinkId, Position, Scheduled, Step};
+use links::{Fault, FaultTarget, LinkId, Other, Position, Scheduled, Step};
 use units::{Duration, Instant};
 
 /// Interval between updates of a walker's position.
@@ -24,10 +25,23 @@ pub fn script(plan: &Plan, seed: u64) -> Vec<Scheduled> {
         let carry = move |there| Step::Carry(LinkId(link as u16), there);
         Some(walk(&plan.walkers[ap.carried_by?], plan.duration, carry))
     });
-    let mut all: Vec<Scheduled> = own.chain(carried.flatten()).chain(faults).collect();
+    let others = others(plan).flat_map(|(other, by)| {
+        let step = move |there| Step::MoveOther(other, there);
+        walk(&plan.walkers[by], plan.duration, step)
+    });
+    let walks = own.chain(carried.flatten()).chain(others);
+    let mut all: Vec<Scheduled> = walks.chain(faults).collect();
     // The sort is stable: steps of the timeline at one moment keep their order.
     all.sort_by_key(|scheduled| scheduled.at);
     all
+}
+
+/// The radios that are not the client's, each with the index of its walker.
+fn others(plan: &Plan) -> impl Iterator<Item = (Other, usize)> {
+    let hosts = (0..).map(Other::Host).zip(residents(plan));
+    let on_air = hosts.filter(|(_, resident)| resident.has_radio(plan));
+    let stations = (0..).map(Other::Station).zip(station_owners(plan));
+    on_air.map(|(host, resident)| (host, resident.by)).chain(stations)
 }
 
 fn whom(fault: usize, whom: timeline::FaultTarget) -> FaultTarget {
@@ -141,5 +155,34 @@ mod tests {
             .collect();
         assert_eq!(places.len(), 20);
         assert_eq!((places[0], places[19]), ((1_100, 500), (3_000, 10_000)));
+    }
+
+    #[test]
+    fn hosts_and_stations_of_other_walkers_move_with_them() {
+        let way = |name: &str, to: u32| {
+            format!(
+                "[walkers.{name}]\nway = [{{ at_m = [0, 0], t_s = 0 }}, {{ at_m = [{to}, 0], t_s = 1 }}]\n"
+            )
+        };
+        let text = [
+            "[aps.hall]\nat_m = [0, 0]\nchannel = 6\nbackhaul = { rate_mbps = 9, rtt_ms = 9 }\n[walkers.client]\nat_m = [0, 0]\n",
+            &way("idle", 1),
+            &way("guard", 2),
+            &way("porter", 3),
+            "[flows.theirs]\ndirection = \"down\"\nby = \"porter\"\n",
+            "[flows.probe]\nby = \"guard\"\ntransport = \"udp\"\nover = \"hall\"\ndirection = \"up\"\n",
+            "[flows.more]\nby = \"guard\"\ntransport = \"udp\"\nover = \"hall\"\ndirection = \"down\"\n",
+        ];
+        let all = script(&plan(&text.concat()), 1);
+        let ends: Vec<(Other, i64)> = all
+            .iter()
+            .filter(|scheduled| scheduled.at == Instant::from_secs(1))
+            .map(|scheduled| match scheduled.step {
+                Step::MoveOther(other, there) => (other, there.x_mm),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(ends, [(Other::Host(0), 3_000), (Other::Station(0), 2_000)]);
+        assert_eq!(all.len(), 20);
     }
 }

@@ -12,11 +12,6 @@ pub enum CastError {
     /// The policy is invalid.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// The radios of other hosts do not move.
-    #[error(
-        "`{0}` walks, but beside TCP and with faults only the client's radio moves; give it one place, or remove [[faults]] and give all flows `transport = \"udp\"`"
-    )]
-    OtherWalks(String),
     /// The radios of other hosts do not sleep.
     #[error(
         "`{0}` saves power, but beside TCP and with faults only the client's radio does; remove its `power_save`"
@@ -161,7 +156,6 @@ impl CastError {
             | Self::WalksBySignal(walker)
             | Self::OwnRate(walker)
             | Self::Sleeps(walker)
-            | Self::OtherWalks(walker)
             | Self::OtherSleeps(walker)
             | Self::NeedsBeacons { walker, .. }
             | Self::SleepsTwice { walker, .. } => Some(Thing::Walker(walker)),

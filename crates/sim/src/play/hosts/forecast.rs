@@ -60,7 +60,11 @@ fn faults(plan: &Plan, seed: u64) -> Vec<(Instant, LinkId, Fault)> {
     let steps = models::script(plan, seed).into_iter();
     let known = steps.filter_map(|scheduled| match scheduled.step {
         Step::Fault(FaultTarget::Link(link), fault) => Some((scheduled.at, link, fault)),
-        Step::Fault(FaultTarget::Busiest(_), _) | Step::Renew(_) | Step::Move(_) | Step::Carry(..) => None,
+        Step::Fault(FaultTarget::Busiest(_), _)
+        | Step::Renew(_)
+        | Step::Move(_)
+        | Step::MoveOther(..)
+        | Step::Carry(..) => None,
     });
     known.collect()
 }

@@ -51,6 +51,7 @@ impl Script {
         let Scheduled { at, step } = self.steps.pop_front_if(|step| step.at <= now)?;
         Some(match step {
             Step::Move(position) => Due::Links(Input::Moved(position)),
+            Step::MoveOther(other, position) => Due::Links(Input::MovedOther(other, position)),
             Step::Carry(link, position) => Due::Links(Input::Carried(link, position)),
             Step::Renew(whom) => Due::Renew(self.link(whom, totals)),
             Step::Fault(whom, fault) => {

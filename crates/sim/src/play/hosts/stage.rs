@@ -36,7 +36,7 @@ pub(in crate::play) fn check(plan: &Plan) -> Result<(), CastError> {
     residents
         .map(|resident| resident.by)
         .chain(stations.filter(|&by| by != 0))
-        .try_for_each(|by| has_a_steady_radio(&plan.walkers[by]))?;
+        .try_for_each(|by| is_awake(&plan.walkers[by]))?;
     Ok(())
 }
 
@@ -69,10 +69,7 @@ fn has_ipv4_for_datagrams(plan: &Plan) -> Result<(), CastError> {
 }
 
 /// Checks that the radio of a walker beside the client can be played beside hosts.
-fn has_a_steady_radio(walker: &Walker) -> Result<(), CastError> {
-    if models::walks(walker) {
-        return Err(CastError::OtherWalks(walker.name.clone()));
-    }
+fn is_awake(walker: &Walker) -> Result<(), CastError> {
     if walker.power_save {
         return Err(CastError::OtherSleeps(walker.name.clone()));
     }

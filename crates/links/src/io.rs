@@ -3,6 +3,8 @@
 use core::fmt;
 use units::{Bitrate, Db, Dbm, Duration, SeqNum};
 
+use crate::Other;
+
 /// One link between the client and the rest of the world: the index of its configuration. Those of other
 /// hosts follow ([`crate::NetworkConfig::other_links`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

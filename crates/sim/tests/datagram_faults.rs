@@ -88,7 +88,8 @@ fn another_radio_that_walks_away_is_no_longer_heard() {
         [flows.guard]\nby = \"guard\"\ntransport = \"udp\"\nover = \"near\"\ndirection = \"up\"\nevery_ms = 5\n";
     let fault = "[[faults]]\nkind = \"down\"\nlink = \"wire\"\nat_s = 3\nfor_s = 2\n";
     let run = run(&format!("{walk}{fault}"));
-    near(lost(&run, "guard"), 50.0);
+    // The second half is lost, less up to 200 of its 1,600 datagrams, which wait in its queue at the end.
+    assert!((37.5..50.5).contains(&lost(&run, "guard")), "{:?}", run.flows);
     near(lost(&run, "air"), 0.0);
 }
 

@@ -126,7 +126,9 @@ fn hold(state: &mut State, link: LinkId, held: Option<Held>) {
     let before = core::mem::replace(&mut path.held, held);
     let is_told = |held: &Held| !matches!(held, Held::Unchecked(_));
     match (before.filter(is_told), held) {
-        (None, Some(held)) if is_told(&held) => state.note(Some(link), None, Verb::Refuse, Access::Held(held)),
+        (None, Some(held)) if is_told(&held) => {
+            state.note(Some(link), None, Verb::Refuse, Access::Held(held))
+        }
         (Some(_), None) => {
             let passes = matches!(
                 state.portals.doors.get(&link).and_then(|door| door.last),

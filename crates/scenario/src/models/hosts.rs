@@ -6,7 +6,7 @@
 //! 2. A walker with MPTCP uses every link of the scenario.
 
 use super::{position, thresholds};
-use crate::plan::{Flow, LinkKind, Plan, Transport, Walker};
+use crate::plan::{Flow, LinkKind, Plan, Transport};
 use links::wifi::Radio;
 use links::{LinkId, OtherHost};
 use units::Duration;

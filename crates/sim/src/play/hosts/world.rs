@@ -240,6 +240,7 @@ impl<'p> World<'p> {
             }
             Order::Packet(_)
             | Order::WithoutAir(_)
+            | Order::MovedOther(..)
             | Order::Carried(..)
             | Order::Associate(_)
             | Order::Leave(_) => {}

@@ -25,8 +25,8 @@
 //! 1. No secret is written to disk: networks are set over the control interface.
 //! 2. Other channels are scanned only while nothing is joined, or while a card that can be on another
 //!    channel, too, sends almost nothing. Otherwise a scan of the channels in use finds further access
-//!    points without leaving them. When everything joined is weak, other channels are visited for some
-//!    milliseconds, announced as a sleep.
+//!    points without leaving them. A beacon on a monitor interface leads to one at once. When everything
+//!    joined is weak, other channels are visited for some milliseconds, announced as a sleep.
 //! 3. One scan result counts as three beacons. The engine waits for that many before it
 //!    requests an association, and a scan hears an access point only once.
 //!
@@ -67,6 +67,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use thiserror::Error;
+use units::MacAddr;
 
 /// Number of the first access point as a link. Links of the configuration have smaller numbers.
 const FIRST_LINK: u16 = 0x4000;
@@ -110,6 +111,8 @@ enum Order {
     Leave(LinkId),
     /// Names may be resolved over these links, and over no others.
     LeadOut(Vec<LinkId>),
+    /// A monitor interface has heard this access point after a silence.
+    Newcomer(MacAddr),
     Stop,
 }
 
@@ -174,10 +177,13 @@ impl Prepared {
         let (orders, receive) = channel();
         let (thread, started) = channel();
         let views = Views::default();
-        let mut caller = Caller {
-            orders: orders.clone(),
-            wake: wake.try_clone().map_err(StartError::Descriptor)?,
+        let caller = || {
+            Ok(Caller {
+                orders: orders.clone(),
+                wake: wake.try_clone().map_err(StartError::Descriptor)?,
+            })
         };
+        let (mut names_caller, mut beacons_caller) = (caller()?, caller()?);
         let mut remote = Remote {
             caller: Caller { orders, wake },
             thread: started,
@@ -185,7 +191,10 @@ impl Prepared {
         let associates = Associates {
             interfaces: names.clone(),
             carry_out: Box::new(move |wanted| remote.carry_out(wanted)),
-            lead_out: Some(Box::new(move |links| caller.say(Order::LeadOut(links.to_vec())))),
+            lead_out: Some(Box::new(move |links| {
+                names_caller.say(Order::LeadOut(links.to_vec()));
+            })),
+            newcomer: Some(Box::new(move |bssid| beacons_caller.say(Order::Newcomer(bssid)))),
             // Unpatched drivers cannot divide a radio's time.
             take_turns: None,
         };

@@ -5,6 +5,7 @@ mod channels;
 #[cfg(test)]
 mod faults;
 mod names;
+mod newcomers;
 mod scan;
 mod tend;
 mod visits;
@@ -123,6 +124,7 @@ impl Worker {
                 Ok(Order::Join(link)) => self.join(now, link),
                 Ok(Order::Leave(link)) => self.leave(now, link),
                 Ok(Order::LeadOut(links)) => self.lead_out(links),
+                Ok(Order::Newcomer(bssid)) => self.hear_newcomer(now, bssid),
                 Ok(Order::Stop) | Err(std::sync::mpsc::TryRecvError::Disconnected) => return false,
                 Err(std::sync::mpsc::TryRecvError::Empty) => return true,
             }

@@ -24,7 +24,7 @@ use crate::journal::{Change, JournalError};
 use crate::mptcp_pm::Event;
 use crate::sysctl::PathManager;
 use policy::{Engine, Input, LinkEvent, LinkId, Policy};
-use units::Instant;
+use units::{Instant, MacAddr};
 
 /// All parts of the daemon.
 pub(crate) struct World {
@@ -83,6 +83,11 @@ impl World {
                 networks.as_ref().map(Networks::interface),
                 networks.as_ref().map(Networks::marks).unwrap_or_default(),
             );
+        let newcomers = setup
+            .associate
+            .as_ref()
+            .is_some_and(|program| program.newcomer.is_some());
+        let radio = Radio::open(setup.inlet.sender(), (setup.monitor, newcomers));
         let mut world = Self {
             links,
             conns: Conns::new(bounds, cla),
@@ -95,7 +100,7 @@ impl World {
             associate: setup.associate,
             leading_out: Vec::new(),
             assign: setup.assign,
-            radio: Radio::open(setup.inlet.sender(), setup.monitor),
+            radio,
             networks,
             host,
             steps: Vec::new(),
@@ -277,6 +282,14 @@ impl World {
         if !links.clone().eq(self.leading_out.iter().copied()) {
             self.leading_out = links.collect();
             tell(&self.leading_out);
+        }
+    }
+
+    /// A monitor interface has heard an access point that begins to send beacons.
+    pub(crate) fn newcomer(&mut self, bssid: MacAddr) {
+        let program = self.associate.as_mut();
+        if let Some(tell) = program.and_then(|program| program.newcomer.as_mut()) {
+            tell(bssid);
         }
     }
 

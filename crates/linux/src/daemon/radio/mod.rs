@@ -48,13 +48,14 @@ pub(crate) struct Radio {
 }
 
 impl Radio {
-    /// Opens the kernel's WiFi stack, if there is one.
-    pub(crate) fn open(inlet: InletSender, creates: bool) -> Self {
+    /// Opens the kernel's WiFi stack, if there is one. `creates`: whether to create monitor interfaces that
+    /// are missing. `newcomers`: whether access points without a link are reported.
+    pub(crate) fn open(inlet: InletSender, (creates, newcomers): (bool, bool)) -> Self {
         Self {
             kernel: Nl80211::open().ok(),
             events: Events::open().ok(),
             known: BTreeMap::new(),
-            ears: Ears::new(inlet, creates),
+            ears: Ears::new(inlet, creates, newcomers),
             silent: BTreeSet::new(),
             due: None,
         }

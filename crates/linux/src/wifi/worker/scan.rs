@@ -1,7 +1,8 @@
 //! Scans, and decides which access points become links.
 
 use super::associate::{create_scanner, hex, in_words, is_scanner, remove};
-use super::channels::Wide;
+use super::channels::{Wide, in_use};
+use super::newcomers::{self, Newcomers};
 use super::visits::Visits;
 use super::{AGAIN, Means, Worker};
 use crate::daemon::DeclaredLink;
@@ -24,8 +25,10 @@ use units::{Bitrate, Dbm, MacAddr};
 const SIGHTINGS: usize = 3;
 /// Pause between two scans while nothing is joined.
 const SEARCHES: Duration = Duration::from_secs(2);
-/// The same on the channel in use.
+/// The same on the channels in use.
 pub(super) const REFRESHES: Duration = Duration::from_secs(5);
+/// The same if that is a single channel, which the radio does not leave for it.
+const REFRESHES_ONE: Duration = Duration::from_secs(2);
 /// Longest duration of a scan.
 const LASTS: Duration = Duration::from_secs(20);
 /// An access point in a list is as good as heard now if it is not older than this.
@@ -48,8 +51,11 @@ pub(super) struct Scan {
     next: Option<Instant>,
     /// The interface that scans, and when it should have ended.
     running: Option<(IfName, Instant)>,
+    /// An access point that began to send beacons may have come too late for the running one.
+    hastened: bool,
     /// Number of scans so far. Every second one asks for hidden networks by their names.
     count: usize,
+    pub(super) newcomers: Newcomers,
     pub(super) wide: Wide,
     pub(super) visits: Visits,
 }
@@ -58,6 +64,14 @@ impl Scan {
     /// When it has work.
     pub(super) fn due(&self) -> Option<Instant> {
         self.running.map(|(_, until)| until).or(self.next)
+    }
+
+    /// Begins the next one at this time, or earlier. After the one that runs, if any.
+    pub(super) fn hasten(&mut self, until: Instant) {
+        match self.running {
+            Some(_) => self.hastened = true,
+            None => self.next = self.next.map(|next| next.min(until)),
+        }
     }
 
     /// Ends the running scan if it is of this interface. Returns whether it was.
@@ -170,8 +184,9 @@ impl Worker {
         self.settle_names();
         let pause = match is_scanner(&name) {
             true => SEARCHES,
-            false if self.is_weak() => self.scan.visits.rest(now).min(REFRESHES),
-            false => REFRESHES,
+            false if std::mem::take(&mut self.scan.hastened) => newcomers::PAUSE,
+            false if self.is_weak() => self.scan.visits.rest(now).min(self.refreshes()),
+            false => self.refreshes(),
         };
         self.scan.next = Some(now + pause);
         let Some(means) = &mut self.means else { return };
@@ -180,6 +195,14 @@ impl Worker {
             Err(error) => tracing::debug!("no list of access points: {error}"),
         }
         self.choose(now);
+    }
+
+    /// Pause between two scans of the channels in use.
+    fn refreshes(&self) -> Duration {
+        match in_use(self.points.values()) {
+            Some((_, used)) if used.len() > 1 => REFRESHES,
+            _ => REFRESHES_ONE,
+        }
     }
 
     /// A scan of this interface has failed. It does so on a radio that is blocked.
@@ -193,6 +216,9 @@ impl Worker {
     /// Takes in the access points that were heard.
     fn take(&mut self, now: Instant, found: Vec<Bss>) {
         self.refused.clear();
+        self.scan
+            .newcomers
+            .scanned(now, found.iter().map(|bss| bss.bssid));
         for bss in found.into_iter().filter(|bss| bss.age <= FRESH) {
             let networks = &self.plan.setup.networks;
             let of = networks

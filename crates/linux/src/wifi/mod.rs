@@ -84,8 +84,11 @@ pub struct Setup {
     pub networks: Vec<Network>,
     /// Directory for the control socket of `wpa_supplicant`. Only root may enter it.
     pub directory: PathBuf,
-    /// File with the addresses of earlier visits.
+    /// File with what is known of earlier visits: addresses, and the best security of each network.
     pub leases: PathBuf,
+    /// Whether the daemon checks whether links lead to the Internet. Without that, an announced captive
+    /// portal is reported.
+    pub checks: bool,
 }
 
 /// Why access points cannot be joined.
@@ -99,9 +102,21 @@ pub enum StartError {
     Descriptor(#[source] std::io::Error),
 }
 
+/// Changes the networks to join while the daemon runs.
+pub struct Changer(Caller);
+
+impl Changer {
+    /// From now on, these networks may be joined. Access points of networks that have not changed stay
+    /// joined.
+    pub fn change(&mut self, networks: Vec<Network>) {
+        self.0.say(Order::Networks(networks));
+    }
+}
+
 /// Everything but the thread, which waits for the daemon's start.
 pub struct Prepared {
     associates: Associates,
+    changer: Changer,
     thread: Sender<JoinHandle<()>>,
     plan: worker::Plan,
 }
@@ -113,6 +128,8 @@ enum Order {
     LeadOut(Vec<LinkId>),
     /// A monitor interface has heard this access point after a silence.
     Newcomer(MacAddr),
+    /// These are the networks to join from now on.
+    Networks(Vec<Network>),
     Stop,
 }
 
@@ -184,6 +201,7 @@ impl Prepared {
             })
         };
         let (mut names_caller, mut beacons_caller) = (caller()?, caller()?);
+        let changer = Changer(caller()?);
         let mut remote = Remote {
             caller: Caller { orders, wake },
             thread: started,
@@ -209,6 +227,7 @@ impl Prepared {
         Ok((
             Self {
                 associates,
+                changer,
                 thread,
                 plan,
             },
@@ -216,13 +235,13 @@ impl Prepared {
         ))
     }
 
-    /// What the daemon needs, and what starts the thread once it runs.
-    pub fn split(self) -> (Associates, Starter) {
+    /// What the daemon needs, what starts the thread once it runs, and what changes the networks then.
+    pub fn split(self) -> (Associates, Starter, Changer) {
         let starter = Starter {
             thread: self.thread,
             plan: self.plan,
         };
-        (self.associates, starter)
+        (self.associates, starter, self.changer)
     }
 }
 

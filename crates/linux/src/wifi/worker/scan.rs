@@ -226,7 +226,18 @@ impl Worker {
                 .position(|network| network.ssid.as_bytes() == bss.ssid);
             let Some(at) = of else { continue };
             let bssid = bss.bssid;
-            if let Err(weaker) = networks[at].judge(&bss) {
+            let is_joined = self
+                .points
+                .get(&bssid)
+                .is_some_and(|point| point.station.is_some());
+            let judged = networks[at].judge(&bss, self.memory.best(&networks[at].ssid));
+            // What was joined before its network had more is kept.
+            if let Err(weaker) = judged
+                && !(is_joined && weaker.is_a_loss())
+            {
+                if weaker.is_a_loss() && self.warned.insert(bssid) {
+                    tracing::warn!(ssid = networks[at].ssid, %bssid, "refused: {weaker}");
+                }
                 let report = PointReport {
                     ssid: networks[at].ssid.clone(),
                     bssid: Some(bssid),
@@ -240,6 +251,10 @@ impl Worker {
                     why: Some(weaker.to_string()),
                 };
                 self.refused.insert(bssid, report);
+                // It was good enough when it was heard before.
+                if !is_joined {
+                    self.dismiss(bssid);
+                }
                 continue;
             }
             self.scan.visits.hear(bss.mhz);
@@ -457,8 +472,9 @@ pub(super) fn remove_scanner(means: &mut Means) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::faults::worker;
     use super::*;
-    use crate::wifi::network::Security;
+    use crate::wifi::network::{Best, Security};
     use policy::Tariff;
 
     #[test]
@@ -481,11 +497,40 @@ mod tests {
     }
 
     #[test]
+    fn an_access_point_with_less_security_than_before_is_refused_and_forgotten() {
+        let now = Instant::now();
+        let (mut worker, _inlet) = worker(now, Stage::Joined);
+        let (bssid, other) = (MacAddr::local(1), MacAddr::local(3));
+        let heard = |worker: &Worker, bssid| Bss {
+            bssid,
+            ..worker.points[&MacAddr::local(1)].bss.clone()
+        };
+        let (own, open) = (heard(&worker, bssid), heard(&worker, other));
+        worker.take(now, vec![own.clone(), open.clone()]);
+        assert!(
+            worker.points.contains_key(&other),
+            "it is as open as the configuration"
+        );
+        // A file in no directory cannot be written, but what is remembered holds.
+        assert!(worker.memory.reached("first", Best::Owe).is_err());
+        worker.take(now, vec![own.clone(), open.clone()]);
+        assert!(!worker.points.contains_key(&other));
+        assert!(worker.points[&bssid].station.is_some(), "it is joined");
+        let why = |worker: &Worker| worker.refused[&other].why.clone().unwrap();
+        assert!(why(&worker).starts_with("it does not encrypt, and this network did before"));
+        assert_eq!(worker.warned.len(), 1);
+        worker.plan.setup.networks[0].fixed = true;
+        worker.take(now, vec![own, open]);
+        assert!(worker.points.contains_key(&other) && worker.refused.is_empty());
+    }
+
+    #[test]
     fn hidden_networks_are_asked_for_in_turn_by_every_second_scan() {
         let network = |number: usize| Network {
             ssid: format!("n{number}"),
             hidden: number > 0,
             security: Security::Open,
+            fixed: false,
             role: Role::Primary,
             tariff: Tariff::Flat,
         };

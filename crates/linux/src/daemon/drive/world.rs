@@ -83,11 +83,6 @@ impl World {
                 networks.as_ref().map(Networks::interface),
                 networks.as_ref().map(Networks::marks).unwrap_or_default(),
             );
-        let newcomers = setup
-            .associate
-            .as_ref()
-            .is_some_and(|program| program.newcomer.is_some());
-        let radio = Radio::open(setup.inlet.sender(), (setup.monitor, newcomers));
         let mut world = Self {
             links,
             conns: Conns::new(bounds, cla),
@@ -97,10 +92,10 @@ impl World {
             sampler: Sampler::new(),
             endpoints: Endpoints::default(),
             upkeep: Upkeep::default(),
+            radio: Radio::open(setup.inlet.sender(), setup.monitor, setup.associate.as_ref()),
             associate: setup.associate,
             leading_out: Vec::new(),
             assign: setup.assign,
-            radio,
             networks,
             host,
             steps: Vec::new(),

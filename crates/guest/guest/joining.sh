@@ -9,7 +9,12 @@ wpa2() { printf 'wpa=2\nwpa_key_mgmt=WPA-PSK\nrsn_pairwise=CCMP\nwpa_passphrase=
 wpa3() { printf 'wpa=2\nwpa_key_mgmt=SAE\nrsn_pairwise=CCMP\nieee80211w=2\nsae_password=%s\n' "$PASSPHRASE"; }
 unprotected() { echo 'wpa=0'; }
 
-# radio_on N SSID CHANNEL: as in box.sh, with PROTECTION.
+# transition: WPA2 and WPA3 at once.
+transition() {
+    printf 'wpa=2\nwpa_key_mgmt=WPA-PSK SAE\nrsn_pairwise=CCMP\nieee80211w=1\nwpa_passphrase=%s\n' "$PASSPHRASE"
+}
+
+# radio_on N SSID CHANNEL: as in box.sh, with PROTECTION. Each line of the log has the time of the clock.
 radio_on() {
     local ns=ap$1
     {
@@ -17,7 +22,7 @@ radio_on() {
         printf 'ssid=%s\nhw_mode=%s\nchannel=%s\nieee80211n=0\n' "$2" "$(mode "$3")" "$3"
         echo "${PROTECTION[$1]:-$(wpa2 "$PASSPHRASE")}"
     } >"/run/$ns.conf"
-    ip netns exec "$ns" hostapd -B -P "/run/$ns.hostapd" -f "$LOGS/$ns.hostapd" "/run/$ns.conf"
+    ip netns exec "$ns" hostapd -B -t -P "/run/$ns.hostapd" -f "$LOGS/$ns.hostapd" "/run/$ns.conf"
     await "the start of $ns" has_text "$LOGS/$ns.hostapd" AP-ENABLED
 }
 

@@ -54,7 +54,7 @@ const ESTIMATES: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 31] = [
+pub const TRIALS: [Trial; 32] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -275,6 +275,18 @@ pub const TRIALS: [Trial; 31] = [
         figure: Figure {
             at_most: Some(200.0),
             ..GAP
+        },
+    },
+    Trial {
+        name: "joins-new",
+        about: "`slowhand up` downloads over one access point; a second one appears, goes, and comes back",
+        script: include_str!("../guest/trials/joins-new.sh"),
+        programs: &["wifi-meter", "slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            name: "time from the first beacon of a new access point to a subflow over it, s",
+            pointer: "/new_s",
+            at_most: Some(3.0),
         },
     },
     Trial {

@@ -5,6 +5,7 @@ use host::config::{Asked, Config, ConfigError, DEFAULT, LinkConfig, WifiConfig, 
 use host::report_key;
 use linux::bpf::cc::Coupled;
 use linux::daemon::{self, DeclaredLink, SignalReports};
+use linux::portal::{Check, from_network_manager};
 use linux::wifi::Network;
 use policy::{LinkId, LinkKind, LinkSpec, Policy, Tariff};
 use std::path::Path;
@@ -60,6 +61,13 @@ pub fn plan(path: Option<&Path>, cc: Option<&str>) -> Result<Planned, String> {
 }
 
 impl Planned {
+    /// How to check whether a link leads to the Internet.
+    pub fn check(&self) -> Option<Check> {
+        // `slowhand doctor` reports a check of NetworkManager that cannot be made here.
+        let check = self.config.portal.clone();
+        check.or_else(|| from_network_manager(Path::new("/")).ok().flatten())
+    }
+
     /// The interfaces of the links, as patterns of their names.
     pub fn interfaces(&self) -> Vec<String> {
         let links = self.config.links.iter();

@@ -211,7 +211,7 @@ impl Door {
             _ if self.waiting.is_some() && !is_ours(stream) => Err("only root is answered here".to_owned()),
             Ok(Question::Stop) => return self.stop(exchange, Reload::cancel),
             Ok(Question::Reload) => match self.answering.reload.check() {
-                Ok(()) => return self.stop(exchange, Reload::request),
+                Ok(()) => return self.reload(exchange),
                 Err(why) => Err(format!("not reloaded: {why}; the daemon continues as before")),
             },
             Ok(Question::Status) => self.status(&exchange),
@@ -222,22 +222,46 @@ impl Door {
         writeln!(exchange, "{}", answer.unwrap_or_else(refusal))
     }
 
-    /// Answers first, and ends the daemon once the client has acknowledged the answer. `mark` says whether it
-    /// starts again.
+    /// Takes over the configuration: in the running daemon if that is possible, by a new start otherwise.
+    fn reload(&self, mut exchange: Exchange<'_>) -> io::Result<()> {
+        let Some(waiting) = self.acknowledged(&mut exchange)? else {
+            return Ok(());
+        };
+        if self.answering.reload.change() {
+            return writeln!(exchange, "{}", serde_json::to_string(&Stopped::default())?);
+        }
+        self.end(&exchange, waiting, Reload::request)
+    }
+
+    /// Ends the daemon for good, or lets it start again: `mark` says which.
     fn stop(&self, mut exchange: Exchange<'_>, mark: fn(&Reload)) -> io::Result<()> {
+        match self.acknowledged(&mut exchange)? {
+            Some(waiting) => self.end(&exchange, waiting, mark),
+            None => Ok(()),
+        }
+    }
+
+    /// Answers, and waits until the client has acknowledged the answer. `None`: this client may not end the
+    /// daemon.
+    fn acknowledged(&self, exchange: &mut Exchange<'_>) -> io::Result<Option<&Waiting>> {
         let Some(waiting) = &self.waiting else {
             let error = "only root may stop, reload or change the daemon: run as root".to_owned();
-            return writeln!(exchange, "{}", refusal(error));
+            writeln!(exchange, "{}", refusal(error))?;
+            return Ok(None);
         };
         let stopping = Stopping {
             pid: std::process::id(),
         };
         writeln!(exchange, "{}", serde_json::to_string(&stopping)?)?;
         let mut heard = String::new();
-        BufReader::new(Read::by_ref(&mut exchange).take(LONGEST_QUESTION)).read_line(&mut heard)?;
+        BufReader::new(Read::by_ref(exchange).take(LONGEST_QUESTION)).read_line(&mut heard)?;
         if !heard.ends_with('\n') {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
+        Ok(Some(waiting))
+    }
+
+    fn end(&self, exchange: &Exchange<'_>, waiting: &Waiting, mark: fn(&Reload)) -> io::Result<()> {
         let stream = exchange.stream.try_clone()?;
         waiting
             .lock()

@@ -8,7 +8,7 @@ use crate::recording::Spool;
 use crate::reload::{self, Reload};
 use crate::server::{Answering, Sockets};
 use anyhow::Context as _;
-use host::config::{Config, NetworksConfig};
+use host::config::NetworksConfig;
 use host::control::Stopped;
 use host::doctor;
 use host::log::Form;
@@ -18,7 +18,6 @@ use linux::daemon::{
     self, AskError, Daemon, FlowRule, Inlet, InletSender, NamesSetup, NetworksSetup, Probing, RunError,
     Sender, Setup, Stopper,
 };
-use linux::portal::from_network_manager;
 use linux::wifi::{self, Prepared, Starter, Views};
 use nix::sys::signal::{SigSet, Signal};
 use record::Recording;
@@ -87,7 +86,13 @@ fn keep(args: &Args, reload: &Arc<Reload>) -> anyhow::Result<ExitCode> {
     let (inlet_sender, inlet) = daemon::inlet().context("no file descriptor left; see `ulimit -n`")?;
     let access_points = access_points(&planned, args, &inlet_sender).map_err(Refused::because)?;
     let (access_points, views) = access_points.unzip();
-    let (associates, joining) = access_points.map(Prepared::split).unzip();
+    let (associates, joining) = match access_points.map(Prepared::split) {
+        Some((associates, joining, changer)) => {
+            reload.may_change(&planned, changer);
+            (Some(associates), Some(joining))
+        }
+        None => (None, None),
+    };
     let answering = Answering {
         inlet: inlet_sender,
         stopper: inlet.stopper(),
@@ -123,6 +128,7 @@ fn keep(args: &Args, reload: &Arc<Reload>) -> anyhow::Result<ExitCode> {
 }
 
 fn setup(planned: Planned, inlet: Inlet, record: Option<Recording>, args: &Args) -> Setup {
+    let probing = probing(&planned);
     let Planned {
         config,
         links,
@@ -148,7 +154,7 @@ fn setup(planned: Planned, inlet: Inlet, record: Option<Recording>, args: &Args)
         observe: Box::new(move |_, observation| chronicle.log(&observation)),
         window: None,
         fallback_window: config.fallback_window,
-        probing: probing(&config),
+        probing,
         networks: config.networks.map(networks),
         monitor: config.monitor,
         record,
@@ -171,6 +177,8 @@ fn access_points(
         networks: planned.networks.clone(),
         directory: args.place.wifi(),
         leases: args.place.leases(),
+        // Who has turned probes off wants no check.
+        checks: !planned.config.probe || planned.check().is_some(),
     };
     Prepared::new(setup, inlet.clone()).map(Some)
 }
@@ -245,12 +253,10 @@ fn networks(config: NetworksConfig) -> NetworksSetup {
 }
 
 /// How links are probed while no connection shows that they live.
-fn probing(config: &Config) -> Option<Probing> {
+fn probing(planned: &Planned) -> Option<Probing> {
     let root = PathBuf::from("/");
-    // `slowhand doctor` reports a check of NetworkManager that cannot be made here.
-    let check = config.portal.clone();
-    let check = check.or_else(|| from_network_manager(&root).ok().flatten());
-    config.probe.then_some(Probing { root, check })
+    let check = planned.check();
+    planned.config.probe.then_some(Probing { root, check })
 }
 
 fn stop_signals() -> SigSet {
@@ -270,12 +276,16 @@ fn helpers(sockets: &Sockets, answering: &Answering, signals: SigSet) -> std::io
     Ok(())
 }
 
-/// Stops the daemon at a signal. At SIGHUP it starts again, unless that comes of a terminal that was closed.
+/// Stops the daemon at a signal. At SIGHUP it takes over its configuration, unless that comes of a terminal
+/// that was closed.
 fn stop_at(signals: &SigSet, stopper: &Stopper, reload: &Reload) {
     while let Ok(signal) = signals.wait() {
         if signal == Signal::SIGHUP && !reload.has_lost_terminal() {
             if let Err(why) = reload.check() {
                 tracing::error!("not reloaded: {why}; the daemon continues as before");
+                continue;
+            }
+            if reload.change() {
                 continue;
             }
             reload.request();

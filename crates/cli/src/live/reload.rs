@@ -14,6 +14,9 @@ use trace::Shown;
 /// The daemon checks the configuration first. If it could not start with it, it continues as before.
 /// Otherwise it restores everything it changed, and the same process starts again. Connections stay open. For
 /// less than a second, nothing manages them. A daemon that is sent SIGHUP does the same.
+///
+/// If the configuration has `[wifi]` and not `[networks]`, and at most its tables `[[wifi.network]]` have
+/// changed, the daemon continues. Then access points of networks that have not changed stay joined.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

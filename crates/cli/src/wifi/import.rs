@@ -22,7 +22,8 @@ const SAVED: [&str; 3] = [
 /// Each secret goes into a file of its own beside the configuration, which only its owner can read. Networks
 /// of the configuration stay as they are. Nothing of the other program is changed.
 ///
-/// Anybody can offer a network without encryption under any name. So those are added only with `--open`.
+/// Anybody can offer a network without a key under any name. So those are added only with `--open`, whether
+/// they encrypt (Enhanced Open) or not.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,7 +35,7 @@ pub struct Args {
     #[arg(long)]
     dry_run: bool,
 
-    /// Add networks without encryption, too.
+    /// Add networks without a key, too.
     #[arg(long)]
     open: bool,
 
@@ -109,6 +110,9 @@ fn take(plan: &mut Plan, file: &Path, open: bool, directory: &Path) {
     match saved {
         Ok(Some(saved)) if saved.protection == Protection::Open && !open => {
             plan.leave_out(file.to_owned(), SavedError::Open.to_string());
+        }
+        Ok(Some(saved)) if saved.protection == Protection::Owe && !open => {
+            plan.leave_out(file.to_owned(), SavedError::Owe.to_string());
         }
         Ok(Some(saved)) => plan.add(saved, directory, file),
         Ok(None) => {}
@@ -196,6 +200,8 @@ mod tests {
         folder.save("own.nmconnection", &keyfile("own", "correct horse"), 0o600);
         folder.save("eth.nmconnection", "[connection]\ntype=ethernet\n", 0o600);
         folder.save("cafe.open", "", 0o600);
+        let owe = "[connection]\ntype=wifi\n[wifi]\nssid=station\n[wifi-security]\nkey-mgmt=owe\n";
+        folder.save("station.nmconnection", owe, 0o600);
         folder.save("open.nmconnection", &keyfile("readable", "correct horse"), 0o644);
         let plan = folder.import(true).unwrap();
         let words = plan.words();
@@ -211,6 +217,10 @@ mod tests {
         );
         assert!(
             words.contains("cafe.open: it has no encryption, and anybody can offer"),
+            "{words}"
+        );
+        assert!(
+            words.contains("station.nmconnection: it encrypts without a key (Enhanced Open), and anybody"),
             "{words}"
         );
         assert!(
@@ -239,8 +249,14 @@ mod tests {
         assert_eq!(fs::read_to_string(folder.config()).unwrap(), written);
         let words = folder.import_with(false, true).unwrap().words();
         assert!(words.contains("added cafe: without encryption\n"), "{words}");
+        assert!(
+            words.contains("added station: Enhanced Open, without a key\n"),
+            "{words}"
+        );
         let written = fs::read_to_string(folder.config()).unwrap();
-        assert!(written.ends_with("ssid = \"cafe\"\nopen = true\n\n"), "{written}");
+        let cafe = "ssid = \"cafe\"\nopen = true\n\n";
+        let station = "[[wifi.network]]\nssid = \"station\"\nopen = true\nsecurity = \"owe\"\n\n";
+        assert!(written.ends_with(&format!("{cafe}{station}")), "{written}");
     }
 
     #[test]

@@ -86,6 +86,7 @@ fn protection(file: &Keyfile<'_>) -> Result<Protection, SavedError> {
                 wpa3: management == "sae",
             })
         }
+        "owe" => Ok(Protection::Owe),
         "wpa-eap" => login(file).map(Protection::Login),
         other => Err(SavedError::Protection(other.to_owned())),
     }
@@ -329,7 +330,7 @@ mod tests {
             ("psk=correct horse", "psk-flags=1", "`psk` is not in the file, but in a key ring"),
             ("psk=correct horse", "psk=short", "a passphrase has 8 to 63"),
             ("key-mgmt=wpa-psk", "key-mgmt=none\nwep-key0=abcde", "its protection `none` is not supported"),
-            ("key-mgmt=wpa-psk", "key-mgmt=owe", "its protection `owe` is not supported"),
+            ("key-mgmt=wpa-psk", "key-mgmt=ieee8021x", "its protection `ieee8021x` is not supported"),
             ("ssid=home\n", "", "it has no `ssid`"),
             ("[ipv4]", "ipv4", "line 14 is neither `[group]` nor `key=value`"),
         ];
@@ -343,5 +344,7 @@ mod tests {
     fn an_open_network_is_read() {
         let (text, _) = HOME.split_once("[wifi-security]").unwrap();
         assert!(found(text).protection == Protection::Open);
+        let owe = format!("{text}[wifi-security]\nkey-mgmt=owe\n");
+        assert!(found(&owe).protection == Protection::Owe);
     }
 }

@@ -215,6 +215,7 @@ impl Added {
         let mut lines = vec!["[[wifi.network]]".to_owned(), format!("ssid = {}", quoted(ssid))];
         match protection {
             Protection::Open => lines.push("open = true".to_owned()),
+            Protection::Owe => lines.push("open = true\nsecurity = \"owe\"".to_owned()),
             Protection::Key { wpa3, .. } => {
                 lines.push(format!("psk_file = {file}"));
                 lines.extend(wpa3.then(|| "security = \"wpa3\"".to_owned()));
@@ -230,7 +231,7 @@ impl Added {
 /// How the file of a secret ends, and its text. `None`: the network has no secret.
 fn secret(saved: &Saved) -> Option<(&'static str, String)> {
     match &saved.protection {
-        Protection::Open => None,
+        Protection::Open | Protection::Owe => None,
         Protection::Key { secret, .. } => Some(("psk", format!("{secret}\n"))),
         Protection::Login(lines) => Some(("login", lines.clone())),
     }

@@ -25,6 +25,8 @@ pub struct Saved {
 pub enum Protection {
     /// Not at all.
     Open,
+    /// Without a key, but encrypted: Enhanced Open.
+    Owe,
     /// With a key.
     Key {
         /// The passphrase, or 64 hexadecimal digits.
@@ -48,6 +50,7 @@ impl Protection {
     pub const fn words(&self) -> &'static str {
         match self {
             Self::Open => "without encryption",
+            Self::Owe => "Enhanced Open, without a key",
             Self::Key { wpa3: false, .. } => "WPA2 or WPA3",
             Self::Key { wpa3: true, .. } => "WPA3",
             Self::Login(_) => "login (802.1X)",
@@ -83,6 +86,11 @@ pub enum SavedError {
         "it has no encryption, and anybody can offer a network of its name; add it with --open if you trust that"
     )]
     Open,
+    /// It has no key, and the user has not asked for such networks.
+    #[error(
+        "it encrypts without a key (Enhanced Open), and anybody can offer a network of its name; add it with --open if you trust that"
+    )]
+    Owe,
     /// WEP, WPA1 or another kind of protection.
     #[error("its protection `{0}` is not supported; use WPA2 or WPA3")]
     Protection(String),
@@ -104,7 +112,7 @@ impl Saved {
             return Err(SavedError::Name);
         }
         match &self.protection {
-            Protection::Open => {}
+            Protection::Open | Protection::Owe => {}
             Protection::Key { secret, .. } => drop(secret.parse::<Secret>()?),
             Protection::Login(lines) => drop(lines.parse::<Login>()?),
         }

@@ -44,6 +44,9 @@ done
 has_state wlan0 100 || fail "the user's connection has ended"
 slowhand status >"$LOGS/status-joined"
 ! grep 'a network of unknown name' "$LOGS/status-joined" || fail "a joined network has no name"
+# Nothing checks for a portal here: NetworkManager has no URL for that.
+await "the portal in status" reports 'announces a captive portal (https://portal.example/api)'
+has_text "$LOGS/slowhand" 'announces a captive portal' || fail "the log does not name the portal"
 sleep 5
 [ "$(slowhand wifi portal slow-w1)" = https://portal.example/api ] || fail "no URL of the portal"
 

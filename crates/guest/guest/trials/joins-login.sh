@@ -10,11 +10,6 @@ TRIAL=joins-login
 # shellcheck source=crates/guest/guest/beside.sh
 . /lib/beside.sh
 
-# transition: lines of hostapd's configuration for WPA2 and WPA3 at once.
-transition() {
-    printf 'wpa=2\nwpa_key_mgmt=WPA-PSK SAE\nrsn_pairwise=CCMP\nieee80211w=1\nwpa_passphrase=%s\n' "$PASSPHRASE"
-}
-
 # owe: lines of hostapd's configuration for Enhanced Open.
 owe() { printf 'wpa=2\nwpa_key_mgmt=OWE\nrsn_pairwise=CCMP\nieee80211w=2\n'; }
 

@@ -78,8 +78,11 @@ pub const NETWORK: Key = key(
 pub const SSID: Key = key("ssid", "the network's name in quotes, 1 to 32 bytes");
 /// File with a network's key.
 pub const PSK_FILE: Key = key("psk_file", "a path in quotes, such as \"/etc/slowhand/home.psk\"");
-/// The least security of a network with a key.
-pub const SECURITY: Key = key("security", "\"wpa2\" or \"wpa3\"");
+/// The least security of a network.
+pub const SECURITY: Key = key(
+    "security",
+    "\"wpa2\" or \"wpa3\" beside `psk_file`, \"open\" or \"owe\" beside `open = true`",
+);
 /// Whether a network without encryption may be joined.
 pub const OPEN: Key = key("open", "true or false, without quotes");
 /// Whether a network's access points leave its name out of their beacons.

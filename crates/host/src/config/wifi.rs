@@ -33,6 +33,8 @@ pub struct WifiNetwork {
     pub hidden: bool,
     /// How it is protected.
     pub protection: Protection,
+    /// Whether the user has named the least security. A better one of earlier visits is not demanded then.
+    pub fixed: bool,
     /// Role of the links to it.
     pub role: Role,
     /// Whether the user pays by the byte.
@@ -42,8 +44,11 @@ pub struct WifiNetwork {
 /// How a network is protected, and where its key is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Protection {
-    /// Not at all, and the user accepts that.
-    Open,
+    /// Without a key, and the user accepts that.
+    Open {
+        /// Enhanced Open only, which encrypts.
+        owe: bool,
+    },
     /// With the key in this file.
     Key {
         /// The file.
@@ -58,9 +63,11 @@ pub enum Protection {
     },
 }
 
-/// The least security of a network with a key.
+/// The least security of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Least {
+    Open,
+    Owe,
     Wpa2,
     Wpa3,
 }
@@ -70,6 +77,8 @@ impl FromStr for Least {
 
     fn from_str(text: &str) -> Result<Self, ()> {
         match text {
+            "open" => Ok(Self::Open),
+            "owe" => Ok(Self::Owe),
             "wpa2" => Ok(Self::Wpa2),
             "wpa3" => Ok(Self::Wpa3),
             _ => Err(()),
@@ -134,6 +143,7 @@ fn network(table: &Section<'_>) -> Result<(Spanned<()>, WifiNetwork), ConfigErro
         ssid: ssid.into_inner(),
         hidden: table.flag(&keys::HIDDEN)?.unwrap_or(false),
         protection: protection(table, &at)?,
+        fixed: table.text::<String>(&keys::SECURITY)?.is_some(),
         role,
         metered,
     };
@@ -142,7 +152,10 @@ fn network(table: &Section<'_>) -> Result<(Spanned<()>, WifiNetwork), ConfigErro
 
 fn protection(table: &Section<'_>, at: &Spanned<()>) -> Result<Protection, ConfigError> {
     let file = table.text::<PathBuf>(&keys::PSK_FILE)?;
-    let least = table.word::<Least>(&keys::SECURITY, ["wpa2", "wpa3"])?;
+    let least = table.word::<Least>(&keys::SECURITY, ["open", "owe", "wpa2", "wpa3"])?;
+    let needs_key = least
+        .as_ref()
+        .map(|least| matches!(least.get_ref(), Least::Wpa2 | Least::Wpa3));
     let open = table.flag(&keys::OPEN)?.unwrap_or(false);
     if let Some(login) = table.text::<PathBuf>(&keys::LOGIN_FILE)? {
         if file.is_some() || least.is_some() || open {
@@ -158,11 +171,17 @@ fn protection(table: &Section<'_>, at: &Spanned<()>) -> Result<Protection, Confi
             let what = "a network with `open = true` has no key";
             Err(table.wrong(&file, what, "remove `psk_file`, or `open`"))
         }
-        (None, Some(least)) if open => {
-            let what = "a network with `open = true` has no security";
-            Err(table.wrong(&least, what, "remove `security`, or `open`"))
+        (None, Some(least)) if open && needs_key == Some(true) => {
+            let what = "a network with `open = true` has no WPA2 or WPA3";
+            Err(table.wrong(&least, what, "use \"open\" or \"owe\", or remove `open`"))
         }
-        (None, _) if open => Ok(Protection::Open),
+        (None, least) if open => Ok(Protection::Open {
+            owe: least.is_some_and(|least| *least.get_ref() == Least::Owe),
+        }),
+        (Some(_), Some(least)) if needs_key == Some(false) => {
+            let what = "a network with `psk_file` has a key";
+            Err(table.wrong(&least, what, "use \"wpa2\" or \"wpa3\""))
+        }
         (Some(file), least) => Ok(Protection::Key {
             file: file.into_inner(),
             wpa3: least.is_some_and(|least| *least.get_ref() == Least::Wpa3),
@@ -191,7 +210,8 @@ impl WifiConfig {
 impl WifiNetwork {
     fn with_key(&self) -> Result<Network, String> {
         let security = match &self.protection {
-            Protection::Open => Security::Open,
+            Protection::Open { owe: false } => Security::Open,
+            Protection::Open { owe: true } => Security::Owe,
             Protection::Key { file, wpa3: false } => Security::Wpa2(secret::<Secret>(file)?),
             Protection::Key { file, wpa3: true } => Security::Wpa3(secret::<Secret>(file)?),
             Protection::Login { file } => Security::Login(secret::<Login>(file)?),
@@ -200,6 +220,7 @@ impl WifiNetwork {
             ssid: self.ssid.clone(),
             hidden: self.hidden,
             security,
+            fixed: self.fixed,
             role: self.role.into(),
             tariff: if self.metered {
                 Tariff::Metered { cap: None }
@@ -259,6 +280,10 @@ role = "backup"
 ssid = "office"
 hidden = true
 login_file = "DIR/office.login"
+[[wifi.network]]
+ssid = "station"
+open = true
+security = "owe"
 "#;
         read("keys", text, |directory, config| {
             let wifi = config.unwrap().wifi.unwrap();
@@ -282,6 +307,9 @@ login_file = "DIR/office.login"
             let networks = wifi.networks().unwrap();
             assert!(matches!(networks[0].security, Security::Wpa2(_)));
             assert!(matches!(networks[1].security, Security::Wpa3(_)));
+            assert_eq!(networks[4].security, Security::Owe);
+            let fixed = Vec::from_iter(networks.iter().map(|network| network.fixed));
+            assert_eq!(fixed, [false, true, false, false, true]);
             assert_eq!(networks[1].role, policy::Role::Backup);
             assert_eq!(networks[2].security, Security::Open);
             assert!(networks[3].hidden && !networks[2].hidden);
@@ -320,7 +348,8 @@ login_file = "DIR/office.login"
             (network("open = true"), "this network has no `ssid`"),
             (network("ssid = \"a\""), "this network has no `psk_file`"),
             (network("ssid = \"a\"\nopen = true\npsk_file = \"/k\""), "a network with `open = true` has no key"),
-            (network("ssid = \"a\"\nopen = true\nsecurity = \"wpa3\""), "a network with `open = true` has no security"),
+            (network("ssid = \"a\"\nopen = true\nsecurity = \"wpa3\""), "a network with `open = true` has no WPA2 or WPA3"),
+            (network("ssid = \"a\"\npsk_file = \"/k\"\nsecurity = \"owe\""), "a network with `psk_file` has a key"),
             (network("ssid = \"a\"\npsk_file = \"/k\"\nlogin_file = \"/l\""), "a network with `login_file` has no other security"),
             (network("ssid = \"a\"\npsk_file = \"/k\"\nsecurity = \"wpa\""), "`security` is \"wpa\""),
             (network(&format!("ssid = \"{long}\"\nopen = true")), "`ssid` has 33 bytes"),

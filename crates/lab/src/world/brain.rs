@@ -69,6 +69,7 @@ impl Wiring {
             associate: Some(Associates {
                 interfaces: Vec::new(),
                 lead_out: None,
+                newcomer: None,
                 take_turns: Some(Box::new(move |slots| {
                     // Nobody listens once the run is over.
                     let _ = divided.send(Note::Divided(slots.to_vec()));

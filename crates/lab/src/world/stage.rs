@@ -318,6 +318,7 @@ fn ears(plan: &Plan, hosts: &Hosts, monitor: &Monitor, glue: &Glue) -> Result<Op
         links: monitor.transmitters(),
         beacons: Beacons::Elsewhere,
         aliases: Aliases::default(),
+        newcomers: false,
     };
     let ears = Ears::start(captures, reports, glue.inlet());
     ears.map(Some).map_err(PlayError::Thread)

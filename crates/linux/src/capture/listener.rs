@@ -2,6 +2,8 @@
 //!
 //! The engine only needs to tell other stations apart. It gets hashes of their addresses, with a salt
 //! ([`Aliases`]). So a recording of the engine names no device of other people.
+//!
+//! What joins access points gets the addresses of those that begin to send beacons ([`Reports::newcomers`]).
 
 use super::Capture;
 use crate::daemon::InletSender;
@@ -14,7 +16,7 @@ use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use units::MacAddr;
 
 /// Longest delay before a stop is noticed while no frames arrive, in ms.
@@ -23,6 +25,9 @@ const GLANCE_MS: libc::c_int = 50;
 /// Frames are collected for this long. Handling each one alone would cost more than the frame, and the
 /// estimators look back 500 ms anyway.
 const GRAIN: Duration = Duration::from_millis(5);
+
+/// An access point is new, or back, if none of its beacons was heard for this long.
+const SILENCE: Duration = Duration::from_secs(3);
 
 /// Whether beacons are reported as such, with their signal, beside their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +62,8 @@ pub struct Reports {
     pub beacons: Beacons,
     /// How other stations are called.
     pub aliases: Aliases,
+    /// Whether access points without a link are reported when they begin to send beacons.
+    pub newcomers: bool,
 }
 
 /// Listens until it is dropped.
@@ -81,6 +88,7 @@ impl Listener {
             stop: Arc::clone(&stop),
             told: Arc::clone(&told),
             facts: Vec::new(),
+            others: Others::default(),
         };
         let thread = std::thread::Builder::new().name("monitor".into());
         let thread = thread.spawn(move || work.run())?;
@@ -115,6 +123,24 @@ struct Work {
     told: Arc<AtomicU64>,
     /// Frames of one batch.
     facts: Vec<Input>,
+    others: Others,
+}
+
+/// Access points without a link, and when their last beacons were heard.
+#[derive(Debug, Default)]
+struct Others(BTreeMap<MacAddr, Instant>);
+
+impl Others {
+    /// Takes in a beacon. Returns whether there was none for [`SILENCE`].
+    fn hear(&mut self, now: Instant, bssid: MacAddr) -> bool {
+        let before = self.0.insert(bssid, now);
+        before.is_none_or(|before| now.duration_since(before) >= SILENCE)
+    }
+
+    /// Forgets those that have fallen silent.
+    fn forget(&mut self, now: Instant) {
+        self.0.retain(|_, heard| now.duration_since(*heard) < SILENCE);
+    }
 }
 
 impl Work {
@@ -130,13 +156,19 @@ impl Work {
     }
 
     fn read(&mut self) {
-        let (reports, facts) = (&self.reports, &mut self.facts);
+        let (reports, facts, others) = (&self.reports, &mut self.facts, &mut self.others);
+        let now = Instant::now();
+        let mut newcomers = Vec::new();
         let tells_beacons = reports.beacons == Beacons::Told;
         for capture in &mut self.captures {
             // A removed device reports no frames. Its link gives the reason.
             let _ = capture.read(|sighting| {
                 // Includes beacons: access points without QoS number them together with data.
-                let Some(&link) = reports.links.get(&sighting.transmitter) else {
+                let bssid = sighting.transmitter;
+                let Some(&link) = reports.links.get(&bssid) else {
+                    if sighting.beacon && reports.newcomers && others.hear(now, bssid) {
+                        newcomers.push(bssid);
+                    }
                     return;
                 };
                 let mut frame = sighting.frame;
@@ -147,6 +179,11 @@ impl Work {
                 let signal = sighting.signal.filter(|_| sighting.beacon && tells_beacons);
                 facts.extend(signal.map(|signal| Input::Link(link, LinkEvent::Beacon(signal))));
             });
+        }
+        others.forget(now);
+        for bssid in newcomers {
+            // A daemon that has ended accepts no reports.
+            let _ = self.inlet.newcomer(bssid);
         }
     }
 
@@ -165,6 +202,29 @@ impl Work {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_access_point_is_new_after_a_silence() {
+        let start = Instant::now();
+        let mut others = Others::default();
+        let mut heard = |number, ms| {
+            let now = start + Duration::from_millis(ms);
+            let is_new = others.hear(now, MacAddr::local(number));
+            others.forget(now);
+            is_new
+        };
+        let all = [
+            (1, 0),
+            (1, 100),
+            (2, 200),
+            (1, 3_000),
+            (2, 3_199),
+            (1, 5_999),
+            (1, 9_000),
+        ];
+        let new = all.map(|(number, ms)| heard(number, ms));
+        assert_eq!(new, [true, false, true, false, false, false, true]);
+    }
 
     #[test]
     fn a_station_keeps_its_alias_and_others_have_another_one() {

@@ -1,11 +1,16 @@
-//! Addresses of earlier visits, in a file: the next visit asks for the same one first.
+//! What is known of earlier visits, in a file: addresses, of which the next visit asks for the same one
+//! first, and the best security of each network.
 //!
-//! A line has the hardware address of an interface, its address, and the end of its validity in seconds since
-//! 1970. The hardware address stands for the network and the access point: see `station`.
+//! A line of an address has the hardware address of an interface, its address, and the end of its validity in
+//! seconds since 1970. The hardware address stands for the network and the access point: see `station`. The
+//! line of a network begins with `security`. It has the bytes of the name in hexadecimal, and `owe` or
+//! `wpa3`.
 //!
 //! # Checked by
 //! `tests`.
 
+use super::network::Best;
+use super::worker::hex;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
@@ -23,7 +28,12 @@ const MOST: usize = 256;
 pub(super) struct Memory {
     path: PathBuf,
     known: BTreeMap<MacAddr, Remembered>,
+    /// The best security with which a network was joined, by its name.
+    best: BTreeMap<String, Best>,
 }
+
+/// The first word of a line about the security of a network.
+const SECURITY: &str = "security";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Remembered {
@@ -39,6 +49,7 @@ impl Memory {
         Self {
             path: path.to_owned(),
             known: text.lines().filter_map(line).collect(),
+            best: text.lines().filter_map(security).collect(),
         }
     }
 
@@ -46,6 +57,22 @@ impl Memory {
     pub(super) fn address(&self, mac: MacAddr, now: u64) -> Option<Ipv4Addr> {
         let known = self.known.get(&mac).filter(|known| now < known.until);
         known.map(|known| known.address)
+    }
+
+    /// The best security with which a network was joined.
+    pub(super) fn best(&self, ssid: &str) -> Option<Best> {
+        self.best.get(ssid).copied()
+    }
+
+    /// Remembers that a network was joined with this security.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(super) fn reached(&mut self, ssid: &str, best: Best) -> io::Result<()> {
+        match self.best.insert(ssid.to_owned(), best) {
+            Some(before) if before == best => Ok(()),
+            _ => self.write(),
+        }
     }
 
     /// Remembers an address until then.
@@ -76,11 +103,15 @@ impl Memory {
 
     /// Writes a new file and puts it in the place of the old one, so that a crash leaves one of the two.
     fn write(&self) -> io::Result<()> {
-        let text = self.known.iter().fold(String::new(), |mut text, (mac, known)| {
+        let mut text = String::new();
+        for (mac, known) in &self.known {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{mac} {} {}", known.address, known.until);
-            text
-        });
+        }
+        for (ssid, best) in &self.best {
+            let ssid = hex(ssid.as_bytes());
+            let _ = writeln!(text, "{SECURITY} {ssid} {}", best.word());
+        }
         let new = self.path.with_extension("new");
         let mut options = OpenOptions::new();
         let mut file = options
@@ -100,6 +131,17 @@ fn line(line: &str) -> Option<(MacAddr, Remembered)> {
     let address = words.next()?.parse().ok()?;
     let until = words.next()?.parse().ok()?;
     Some((mac, Remembered { address, until }))
+}
+
+fn security(line: &str) -> Option<(String, Best)> {
+    let mut words = line.split(' ');
+    let digits = words.next().filter(|word| *word == SECURITY).and(words.next())?;
+    let pairs = digits
+        .as_bytes()
+        .chunks(2)
+        .map(|pair| std::str::from_utf8(pair).ok());
+    let bytes: Option<Vec<u8>> = pairs.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect();
+    Some((String::from_utf8(bytes?).ok()?, Best::of_word(words.next()?)?))
 }
 
 #[cfg(test)]
@@ -135,15 +177,43 @@ mod tests {
     }
 
     #[test]
+    fn the_best_security_of_a_network_is_known_to_the_next_daemon() {
+        with_file("security", |path| {
+            let mac = MacAddr::local(7);
+            fs::write(path, "02:00:00:00:00:07 10.0.1.42 1000\n").unwrap();
+            let mut memory = Memory::open(path);
+            assert_eq!(memory.best("café 7"), None, "the file of an older version");
+            memory.reached("café 7", Best::Wpa3).unwrap();
+            memory.reached("guests", Best::Owe).unwrap();
+            let mut next = Memory::open(path);
+            assert_eq!(
+                [next.best("café 7"), next.best("guests")],
+                [Some(Best::Wpa3), Some(Best::Owe)]
+            );
+            assert_eq!(next.best("home"), None);
+            next.forget(MacAddr::new([2, 0, 0, 0, 0, 7])).unwrap();
+            let last = Memory::open(path);
+            assert_eq!(last.best("café 7"), Some(Best::Wpa3));
+            assert_eq!(last.address(mac, 0), None);
+            fs::remove_file(path).unwrap();
+            assert_eq!(
+                Memory::open(path).best("guests"),
+                None,
+                "forgotten with the addresses"
+            );
+        });
+    }
+
+    #[test]
     fn a_damaged_file_costs_only_its_damaged_lines() {
         with_file("damaged", |path| {
             fs::write(
                 path,
-                "nonsense\n02:00:00:00:00:07 10.0.1.42 1000\n02:00 10.0.1.1 9\n\n",
+                "nonsense\nsecurity 6x owe\nsecurity 66\nsecurity ff wpa3\nsecurity 66 wpa9\n02:00:00:00:00:07 10.0.1.42 1000\n02:00 10.0.1.1 9\n\n",
             )
             .unwrap();
             let memory = Memory::open(path);
-            assert_eq!(memory.known.len(), 1);
+            assert_eq!((memory.known.len(), memory.best.len()), (1, 0));
             assert_eq!(memory.address(MacAddr::new([2, 0, 0, 0, 0, 7]), 0), Some(ADDRESS));
         });
     }

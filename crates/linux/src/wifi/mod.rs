@@ -25,8 +25,8 @@
 //! 1. No secret is written to disk: networks are set over the control interface.
 //! 2. Other channels are scanned only while nothing is joined, or while a card that can be on another
 //!    channel, too, sends almost nothing. Otherwise a scan of the channels in use finds further access
-//!    points without leaving them. When everything joined is weak, other channels are visited for some
-//!    milliseconds, announced as a sleep.
+//!    points without leaving them. A beacon on a monitor interface leads to one at once. When everything
+//!    joined is weak, other channels are visited for some milliseconds, announced as a sleep.
 //! 3. One scan result counts as three beacons. The engine waits for that many before it
 //!    requests an association, and a scan hears an access point only once.
 //!
@@ -67,6 +67,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use thiserror::Error;
+use units::MacAddr;
 
 /// Number of the first access point as a link. Links of the configuration have smaller numbers.
 const FIRST_LINK: u16 = 0x4000;
@@ -83,8 +84,11 @@ pub struct Setup {
     pub networks: Vec<Network>,
     /// Directory for the control socket of `wpa_supplicant`. Only root may enter it.
     pub directory: PathBuf,
-    /// File with the addresses of earlier visits.
+    /// File with what is known of earlier visits: addresses, and the best security of each network.
     pub leases: PathBuf,
+    /// Whether the daemon checks whether links lead to the Internet. Without that, an announced captive
+    /// portal is reported.
+    pub checks: bool,
 }
 
 /// Why access points cannot be joined.
@@ -98,9 +102,21 @@ pub enum StartError {
     Descriptor(#[source] std::io::Error),
 }
 
+/// Changes the networks to join while the daemon runs.
+pub struct Changer(Caller);
+
+impl Changer {
+    /// From now on, these networks may be joined. Access points of networks that have not changed stay
+    /// joined.
+    pub fn change(&mut self, networks: Vec<Network>) {
+        self.0.say(Order::Networks(networks));
+    }
+}
+
 /// Everything but the thread, which waits for the daemon's start.
 pub struct Prepared {
     associates: Associates,
+    changer: Changer,
     thread: Sender<JoinHandle<()>>,
     plan: worker::Plan,
 }
@@ -110,6 +126,10 @@ enum Order {
     Leave(LinkId),
     /// Names may be resolved over these links, and over no others.
     LeadOut(Vec<LinkId>),
+    /// A monitor interface has heard this access point after a silence.
+    Newcomer(MacAddr),
+    /// These are the networks to join from now on.
+    Networks(Vec<Network>),
     Stop,
 }
 
@@ -174,10 +194,14 @@ impl Prepared {
         let (orders, receive) = channel();
         let (thread, started) = channel();
         let views = Views::default();
-        let mut caller = Caller {
-            orders: orders.clone(),
-            wake: wake.try_clone().map_err(StartError::Descriptor)?,
+        let caller = || {
+            Ok(Caller {
+                orders: orders.clone(),
+                wake: wake.try_clone().map_err(StartError::Descriptor)?,
+            })
         };
+        let (mut names_caller, mut beacons_caller) = (caller()?, caller()?);
+        let changer = Changer(caller()?);
         let mut remote = Remote {
             caller: Caller { orders, wake },
             thread: started,
@@ -185,7 +209,10 @@ impl Prepared {
         let associates = Associates {
             interfaces: names.clone(),
             carry_out: Box::new(move |wanted| remote.carry_out(wanted)),
-            lead_out: Some(Box::new(move |links| caller.say(Order::LeadOut(links.to_vec())))),
+            lead_out: Some(Box::new(move |links| {
+                names_caller.say(Order::LeadOut(links.to_vec()));
+            })),
+            newcomer: Some(Box::new(move |bssid| beacons_caller.say(Order::Newcomer(bssid)))),
             // Unpatched drivers cannot divide a radio's time.
             take_turns: None,
         };
@@ -200,6 +227,7 @@ impl Prepared {
         Ok((
             Self {
                 associates,
+                changer,
                 thread,
                 plan,
             },
@@ -207,13 +235,13 @@ impl Prepared {
         ))
     }
 
-    /// What the daemon needs, and what starts the thread once it runs.
-    pub fn split(self) -> (Associates, Starter) {
+    /// What the daemon needs, what starts the thread once it runs, and what changes the networks then.
+    pub fn split(self) -> (Associates, Starter, Changer) {
         let starter = Starter {
             thread: self.thread,
             plan: self.plan,
         };
-        (self.associates, starter)
+        (self.associates, starter, self.changer)
     }
 }
 

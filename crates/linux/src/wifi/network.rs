@@ -2,10 +2,11 @@
 //!
 //! # Where we differ, and why
 //! 1. WPA with TKIP is refused as weaker than any key deserves, and WEP, too.
-//! 2. A network with a key takes WPA2 and WPA3. Only `security = "wpa3"` refuses WPA2: an impostor without
-//!    the key cannot complete either handshake.
+//! 2. A network with a key takes WPA2 and WPA3: an impostor without the key cannot complete either handshake.
+//!    It could try passphrases on what it hears of WPA2's, though. So a network that was joined with WPA3 is
+//!    not joined with WPA2 again ([`Best`]), unless the user names the least security.
 
-use super::bss::Bss;
+use super::bss::{Bss, Offers};
 use super::login::Login;
 use policy::{Role, Tariff};
 use std::fmt;
@@ -21,6 +22,8 @@ pub struct Network {
     pub hidden: bool,
     /// The least security that its access points must have.
     pub security: Security,
+    /// Whether the user has named it. What the network had before does not raise it then.
+    pub fixed: bool,
     /// Role of the links to it.
     pub role: Role,
     /// What its use costs.
@@ -30,14 +33,42 @@ pub struct Network {
 /// How a network is protected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Security {
-    /// Not at all.
+    /// Not at all, or with Enhanced Open.
     Open,
+    /// Without a key, but encrypted: Enhanced Open only.
+    Owe,
     /// With a key: WPA2 or WPA3.
     Wpa2(Secret),
     /// With a key: WPA3 only.
     Wpa3(Secret),
     /// With a login (802.1X): WPA2 or WPA3.
     Login(Login),
+}
+
+/// The best security with which a network was joined, where there is a weaker one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Best {
+    /// Enhanced Open.
+    Owe,
+    /// WPA3.
+    Wpa3,
+}
+
+impl Best {
+    /// As the file of earlier visits has it.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Owe => "owe",
+            Self::Wpa3 => "wpa3",
+        }
+    }
+
+    /// Reads [`Best::word`].
+    pub(super) fn of_word(word: &str) -> Option<Self> {
+        [Self::Owe, Self::Wpa3]
+            .into_iter()
+            .find(|best| best.word() == word)
+    }
 }
 
 /// A passphrase, or a key of 256 bits in hexadecimal.
@@ -94,6 +125,18 @@ pub(super) enum Weaker {
     Broken,
     #[error("it does not offer WPA3, which the configuration demands; it may be an impostor")]
     NoWpa3,
+    #[error(
+        "it does not offer WPA3, with which this network was joined before; it may be an impostor. \
+         If it is yours, write `security = \"wpa2\"` into the network's table"
+    )]
+    LessThanWpa3,
+    #[error("it does not encrypt (Enhanced Open), which the configuration demands; it may be an impostor")]
+    NoOwe,
+    #[error(
+        "it does not encrypt, and this network did before (Enhanced Open); it may be an impostor. \
+         If you trust it, write `security = \"open\"` into the network's table"
+    )]
+    LessThanOwe,
     #[error("it offers only WPA3, which needs the passphrase instead of the 64-digit key")]
     KeyForWpa3,
     #[error(
@@ -108,15 +151,53 @@ pub(super) enum Weaker {
     Protected,
 }
 
+impl Weaker {
+    /// Whether the network has had a better security before.
+    pub(super) const fn is_a_loss(self) -> bool {
+        matches!(self, Self::LessThanWpa3 | Self::LessThanOwe)
+    }
+}
+
 impl Network {
-    /// Whether this access point may be joined.
-    pub(super) fn judge(&self, bss: &Bss) -> Result<(), Weaker> {
+    /// Whether this access point may be joined. `best`: the best security with which the network was joined.
+    pub(super) fn judge(&self, bss: &Bss, best: Option<Best>) -> Result<(), Weaker> {
+        self.suffices(bss)?;
+        match (&self.security, self.raised_to(best)) {
+            (Security::Open, Some(Best::Owe)) if !bss.offers.owe => Err(Weaker::LessThanOwe),
+            (Security::Wpa2(_), Some(Best::Wpa3)) if !bss.offers.sae => Err(Weaker::LessThanWpa3),
+            _ => Ok(()),
+        }
+    }
+
+    /// What the least security is raised to, because the network has had a better one.
+    fn raised_to(&self, best: Option<Best>) -> Option<Best> {
+        best.filter(|best| match (&self.security, best) {
+            (Security::Open, Best::Owe) => !self.fixed,
+            // A key of 64 digits serves WPA2 only.
+            (Security::Wpa2(secret), Best::Wpa3) => !self.fixed && !secret.is_key(),
+            _ => false,
+        })
+    }
+
+    /// The security of an association with an access point that offers this, if there is a weaker one.
+    pub(super) const fn reached(&self, offers: Offers) -> Option<Best> {
+        match &self.security {
+            Security::Open | Security::Owe if offers.owe => Some(Best::Owe),
+            Security::Wpa2(secret) if offers.sae && !secret.is_key() => Some(Best::Wpa3),
+            Security::Wpa3(_) => Some(Best::Wpa3),
+            _ => None,
+        }
+    }
+
+    fn suffices(&self, bss: &Bss) -> Result<(), Weaker> {
         let offers = bss.offers;
         let (has_key, has_other_key) = (offers.psk || offers.sae, offers.other_psk || offers.other_sae);
         match &self.security {
             Security::Open if offers.is_open() || offers.owe => Ok(()),
-            Security::Open if offers.login => Err(Weaker::Login),
-            Security::Open => Err(Weaker::Protected),
+            Security::Owe if offers.owe => Ok(()),
+            Security::Owe if offers.is_open() => Err(Weaker::NoOwe),
+            Security::Open | Security::Owe if offers.login => Err(Weaker::Login),
+            Security::Open | Security::Owe => Err(Weaker::Protected),
             _ if offers.is_open() || offers.owe => Err(Weaker::Open),
             Security::Wpa3(_) if offers.other_sae && !offers.sae => Err(Weaker::Unsupported),
             Security::Wpa3(_) if !offers.sae => Err(Weaker::NoWpa3),
@@ -132,8 +213,8 @@ impl Network {
     }
 
     /// What `wpa_supplicant` must know of the network, beside its name: variables and their values. `owe`:
-    /// the access point encrypts without a key.
-    pub(super) fn settings(&self, owe: bool) -> Vec<(&'static str, String)> {
+    /// the access point encrypts without a key. `best`: the best security with which the network was joined.
+    pub(super) fn settings(&self, owe: bool, best: Option<Best>) -> Vec<(&'static str, String)> {
         let rsn = |management: &str, frames: &str| {
             vec![
                 ("key_mgmt", management.to_owned()),
@@ -143,15 +224,17 @@ impl Network {
             ]
         };
         let mut settings = match &self.security {
-            Security::Open if owe => rsn("OWE", "2"),
+            Security::Open | Security::Owe if owe => rsn("OWE", "2"),
+            Security::Owe => rsn("OWE", "2"),
             Security::Open => vec![("key_mgmt", "NONE".to_owned())],
             Security::Wpa2(secret) if secret.is_key() => rsn("WPA-PSK WPA-PSK-SHA256", "1"),
+            Security::Wpa2(_) if self.raised_to(best).is_some() => rsn("SAE", "2"),
             Security::Wpa2(_) => rsn("WPA-PSK WPA-PSK-SHA256 SAE", "1"),
             Security::Wpa3(_) => rsn("SAE", "2"),
             Security::Login(_) => rsn("WPA-EAP WPA-EAP-SHA256", "1"),
         };
         match &self.security {
-            Security::Open => {}
+            Security::Open | Security::Owe => {}
             Security::Wpa2(secret) | Security::Wpa3(secret) => settings.push(("psk", secret.quoted())),
             Security::Login(login) => settings.extend(login.settings()),
         }
@@ -173,17 +256,76 @@ mod tests {
             ssid: "first".into(),
             hidden: false,
             security,
+            fixed: false,
             role: Role::Primary,
             tariff: Tariff::Flat,
         }
     }
 
-    fn judged(security: &Security, flags: &str) -> Result<(), Weaker> {
+    fn bss(flags: &str) -> Bss {
         let text = format!(
             "id=1\nbssid=02:00:00:00:01:00\nfreq=2437\nlevel=-20\nage=0\nflags={flags}\nssid=first\n====\n"
         );
-        let (all, _) = parse(&text);
-        network(security.clone()).judge(&all[0])
+        let (mut all, _) = parse(&text);
+        all.remove(0)
+    }
+
+    fn judged(security: &Security, flags: &str) -> Result<(), Weaker> {
+        network(security.clone()).judge(&bss(flags), None)
+    }
+
+    #[test]
+    fn security_below_the_best_of_earlier_visits_is_refused_unless_the_user_names_it() {
+        let (psk, both) = ("[WPA2-PSK-CCMP][ESS]", "[WPA2-PSK+SAE-CCMP][ESS]");
+        let owe = "[WPA2-OWE-CCMP][ESS]";
+        let secret: Secret = "correct horse".parse().unwrap();
+        let wpa2 = network(Security::Wpa2(secret.clone()));
+        let key = network(Security::Wpa2("0".repeat(64).parse().unwrap()));
+        let open = network(Security::Open);
+        let fixed = |network: &Network| Network {
+            fixed: true,
+            ..network.clone()
+        };
+        let (wpa2_fixed, open_fixed) = (fixed(&wpa2), fixed(&open));
+        #[rustfmt::skip]
+        let table = [
+            (&wpa2, psk, Best::Wpa3, Err(Weaker::LessThanWpa3)),
+            (&wpa2, both, Best::Wpa3, Ok(())),
+            (&wpa2, "[RSN-SAE-CCMP][ESS]", Best::Wpa3, Ok(())),
+            (&wpa2, "[ESS]", Best::Wpa3, Err(Weaker::Open)),
+            (&wpa2_fixed, psk, Best::Wpa3, Ok(())),
+            (&key, psk, Best::Wpa3, Ok(())),
+            (&open, "[ESS]", Best::Owe, Err(Weaker::LessThanOwe)),
+            (&open, owe, Best::Owe, Ok(())),
+            (&open_fixed, "[ESS]", Best::Owe, Ok(())),
+            // The user has changed how the network is protected.
+            (&wpa2, psk, Best::Owe, Ok(())),
+            (&open, "[ESS]", Best::Wpa3, Ok(())),
+        ];
+        for (network, flags, best, expected) in table {
+            assert_eq!(
+                network.judge(&bss(flags), Some(best)),
+                expected,
+                "{network:?} {flags}"
+            );
+        }
+        let management = |network: &Network, best| network.settings(false, best)[0].1.clone();
+        assert_eq!(management(&wpa2, Some(Best::Wpa3)), "SAE");
+        assert_eq!(
+            management(&wpa2_fixed, Some(Best::Wpa3)),
+            "WPA-PSK WPA-PSK-SHA256 SAE"
+        );
+        let reached = [
+            (&wpa2, psk),
+            (&wpa2, both),
+            (&key, both),
+            (&open, owe),
+            (&open, "[ESS]"),
+        ];
+        assert_eq!(
+            reached.map(|(network, flags)| network.reached(bss(flags).offers)),
+            [None, Some(Best::Wpa3), None, Some(Best::Owe), None]
+        );
     }
 
     #[test]
@@ -216,6 +358,10 @@ mod tests {
             (&Security::Open, "[ESS]", Ok(())),
             (&Security::Open, "[WPA2-OWE-CCMP][ESS]", Ok(())),
             (&Security::Open, "[OWE-TRANS-OPEN][ESS]", Ok(())),
+            (&Security::Owe, "[WPA2-OWE-CCMP][ESS]", Ok(())),
+            (&Security::Owe, "[ESS]", Err(Weaker::NoOwe)),
+            (&Security::Owe, "[OWE-TRANS-OPEN][ESS]", Err(Weaker::NoOwe)),
+            (&Security::Owe, "[WPA2-PSK-CCMP][ESS]", Err(Weaker::Protected)),
             (&wpa2, "[OWE-TRANS-OPEN][ESS]", Err(Weaker::Open)),
             (&wpa2, "[WPA2-OWE-CCMP][ESS]", Err(Weaker::Open)),
             (&wpa2, "[WPA2-FT/PSK-CCMP][ESS]", Err(Weaker::Unsupported)),
@@ -256,7 +402,7 @@ mod tests {
                 hidden,
                 ..network(security)
             }
-            .settings(false);
+            .settings(false, None);
             let value = |name: &str| {
                 let mut values = settings
                     .iter()
@@ -282,7 +428,7 @@ mod tests {
         let login = of(Security::Login(login), false);
         assert_eq!(login, ["WPA-EAP WPA-EAP-SHA256", "1", "", "\"p\"", ""]);
         assert_eq!(of(Security::Open, true), ["NONE", "", "", "", "1"]);
-        let encrypted = network(Security::Open).settings(true);
+        let encrypted = network(Security::Open).settings(true, None);
         assert_eq!(encrypted[0], ("key_mgmt", "OWE".to_owned()));
         assert_eq!(encrypted[3], ("ieee80211w", "2".to_owned()));
     }

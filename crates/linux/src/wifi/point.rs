@@ -160,6 +160,11 @@ impl Point {
         self.failures >= 3
     }
 
+    /// Lets an attempt begin at once, whatever has failed before.
+    pub(super) fn begin_anew(&mut self) {
+        (self.failures, self.pause, self.warned) = (0, None, None);
+    }
+
     /// It was joined.
     pub(super) fn succeeded(&mut self) {
         (self.failures, self.pause, self.why) = (0, None, None);
@@ -212,10 +217,23 @@ impl Point {
     }
 }
 
+/// What to do about a captive portal that a network announces.
+pub(super) fn announced(interface: IfName, url: &str) -> String {
+    format!(
+        "its network announces a captive portal ({url}), and nothing checks whether it is open: \
+         `slowhand wifi portal {interface}` opens it, and `portal_url` in the configuration adds a check"
+    )
+}
+
 impl Station {
     /// URL of the captive portal, if its DHCP server gives one.
     fn portal(&self) -> Option<&str> {
         self.client.as_ref()?.0.portal()
+    }
+
+    /// What to do about a captive portal that its DHCP server announces, if nothing else checks it.
+    pub(super) fn unchecked_portal(&self) -> Option<String> {
+        self.portal().map(|url| announced(self.name, url))
     }
 
     /// Address or name and port of a relay, if its DHCP server announces one.

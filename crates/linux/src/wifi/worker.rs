@@ -5,6 +5,8 @@ mod channels;
 #[cfg(test)]
 mod faults;
 mod names;
+mod newcomers;
+mod reload;
 mod scan;
 mod tend;
 mod visits;
@@ -22,6 +24,7 @@ use super::{FIRST_LINK, Order, Setup};
 use crate::daemon::{Clock, InletSender};
 use crate::nl80211::Nl80211;
 use crate::rtnl::{IfName, Rtnl};
+pub(super) use associate::hex;
 use policy::LinkId;
 use scan::Scan;
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,7 +77,7 @@ struct Means {
 
 struct Worker {
     plan: Plan,
-    /// Addresses of earlier visits.
+    /// What is known of earlier visits.
     memory: Memory,
     means: Option<Means>,
     started: Instant,
@@ -85,6 +88,8 @@ struct Worker {
     scan: Scan,
     /// Networks whose keys have been right.
     proven: BTreeSet<usize>,
+    /// Access points whose lack of an earlier security was warned about.
+    warned: BTreeSet<MacAddr>,
     /// The links over which names may be resolved.
     leading_out: Vec<LinkId>,
     next_link: u16,
@@ -106,6 +111,7 @@ impl Worker {
             refused: BTreeMap::new(),
             scan: Scan::default(),
             proven: BTreeSet::new(),
+            warned: BTreeSet::new(),
             leading_out: Vec::new(),
             next_link: FIRST_LINK,
             trouble: None,
@@ -123,6 +129,8 @@ impl Worker {
                 Ok(Order::Join(link)) => self.join(now, link),
                 Ok(Order::Leave(link)) => self.leave(now, link),
                 Ok(Order::LeadOut(links)) => self.lead_out(links),
+                Ok(Order::Newcomer(bssid)) => self.hear_newcomer(now, bssid),
+                Ok(Order::Networks(networks)) => self.take_networks(now, networks),
                 Ok(Order::Stop) | Err(std::sync::mpsc::TryRecvError::Disconnected) => return false,
                 Err(std::sync::mpsc::TryRecvError::Empty) => return true,
             }

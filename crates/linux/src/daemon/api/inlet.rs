@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 use thiserror::Error;
+use units::MacAddr;
 
 /// Creates an inlet: the sender for other threads, and the receiving end for [`Setup`](crate::daemon::Setup).
 ///
@@ -47,6 +48,8 @@ pub(crate) enum Word {
     Retire(LinkId),
     /// The DNS resolvers of a link.
     Resolvers(LinkId, Vec<IpAddr>),
+    /// An access point without a link has begun to send beacons.
+    Newcomer(MacAddr),
     /// A request for a report.
     Report(mpsc::SyncSender<Report>),
     /// A change of networks for flows.
@@ -124,6 +127,14 @@ impl InletSender {
     /// If the daemon has ended.
     pub fn resolvers(&self, link: LinkId, resolvers: Vec<IpAddr>) -> Result<(), Ended> {
         self.say(Word::Resolvers(link, resolvers))
+    }
+
+    /// Reports that an access point without a link has begun to send beacons.
+    ///
+    /// # Errors
+    /// If the daemon has ended.
+    pub fn newcomer(&self, bssid: MacAddr) -> Result<(), Ended> {
+        self.say(Word::Newcomer(bssid))
     }
 
     /// Requests a report of everything the daemon knows, and waits for it for at most `patience`.

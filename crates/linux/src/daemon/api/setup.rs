@@ -11,7 +11,7 @@ use policy::slot::Slot;
 use policy::{LinkId, LinkSpec, Tariff};
 use std::net::IpAddr;
 use std::path::PathBuf;
-use units::{Bytes, Instant};
+use units::{Bytes, Instant, MacAddr};
 
 /// What to drive, and over which links.
 pub struct Setup {
@@ -82,6 +82,9 @@ pub struct Associates {
     /// Takes the links over which names may be resolved ([`policy::Engine::leading_out`]), each time when
     /// they have changed. `None`: nobody wants them. Runs on the loop's thread and must not block.
     pub lead_out: Option<LeadOutFn>,
+    /// Takes the address of an access point that begins to send beacons, as a monitor interface hears it.
+    /// `None`: nobody wants them. Runs on the loop's thread and must not block.
+    pub newcomer: Option<NewcomerFn>,
     /// Interfaces that it may create, put on record at the start.
     pub interfaces: Vec<IfName>,
 }
@@ -90,6 +93,8 @@ pub struct Associates {
 pub type AssociateFn = Box<dyn FnMut(Association) -> bool + Send>;
 /// See [`Associates::lead_out`].
 pub type LeadOutFn = Box<dyn FnMut(&[LinkId]) + Send>;
+/// See [`Associates::newcomer`].
+pub type NewcomerFn = Box<dyn FnMut(MacAddr) + Send>;
 /// See [`Associates::take_turns`].
 pub type TurnsFn = Box<dyn FnMut(&[Slot]) + Send>;
 /// See [`Setup::assign`]. `false`: the flow is not the caller's, but may be one of `networks`. The two must

@@ -243,6 +243,7 @@ impl Daemon {
                         .change_links(now, |links, steps| links.declare(*link, steps));
                 }
                 Word::Resolvers(link, resolvers) => self.world.idle.take_resolvers(link, resolvers),
+                Word::Newcomer(bssid) => self.world.newcomer(bssid),
                 Word::Retire(link) => {
                     self.world.idle.take_resolvers(link, Vec::new());
                     let now = self.now();

@@ -24,7 +24,7 @@ use crate::journal::{Change, JournalError};
 use crate::mptcp_pm::Event;
 use crate::sysctl::PathManager;
 use policy::{Engine, Input, LinkEvent, LinkId, Policy};
-use units::Instant;
+use units::{Instant, MacAddr};
 
 /// All parts of the daemon.
 pub(crate) struct World {
@@ -92,10 +92,10 @@ impl World {
             sampler: Sampler::new(),
             endpoints: Endpoints::default(),
             upkeep: Upkeep::default(),
+            radio: Radio::open(setup.inlet.sender(), setup.monitor, setup.associate.as_ref()),
             associate: setup.associate,
             leading_out: Vec::new(),
             assign: setup.assign,
-            radio: Radio::open(setup.inlet.sender(), setup.monitor),
             networks,
             host,
             steps: Vec::new(),
@@ -277,6 +277,14 @@ impl World {
         if !links.clone().eq(self.leading_out.iter().copied()) {
             self.leading_out = links.collect();
             tell(&self.leading_out);
+        }
+    }
+
+    /// A monitor interface has heard an access point that begins to send beacons.
+    pub(crate) fn newcomer(&mut self, bssid: MacAddr) {
+        let program = self.associate.as_mut();
+        if let Some(tell) = program.and_then(|program| program.newcomer.as_mut()) {
+            tell(bssid);
         }
     }
 

@@ -41,6 +41,8 @@ pub(crate) struct Ears {
     aliases: Aliases,
     /// Whether to create those that are missing.
     creates: bool,
+    /// Whether access points without a link are reported.
+    newcomers: bool,
     open: BTreeMap<u32, Ear>,
     /// Radios without a monitor that can be used, and why, if one was wanted. They are not asked again.
     refused: BTreeMap<u32, Option<String>>,
@@ -62,11 +64,12 @@ struct Ear {
 }
 
 impl Ears {
-    pub(crate) fn new(inlet: InletSender, creates: bool) -> Self {
+    pub(crate) fn new(inlet: InletSender, creates: bool, newcomers: bool) -> Self {
         Self {
             inlet,
             aliases: Aliases::default(),
             creates,
+            newcomers,
             open: BTreeMap::new(),
             refused: BTreeMap::new(),
         }
@@ -153,6 +156,7 @@ impl Ears {
             links: members.points.clone(),
             beacons: Beacons::Told,
             aliases: self.aliases.clone(),
+            newcomers: self.newcomers,
         }
     }
 }
@@ -199,7 +203,7 @@ mod tests {
     #[test]
     fn a_station_keeps_its_alias_when_access_points_come_and_go() {
         let (inlet, _) = crate::daemon::inlet().unwrap();
-        let ears = Ears::new(inlet, false);
+        let ears = Ears::new(inlet, false, false);
         let more = Members {
             points: BTreeMap::from([(MacAddr::local(1), LinkId(0))]),
             own: Vec::new(),

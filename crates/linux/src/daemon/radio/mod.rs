@@ -17,6 +17,7 @@ pub(crate) mod station;
 
 use crate::daemon::api::inlet::InletSender;
 use crate::daemon::api::report::WifiReport;
+use crate::daemon::api::setup::Associates;
 use crate::daemon::host::Host;
 use crate::daemon::links::book::{Links, Step};
 use crate::netlink::ReceiveError;
@@ -48,13 +49,15 @@ pub(crate) struct Radio {
 }
 
 impl Radio {
-    /// Opens the kernel's WiFi stack, if there is one.
-    pub(crate) fn open(inlet: InletSender, creates: bool) -> Self {
+    /// Opens the kernel's WiFi stack, if there is one. `creates`: whether to create monitor interfaces that
+    /// are missing. `program`: what joins access points.
+    pub(crate) fn open(inlet: InletSender, creates: bool, program: Option<&Associates>) -> Self {
+        let newcomers = program.is_some_and(|program| program.newcomer.is_some());
         Self {
             kernel: Nl80211::open().ok(),
             events: Events::open().ok(),
             known: BTreeMap::new(),
-            ears: Ears::new(inlet, creates),
+            ears: Ears::new(inlet, creates, newcomers),
             silent: BTreeSet::new(),
             due: None,
         }

@@ -4,7 +4,7 @@ use super::{Means, Worker};
 use crate::rtnl::IfName;
 use crate::wifi::bss::Bss;
 use crate::wifi::lease;
-use crate::wifi::network::Network;
+use crate::wifi::network::{Best, Network};
 use crate::wifi::point::{Failure, Point, Station};
 use crate::wifi::view::Stage;
 use crate::wifi::{radio, station};
@@ -28,8 +28,14 @@ impl Worker {
         else {
             return;
         };
+        let network = &networks[point.network];
+        let best = self.memory.best(&network.ssid);
+        // It may have been heard with less than its network has had since.
+        if network.judge(&point.bss, best).is_err() {
+            return;
+        }
         super::scan::remove_scanner(means);
-        let what = (&point.bss, &networks[point.network]);
+        let what = (&point.bss, network, best);
         let begun = begin(now, (means, &self.plan.names), name, what);
         point.station = match begun {
             Ok(station) => Some(station),
@@ -66,6 +72,17 @@ impl Worker {
             lease::remove(&mut means.rtnl, station.ifindex, lease);
         }
         remove(means, station.name);
+    }
+
+    /// Leaves an access point for good.
+    pub(super) fn dismiss(&mut self, bssid: MacAddr) {
+        self.close(bssid);
+        if let Some(point) = self.points.remove(&bssid)
+            && let Some((link, _)) = point.link
+        {
+            // A daemon that has ended stops this thread, too.
+            let _ = self.plan.inlet.retire(link);
+        }
     }
 
     /// Lets NetworkManager leave all interfaces alone, the scanner's too, if it has started meanwhile or has
@@ -107,7 +124,7 @@ fn begin(
     now: Instant,
     (means, ours): (&mut Means, &[IfName]),
     name: IfName,
-    (bss, network): (&Bss, &Network),
+    (bss, network, best): (&Bss, &Network, Option<Best>),
 ) -> Result<Station, Box<dyn Error>> {
     let mac = radio::create(&mut means.kernel, &means.radio, name, (&bss.ssid, bss.bssid))?;
     claim(means, name);
@@ -119,7 +136,7 @@ fn begin(
     set_up(means, ours, (name, link.ifindex))?;
     means.supplicant.add_interface(name.as_str())?;
     let mut settings = vec![("ssid", hex(&bss.ssid)), ("bssid", bss.bssid.to_string())];
-    settings.extend(network.settings(bss.offers.owe));
+    settings.extend(network.settings(bss.offers.owe, best));
     let block = means.supplicant.join(name.as_str(), bss.mhz, &settings)?;
     Ok(Station {
         name,
@@ -210,7 +227,7 @@ pub(super) fn is_scanner(name: &IfName) -> bool {
     station::scanner().as_ref() == Some(name)
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(in crate::wifi) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02x}");

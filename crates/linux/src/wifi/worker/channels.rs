@@ -81,7 +81,7 @@ impl Worker {
 }
 
 /// An interface that is joined, and the frequencies of all that are, in MHz.
-fn in_use<'p>(points: impl Iterator<Item = &'p Point>) -> Option<(IfName, BTreeSet<u32>)> {
+pub(super) fn in_use<'p>(points: impl Iterator<Item = &'p Point>) -> Option<(IfName, BTreeSet<u32>)> {
     let joined = points.filter_map(|point| {
         let station = point.station.as_ref().filter(|station| is_joined(station))?;
         Some((station.name, point.bss.mhz))

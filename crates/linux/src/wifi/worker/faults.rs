@@ -14,7 +14,7 @@ use crate::wifi::bus::BusError;
 use crate::wifi::event::{Event, What};
 use crate::wifi::login::{Login, LoginError};
 use crate::wifi::network::{Secret, SecretError, Security, Weaker};
-use crate::wifi::point::Station;
+use crate::wifi::point::{Station, announced};
 use crate::wifi::radio::{RadioError, Refused, beside};
 use crate::wifi::supplicant::SupplicantError;
 use std::fmt::Write as _;
@@ -178,6 +178,9 @@ fn weaker() -> Vec<Said> {
         Weaker::Open,
         Weaker::Broken,
         Weaker::NoWpa3,
+        Weaker::LessThanWpa3,
+        Weaker::NoOwe,
+        Weaker::LessThanOwe,
         Weaker::KeyForWpa3,
         Weaker::Unsupported,
         Weaker::Login,
@@ -188,6 +191,9 @@ fn weaker() -> Vec<Said> {
         Weaker::Open => "open",
         Weaker::Broken => "broken",
         Weaker::NoWpa3 => "no-wpa3",
+        Weaker::LessThanWpa3 => "less-than-wpa3",
+        Weaker::NoOwe => "no-owe",
+        Weaker::LessThanOwe => "less-than-owe",
         Weaker::KeyForWpa3 => "key-for-wpa3",
         Weaker::Unsupported => "unsupported",
         Weaker::Login => "login",
@@ -198,7 +204,7 @@ fn weaker() -> Vec<Said> {
 }
 
 /// A thread's state with one access point, whose interface is at this stage. The inlet keeps it connected.
-fn worker(now: Instant, stage: Stage) -> (Worker, Inlet) {
+pub(super) fn worker(now: Instant, stage: Stage) -> (Worker, Inlet) {
     let (sender, inlet) = inlet().unwrap();
     let (_, orders) = std::sync::mpsc::channel();
     let (_, woken) = UnixStream::pair().unwrap();
@@ -207,6 +213,7 @@ fn worker(now: Instant, stage: Stage) -> (Worker, Inlet) {
         ssid: ssid.into(),
         hidden: false,
         security: Security::Open,
+        fixed: false,
         role: policy::Role::Primary,
         tariff: policy::Tariff::Flat,
     };
@@ -216,6 +223,7 @@ fn worker(now: Instant, stage: Stage) -> (Worker, Inlet) {
         networks: vec![network("first"), network("second")],
         directory: nowhere.into(),
         leases: nowhere.into(),
+        checks: true,
     };
     let mut worker = Worker::new(Plan {
         setup,
@@ -325,6 +333,10 @@ fn attempts() -> Vec<Said> {
         ("address-taken", declined()),
         ("disconnected", disconnected),
         ("silent", overdue(Stage::Lost)),
+        (
+            "portal",
+            announced("slow-w1".parse().unwrap(), "https://portal.example/api"),
+        ),
     ]
 }
 

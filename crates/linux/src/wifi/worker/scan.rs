@@ -1,7 +1,8 @@
 //! Scans, and decides which access points become links.
 
 use super::associate::{create_scanner, hex, in_words, is_scanner, remove};
-use super::channels::Wide;
+use super::channels::{Wide, in_use};
+use super::newcomers::{self, Newcomers};
 use super::visits::Visits;
 use super::{AGAIN, Means, Worker};
 use crate::daemon::DeclaredLink;
@@ -24,8 +25,10 @@ use units::{Bitrate, Dbm, MacAddr};
 const SIGHTINGS: usize = 3;
 /// Pause between two scans while nothing is joined.
 const SEARCHES: Duration = Duration::from_secs(2);
-/// The same on the channel in use.
+/// The same on the channels in use.
 pub(super) const REFRESHES: Duration = Duration::from_secs(5);
+/// The same if that is a single channel, which the radio does not leave for it.
+const REFRESHES_ONE: Duration = Duration::from_secs(2);
 /// Longest duration of a scan.
 const LASTS: Duration = Duration::from_secs(20);
 /// An access point in a list is as good as heard now if it is not older than this.
@@ -48,8 +51,11 @@ pub(super) struct Scan {
     next: Option<Instant>,
     /// The interface that scans, and when it should have ended.
     running: Option<(IfName, Instant)>,
+    /// An access point that began to send beacons may have come too late for the running one.
+    hastened: bool,
     /// Number of scans so far. Every second one asks for hidden networks by their names.
     count: usize,
+    pub(super) newcomers: Newcomers,
     pub(super) wide: Wide,
     pub(super) visits: Visits,
 }
@@ -58,6 +64,14 @@ impl Scan {
     /// When it has work.
     pub(super) fn due(&self) -> Option<Instant> {
         self.running.map(|(_, until)| until).or(self.next)
+    }
+
+    /// Begins the next one at this time, or earlier. After the one that runs, if any.
+    pub(super) fn hasten(&mut self, until: Instant) {
+        match self.running {
+            Some(_) => self.hastened = true,
+            None => self.next = self.next.map(|next| next.min(until)),
+        }
     }
 
     /// Ends the running scan if it is of this interface. Returns whether it was.
@@ -170,8 +184,9 @@ impl Worker {
         self.settle_names();
         let pause = match is_scanner(&name) {
             true => SEARCHES,
-            false if self.is_weak() => self.scan.visits.rest(now).min(REFRESHES),
-            false => REFRESHES,
+            false if std::mem::take(&mut self.scan.hastened) => newcomers::PAUSE,
+            false if self.is_weak() => self.scan.visits.rest(now).min(self.refreshes()),
+            false => self.refreshes(),
         };
         self.scan.next = Some(now + pause);
         let Some(means) = &mut self.means else { return };
@@ -180,6 +195,14 @@ impl Worker {
             Err(error) => tracing::debug!("no list of access points: {error}"),
         }
         self.choose(now);
+    }
+
+    /// Pause between two scans of the channels in use.
+    fn refreshes(&self) -> Duration {
+        match in_use(self.points.values()) {
+            Some((_, used)) if used.len() > 1 => REFRESHES,
+            _ => REFRESHES_ONE,
+        }
     }
 
     /// A scan of this interface has failed. It does so on a radio that is blocked.
@@ -193,6 +216,9 @@ impl Worker {
     /// Takes in the access points that were heard.
     fn take(&mut self, now: Instant, found: Vec<Bss>) {
         self.refused.clear();
+        self.scan
+            .newcomers
+            .scanned(now, found.iter().map(|bss| bss.bssid));
         for bss in found.into_iter().filter(|bss| bss.age <= FRESH) {
             let networks = &self.plan.setup.networks;
             let of = networks
@@ -200,7 +226,18 @@ impl Worker {
                 .position(|network| network.ssid.as_bytes() == bss.ssid);
             let Some(at) = of else { continue };
             let bssid = bss.bssid;
-            if let Err(weaker) = networks[at].judge(&bss) {
+            let is_joined = self
+                .points
+                .get(&bssid)
+                .is_some_and(|point| point.station.is_some());
+            let judged = networks[at].judge(&bss, self.memory.best(&networks[at].ssid));
+            // What was joined before its network had more is kept.
+            if let Err(weaker) = judged
+                && !(is_joined && weaker.is_a_loss())
+            {
+                if weaker.is_a_loss() && self.warned.insert(bssid) {
+                    tracing::warn!(ssid = networks[at].ssid, %bssid, "refused: {weaker}");
+                }
                 let report = PointReport {
                     ssid: networks[at].ssid.clone(),
                     bssid: Some(bssid),
@@ -214,6 +251,10 @@ impl Worker {
                     why: Some(weaker.to_string()),
                 };
                 self.refused.insert(bssid, report);
+                // It was good enough when it was heard before.
+                if !is_joined {
+                    self.dismiss(bssid);
+                }
                 continue;
             }
             self.scan.visits.hear(bss.mhz);
@@ -431,8 +472,9 @@ pub(super) fn remove_scanner(means: &mut Means) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::faults::worker;
     use super::*;
-    use crate::wifi::network::Security;
+    use crate::wifi::network::{Best, Security};
     use policy::Tariff;
 
     #[test]
@@ -455,11 +497,40 @@ mod tests {
     }
 
     #[test]
+    fn an_access_point_with_less_security_than_before_is_refused_and_forgotten() {
+        let now = Instant::now();
+        let (mut worker, _inlet) = worker(now, Stage::Joined);
+        let (bssid, other) = (MacAddr::local(1), MacAddr::local(3));
+        let heard = |worker: &Worker, bssid| Bss {
+            bssid,
+            ..worker.points[&MacAddr::local(1)].bss.clone()
+        };
+        let (own, open) = (heard(&worker, bssid), heard(&worker, other));
+        worker.take(now, vec![own.clone(), open.clone()]);
+        assert!(
+            worker.points.contains_key(&other),
+            "it is as open as the configuration"
+        );
+        // A file in no directory cannot be written, but what is remembered holds.
+        assert!(worker.memory.reached("first", Best::Owe).is_err());
+        worker.take(now, vec![own.clone(), open.clone()]);
+        assert!(!worker.points.contains_key(&other));
+        assert!(worker.points[&bssid].station.is_some(), "it is joined");
+        let why = |worker: &Worker| worker.refused[&other].why.clone().unwrap();
+        assert!(why(&worker).starts_with("it does not encrypt, and this network did before"));
+        assert_eq!(worker.warned.len(), 1);
+        worker.plan.setup.networks[0].fixed = true;
+        worker.take(now, vec![own, open]);
+        assert!(worker.points.contains_key(&other) && worker.refused.is_empty());
+    }
+
+    #[test]
     fn hidden_networks_are_asked_for_in_turn_by_every_second_scan() {
         let network = |number: usize| Network {
             ssid: format!("n{number}"),
             hidden: number > 0,
             security: Security::Open,
+            fixed: false,
             role: Role::Primary,
             tariff: Tariff::Flat,
         };

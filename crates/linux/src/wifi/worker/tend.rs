@@ -49,6 +49,10 @@ impl Worker {
         let outcome = match event.what {
             What::Connected => {
                 self.proven.insert(network);
+                let network = &self.plan.setup.networks[network];
+                if let Some(best) = network.reached(point.bss.offers) {
+                    remembered(self.memory.reached(&network.ssid, best));
+                }
                 connected(now, point, &self.memory)
             }
             What::Disconnected { reason } => {
@@ -241,9 +245,15 @@ impl Worker {
         station.lease = granted;
         match granted {
             Some(lease) => {
+                let portal = (!self.plan.setup.checks)
+                    .then(|| station.unchecked_portal())
+                    .flatten();
                 if station.stage != Stage::Joined {
                     let (address, interface) = (lease.address, station.name);
                     tracing::info!(ssid, %bssid, %interface, %address, "joined");
+                    if let Some(portal) = &portal {
+                        tracing::warn!(ssid, %bssid, "{portal}");
+                    }
                 }
                 station.enter(now, Stage::Joined);
                 point.known = Some(lease.address);
@@ -253,9 +263,11 @@ impl Worker {
                     remembered(self.memory.keep(station.mac, lease.address, until));
                 }
                 point.succeeded();
-                point.why = (lease.router.is_none()).then(|| {
-                    "it gives an address without a router, so nothing behind it is reached".to_owned()
-                });
+                let no_router = "it gives an address without a router, so nothing behind it is reached";
+                point.why = match lease.router {
+                    Some(_) => portal,
+                    None => Some(no_router.to_owned()),
+                };
             }
             None => station.enter(now, Stage::Addressing),
         }
@@ -277,10 +289,10 @@ fn connected(now: Instant, point: &mut Point, memory: &Memory) -> Result<(), Box
     Ok(())
 }
 
-/// A list of addresses that cannot be written only costs time on the next visit.
+/// What cannot be written is known until the daemon ends.
 fn remembered(outcome: io::Result<()>) {
     if let Err(error) = outcome {
-        tracing::debug!("the address is not remembered: {error}");
+        tracing::debug!("the visit is not remembered: {error}");
     }
 }
 

@@ -3,12 +3,19 @@
 use core::fmt;
 use units::{Bitrate, Db, Dbm, Duration, SeqNum};
 
-use crate::Other;
-
 /// One link between the client and the rest of the world: the index of its configuration. Those of other
 /// hosts follow ([`crate::NetworkConfig::other_links`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(pub u16);
+
+/// Radios that are not the client's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Other {
+    /// All radios of this host: an index in [`crate::NetworkConfig::hosts`].
+    Host(u16),
+    /// This station: an index in [`crate::Background::stations`].
+    Station(u16),
+}
 
 /// Direction of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -69,13 +69,13 @@ pub mod wifi;
 
 pub use config::{
     Background, BackgroundFlow, BackgroundWay, BottleneckConfig, CableConfig, CellConfig, CellLane, CellRate,
-    Codel, ConfigError, Holes, LinkConfig, Medium, NetworkConfig, Other, OtherHost, OtherLink, OtherStation,
+    Codel, ConfigError, Holes, LinkConfig, Medium, NetworkConfig, OtherHost, OtherLink, OtherStation,
     QueueConfig, QueueLimit, RadioStates, Repeats, Wire,
 };
 pub use exact::Stations;
 pub use io::{
-    Counters, Datagrams, Direction, DropReason, Fault, Heard, Input, LinkId, LinkState, Output, Packet,
-    Position, RadioReport, RadioSlot,
+    Counters, Datagrams, Direction, DropReason, Fault, Heard, Input, LinkId, LinkState, Other, Output,
+    Packet, Position, RadioReport, RadioSlot,
 };
 pub use network::Network;
 pub use optimal::{Condition, Shared, Stream, optimal};

@@ -151,8 +151,8 @@ fn air(bins: &[Bin], names: &[String]) -> Value {
 /// against the configured loss.
 ///
 /// The truth begins before the monitor listens and ends after it. Two frames that it did not hear are more
-/// than a point of 180 frames, so access points with fewer than [`WINDOW_FRAMES`] do not count for the worst
-/// error. It is null if none has as many.
+/// than a point of 180 frames. So the worst error is that of access points with [`WINDOW_FRAMES`] or more. It
+/// is null if none has as many.
 fn heard(all: &[Retries], bins: &[Bin]) -> Value {
     let (mut worst_heard, mut worst_loss) = (None, 0.0);
     let mut listed = Vec::new();

@@ -37,15 +37,6 @@ pub struct OtherLink<'c> {
     pub through: LinkId,
 }
 
-/// Radios that are not the client's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Other {
-    /// All radios of this host: an index in [`NetworkConfig::hosts`].
-    Host(u16),
-    /// This station: an index in [`crate::Background::stations`].
-    Station(u16),
-}
-
 impl NetworkConfig {
     /// The links of other hosts. Their numbers follow those of [`NetworkConfig::links`], host by host.
     pub fn other_links(&self) -> impl Iterator<Item = OtherLink<'_>> {

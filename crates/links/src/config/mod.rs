@@ -25,7 +25,7 @@ pub use air::{
 pub use cable::{BottleneckConfig, CableConfig, Wire};
 pub use cell::{CellConfig, CellLane, CellRate, Holes, RadioStates, Repeats};
 pub use error::ConfigError;
-pub use host::{Other, OtherHost, OtherLink};
+pub use host::{OtherHost, OtherLink};
 pub(crate) use queue::FULL_PACKET;
 pub use queue::{Codel, QueueConfig, QueueLimit};
 pub(crate) use wifi::channels;

@@ -6,7 +6,7 @@
 //!
 //! | the check | verdict |
 //! |---|---|
-//! | has not passed yet, and had passed over another link before the first request | held out: not checked yet |
+//! | has not passed yet, but passed over another link before this one came | held out: not checked yet |
 //! | passes | none, or the link is used again |
 //! | gets an unexpected reply | held out: a portal |
 //! | gets no reply twice in a row, and passes over another link | held out: nothing beyond the next hop |

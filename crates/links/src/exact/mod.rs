@@ -368,6 +368,7 @@ impl Exact {
         config.position = position;
         signal.moved(moved, config, radio, &self.walls);
         self.follow(bss);
+        (0..self.others.len()).for_each(|other| self.set_rates_of(other));
     }
 
     /// Adds what the link's access point and its clients sent over the air.

@@ -6,7 +6,7 @@
 //!    It could try passphrases on what it hears of WPA2's, though. So a network that was joined with WPA3 is
 //!    not joined with WPA2 again ([`Best`]), unless the user names the least security.
 
-use super::bss::{Bss, Offers};
+use super::bss::Bss;
 use super::login::Login;
 use policy::{Role, Tariff};
 use std::fmt;
@@ -60,6 +60,15 @@ impl Best {
         match self {
             Self::Owe => "owe",
             Self::Wpa3 => "wpa3",
+        }
+    }
+
+    /// That of an association with this key management, in the words of `wpa_supplicant`'s status.
+    pub(super) fn of_management(text: &str) -> Option<Self> {
+        match text {
+            "SAE" | "FT-SAE" => Some(Self::Wpa3),
+            "OWE" => Some(Self::Owe),
+            _ => None,
         }
     }
 
@@ -177,16 +186,6 @@ impl Network {
             (Security::Wpa2(secret), Best::Wpa3) => !self.fixed && !secret.is_key(),
             _ => false,
         })
-    }
-
-    /// The security of an association with an access point that offers this, if there is a weaker one.
-    pub(super) const fn reached(&self, offers: Offers) -> Option<Best> {
-        match &self.security {
-            Security::Open | Security::Owe if offers.owe => Some(Best::Owe),
-            Security::Wpa2(secret) if offers.sae && !secret.is_key() => Some(Best::Wpa3),
-            Security::Wpa3(_) => Some(Best::Wpa3),
-            _ => None,
-        }
     }
 
     fn suffices(&self, bss: &Bss) -> Result<(), Weaker> {
@@ -315,16 +314,9 @@ mod tests {
             management(&wpa2_fixed, Some(Best::Wpa3)),
             "WPA-PSK WPA-PSK-SHA256 SAE"
         );
-        let reached = [
-            (&wpa2, psk),
-            (&wpa2, both),
-            (&key, both),
-            (&open, owe),
-            (&open, "[ESS]"),
-        ];
         assert_eq!(
-            reached.map(|(network, flags)| network.reached(bss(flags).offers)),
-            [None, Some(Best::Wpa3), None, Some(Best::Owe), None]
+            ["WPA2-PSK", "SAE", "FT-SAE", "OWE", "NONE"].map(Best::of_management),
+            [None, Some(Best::Wpa3), Some(Best::Wpa3), Some(Best::Owe), None]
         );
     }
 

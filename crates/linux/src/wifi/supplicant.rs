@@ -189,6 +189,13 @@ impl Supplicant {
         Ok(number)
     }
 
+    /// The key management of the association of this interface, such as `SAE`.
+    pub(super) fn management(&self, name: &str) -> Result<Option<String>, SupplicantError> {
+        let status = self.ask(&format!("IFNAME={name} STATUS"))?;
+        let mut values = status.lines().filter_map(|line| line.strip_prefix("key_mgmt="));
+        Ok(values.next().map(str::to_owned))
+    }
+
     /// Seeks a network on this channel only. A scan of another one would stop the traffic of all interfaces.
     pub(super) fn stay_on(&self, name: &str, number: u32, mhz: u32) -> Result<(), SupplicantError> {
         for variable in ["scan_freq", "freq_list"] {
@@ -339,6 +346,22 @@ mod tests {
                 "TERMINATE",
             ]
         );
+    }
+
+    #[test]
+    fn the_key_management_is_read_from_the_status() {
+        let replies = &[
+            "OK\n",
+            "bssid=02:00:00:00:00:01\nkey_mgmt=SAE\nwpa_state=COMPLETED\n",
+            "FAIL\n",
+            "OK\n",
+        ];
+        let asked = with_stand_in("status", replies, |supplicant| {
+            let supplicant = supplicant.unwrap();
+            let management = || supplicant.management("slow-w1").unwrap();
+            assert_eq!((management(), management()), (Some("SAE".to_owned()), None));
+        });
+        assert_eq!(asked[1], "IFNAME=slow-w1 STATUS");
     }
 
     #[test]

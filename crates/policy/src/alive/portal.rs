@@ -21,7 +21,8 @@
 //!    waits for it.
 //! 2. A link is never held out if no other is usable: then all links count as open. A URL that no longer
 //!    gives the expected reply must not take a host offline.
-//! 3. A link that has the default route is not held out before its first result.
+//! 3. A link that has the default route of a family is not held out before it has passed: the route would
+//!    move away, and back.
 //! 4. A metered link is checked once, when new connections first use it, and while it is held out.
 //!
 //! # Checked by
@@ -42,9 +43,9 @@ impl Door {
         matches!(self.last, Some((Checked::Passed, at)) if now - at < PORTAL_FRESH)
     }
 
-    /// Whether its last check passed before this time.
+    /// Whether a check had passed before this time.
     fn passed_before(&self, time: Instant) -> bool {
-        matches!(self.last, Some((Checked::Passed, at)) if at < time)
+        self.first_passed.is_some_and(|at| at < time)
     }
 }
 
@@ -61,7 +62,7 @@ impl Portals {
                 others.next().map(|(&other, _)| Held::NoReply(other))
             }
             Some(Checked::Failed) | None => {
-                let first = door.first_asked.filter(|_| !door.has_passed)?;
+                let first = door.first_asked.filter(|_| door.first_passed.is_none())?;
                 let passed = others.find(|(_, door)| door.passed_before(first));
                 passed.map(|(&other, _)| Held::Unchecked(other))
             }
@@ -75,7 +76,7 @@ impl Portals {
         let is_waiting = door.asked.is_some_and(|at| now - at < OVERDUE);
         let is_time = door.next.is_none_or(|at| now >= at);
         let is_open = matches!(door.last, Some((Checked::Passed, _)));
-        let may_cost = !path.cost.is_metered() || (has_route || door.last.is_some()) && !is_open;
+        let may_cost = !path.cost.is_metered() || (has_route || door.first_asked.is_some()) && !is_open;
         !is_waiting && is_time && may_cost
     }
 }
@@ -107,7 +108,7 @@ pub(crate) fn look(now: Instant, state: &mut State) {
         .map(|(&link, path)| {
             let held = state.portals.held(now, link);
             // A route that a link has already does not go away and come back while it is checked.
-            let stays = |held: &Held| matches!(held, Held::Unchecked(_)) && state.route() == Some(link);
+            let stays = |held: &Held| matches!(held, Held::Unchecked(_)) && state.is_route(link);
             (link, held.filter(|held| usable(path) && !stays(held)))
         })
         .collect();

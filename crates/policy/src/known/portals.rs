@@ -18,8 +18,8 @@ pub(crate) struct Portals {
 pub(crate) struct Door {
     /// When its first check was requested.
     pub(crate) first_asked: Option<Instant>,
-    /// Whether a check has ever passed.
-    pub(crate) has_passed: bool,
+    /// When a check first passed.
+    pub(crate) first_passed: Option<Instant>,
     /// When the check was requested whose result has not arrived.
     pub(crate) asked: Option<Instant>,
     pub(crate) next: Option<Instant>,
@@ -40,7 +40,7 @@ impl Portals {
         if let Some(door) = self.doors.get_mut(&link) {
             *door = Door {
                 first_asked: door.first_asked,
-                has_passed: door.has_passed,
+                first_passed: door.first_passed,
                 ..Door::default()
             };
         }
@@ -71,7 +71,9 @@ impl Portals {
         };
         door.asked = None;
         door.last = Some((checked, now));
-        door.has_passed |= checked == Checked::Passed;
+        if checked == Checked::Passed {
+            door.first_passed.get_or_insert(now);
+        }
         door.failures = if checked == Checked::Failed {
             door.failures.saturating_add(1)
         } else {

@@ -143,18 +143,66 @@ fn one_lost_check_holds_nothing_out_and_is_repeated_soon() {
     assert_eq!(checks(&world, 0, since).len(), 1);
 }
 
-/// A third link, which comes after the check has passed over the first two.
-fn newcomer() -> World {
+/// A third link, of which this is told first. It comes after the check has passed over the first two.
+fn newcomer_with(events: &[LinkEvent]) -> World {
     let mut world = checkable(2);
     checked(&mut world, 0, Checked::Passed);
     checked(&mut world, 1, Checked::Passed);
     world.open(1, 0);
     world.add(2, LinkKind::Cable, Role::Primary, 50, 20);
     about(&mut world, 2, LinkEvent::Carrier(true));
+    for event in events {
+        about(&mut world, 2, event.clone());
+    }
     about(&mut world, 2, LinkEvent::Checkable);
     about(&mut world, 2, LinkEvent::Usable(true));
     world.run(S);
     world
+}
+
+fn newcomer() -> World {
+    newcomer_with(&[])
+}
+
+#[test]
+fn the_wait_for_the_first_check_does_not_end_when_another_link_passes_again() {
+    let mut world = newcomer();
+    for other in [0, 1] {
+        checked(&mut world, other, Checked::Passed);
+    }
+    assert_eq!(why(&world, 2).0, "held-out");
+}
+
+#[test]
+fn a_link_that_has_passed_is_not_held_out_when_it_gets_another_address() {
+    let mut world = newcomer();
+    checked(&mut world, 2, Checked::Passed);
+    let since = world.now;
+    about(&mut world, 2, LinkEvent::Checkable);
+    about(&mut world, 2, LinkEvent::Usable(true));
+    world.run(S);
+    assert_ne!(why(&world, 2).0, "held-out");
+    assert_eq!(checks(&world, 2, since).len(), 1, "it is checked again");
+}
+
+#[test]
+fn a_new_link_that_the_users_routes_prefer_in_one_family_is_used_at_once() {
+    let preferred = LinkEvent::Uplink(Family::V6, Uplink::Metric(100));
+    let mut world = newcomer_with(&[preferred]);
+    assert_ne!(why(&world, 2).0, "held-out");
+    about(&mut world, 0, LinkEvent::Uplink(Family::V4, Uplink::Metric(600)));
+    world.run(S);
+    assert_ne!(why(&world, 2).0, "held-out", "IPv4 leads elsewhere");
+    about(&mut world, 1, LinkEvent::Uplink(Family::V6, Uplink::Metric(50)));
+    world.run(S);
+    assert_eq!(why(&world, 2).0, "held-out", "the route leads elsewhere now");
+}
+
+#[test]
+fn a_metered_newcomer_is_used_without_a_check() {
+    let world = newcomer_with(&[LinkEvent::Tariff(Tariff::Metered { cap: None })]);
+    assert_ne!(why(&world, 2).0, "held-out");
+    assert_eq!(checks(&world, 2, Instant::ZERO), []);
 }
 
 #[test]

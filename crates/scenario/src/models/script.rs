@@ -165,11 +165,15 @@ mod tests {
             )
         };
         let text = [
-            "[aps.hall]\nat_m = [0, 0]\nchannel = 6\nbackhaul = { rate_mbps = 9, rtt_ms = 9 }\n[walkers.client]\nat_m = [0, 0]\n",
+            "[aps.yard]\nat_m = [0, 0]\nchannel = 1\nbackhaul = { rate_mbps = 9, rtt_ms = 9 }\n\
+             [aps.hall]\nat_m = [0, 0]\nchannel = 6\nbackhaul = { rate_mbps = 9, rtt_ms = 9 }\n[walkers.client]\nat_m = [0, 0]\n",
             &way("idle", 1),
             &way("guard", 2),
             &way("porter", 3),
-            "[flows.theirs]\ndirection = \"down\"\nby = \"porter\"\n",
+            &way("clerk", 4),
+            "[flows.theirs]\ndirection = \"down\"\nby = \"clerk\"\n",
+            "[flows.wired]\ndirection = \"down\"\nby = \"porter\"\ntransport = \"tcp\"\nover = \"left\"\n",
+            "[flows.other]\nby = \"guard\"\ntransport = \"udp\"\nover = \"yard\"\ndirection = \"up\"\n",
             "[flows.probe]\nby = \"guard\"\ntransport = \"udp\"\nover = \"hall\"\ndirection = \"up\"\n",
             "[flows.more]\nby = \"guard\"\ntransport = \"udp\"\nover = \"hall\"\ndirection = \"down\"\n",
         ];
@@ -182,7 +186,9 @@ mod tests {
                 other => panic!("{other:?}"),
             })
             .collect();
-        assert_eq!(ends, [(Other::Host(0), 3_000), (Other::Station(0), 2_000)]);
-        assert_eq!(all.len(), 20);
+        // The porter's host, number 0, has a cable only.
+        let stations = [0, 1].map(|number| (Other::Station(number), 2_000));
+        assert_eq!(ends, [&[(Other::Host(1), 4_000)][..], &stations].concat());
+        assert_eq!(all.len(), 30);
     }
 }

@@ -40,7 +40,7 @@ pub enum CastError {
     NotUdp(String),
     /// A rate by the signal is chosen only once.
     #[error(
-        "`{walker}` walks, but `{link}` chooses a rate by the signal only at the start in virtual time; set its `rate_control = \"minstrel\"` or a fixed `rate_mbps`"
+        "`{walker}` walks, but `{link}` chooses a rate by the signal only at the start in a run of datagrams alone; set its `rate_control = \"minstrel\"` or a fixed `rate_mbps`"
     )]
     Walks {
         /// The walker.
@@ -50,7 +50,7 @@ pub enum CastError {
     },
     /// A walker's rate by the signal is chosen only once.
     #[error(
-        "`{0}` walks, but a radio chooses its rate by the signal only at the start in virtual time; give it a fixed `rate_mbps`, or one place"
+        "`{0}` walks, but a radio chooses its rate by the signal only at the start in a run of datagrams alone; give it a fixed `rate_mbps`, or one place"
     )]
     WalksBySignal(String),
     /// Some rates are not a walker's to choose.

@@ -24,6 +24,8 @@ type Found = (LinkId, Checked);
 pub(crate) struct Checks {
     check: Option<Check>,
     running: BTreeSet<LinkId>,
+    /// Those that are to be checked again when their check has ended: their addresses have changed meanwhile.
+    again: BTreeSet<LinkId>,
     sender: Sender<Found>,
     results: Receiver<Found>,
     ready: Arc<EventFd>,
@@ -35,6 +37,7 @@ impl Checks {
         Ok(Self {
             check,
             running: BTreeSet::new(),
+            again: BTreeSet::new(),
             sender,
             results,
             ready: Arc::new(EventFd::new()?),
@@ -45,7 +48,7 @@ impl Checks {
         self.check.is_some()
     }
 
-    /// Checks a link. The result comes as a fact.
+    /// Checks a link. The result comes as a fact. That of a check which runs already does not count then.
     pub(crate) fn check(&mut self, link: LinkId, links: &Links, idle: &Idle, outlet: &mut Outlet) {
         let Some(managed) = links.get(link).filter(|link| link.usable()) else {
             return;
@@ -65,19 +68,26 @@ impl Checks {
     }
 
     /// Tells the engine the available results.
-    pub(crate) fn read(&mut self, outlet: &mut Outlet) {
+    pub(crate) fn read(&mut self, links: &Links, idle: &Idle, outlet: &mut Outlet) {
         self.ready.clear();
         while let Some((link, checked)) = self.next() {
-            outlet.tell(Input::Link(link, LinkEvent::Checked(checked)));
+            match self.again.remove(&link) {
+                true => self.check(link, links, idle, outlet),
+                false => outlet.tell(Input::Link(link, LinkEvent::Checked(checked))),
+            }
         }
     }
 
-    /// Starts a check unless one is running on this link. Its thread is in the namespace of the thread that
-    /// starts it.
+    /// Starts a check, after the one that is running on this link. Its thread is in the namespace of the
+    /// thread that starts it.
     fn begin(&mut self, link: LinkId, over: Over) -> io::Result<()> {
-        let Some(check) = self.check.clone().filter(|_| self.running.insert(link)) else {
+        let Some(check) = self.check.clone() else {
             return Ok(());
         };
+        if !self.running.insert(link) {
+            self.again.insert(link);
+            return Ok(());
+        }
         let (results, ready) = (self.sender.clone(), Arc::clone(&self.ready));
         let work = move || {
             // The reader of the result may be gone.

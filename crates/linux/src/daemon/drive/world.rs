@@ -211,7 +211,7 @@ impl World {
     }
 
     pub(crate) fn read_checks(&mut self) {
-        self.checks.read(&mut self.host.outlet);
+        self.checks.read(&self.links, &self.idle, &mut self.host.outlet);
     }
 
     pub(crate) fn read_flows(&mut self, now: Instant) {

@@ -7,6 +7,7 @@ use crate::wifi::dhcp::{Client, Want};
 use crate::wifi::event::{Event, What};
 use crate::wifi::lease::{self, Port};
 use crate::wifi::memory::Memory;
+use crate::wifi::network::Best;
 use crate::wifi::point::{Failure, Point, Station};
 use crate::wifi::supplicant::Supplicant;
 use crate::wifi::view::Stage;
@@ -49,9 +50,10 @@ impl Worker {
         let outcome = match event.what {
             What::Connected => {
                 self.proven.insert(network);
-                let network = &self.plan.setup.networks[network];
-                if let Some(best) = network.reached(point.bss.offers) {
-                    remembered(self.memory.reached(&network.ssid, best));
+                let ssid = &self.plan.setup.networks[network].ssid;
+                let supplicant = self.means.as_ref().map(|means| &means.supplicant);
+                if let Some(best) = supplicant.and_then(|program| reached(program, &event.interface)) {
+                    remembered(self.memory.reached(ssid, best));
                 }
                 connected(now, point, &self.memory)
             }
@@ -287,6 +289,18 @@ fn connected(now: Instant, point: &mut Point, memory: &Memory) -> Result<(), Box
     station.enter(now, Stage::Addressing);
     point.why = None;
     Ok(())
+}
+
+/// The security with which an interface is joined, if there is a weaker one. What the access point offers does
+/// not say it: not every driver can do WPA3.
+fn reached(program: &Supplicant, interface: &str) -> Option<Best> {
+    match program.management(interface) {
+        Ok(management) => Best::of_management(&management?),
+        Err(error) => {
+            tracing::debug!(interface, "its key management is not known: {error}");
+            None
+        }
+    }
 }
 
 /// What cannot be written is known until the daemon ends.

@@ -28,7 +28,20 @@ impl State {
     /// A usable link on which new connections start: the chosen one, or by the user's routes.
     pub(crate) fn route(&self) -> Option<LinkId> {
         let is_candidate = |link: &LinkId| self.paths.get(link).is_some_and(Path::is_candidate);
-        let by_routes = |family: Family| {
+        let routes = Family::ALL.map(|family| self.leads_to(family));
+        routes.into_iter().flatten().find(is_candidate)
+    }
+
+    /// Whether new connections of a family start on this link, usable or not.
+    pub(crate) fn is_route(&self, link: LinkId) -> bool {
+        Family::ALL
+            .iter()
+            .any(|&family| self.leads_to(family) == Some(link))
+    }
+
+    /// Where new connections of this family start: on the chosen link, or by the user's routes.
+    fn leads_to(&self, family: Family) -> Option<LinkId> {
+        let by_routes = || {
             let ranked = self
                 .paths
                 .iter()
@@ -38,7 +51,6 @@ impl State {
                 });
             ranked.min().map(|(_, link)| link)
         };
-        let routes = Family::ALL.map(|family| self.chosen(family).or_else(|| by_routes(family)));
-        routes.into_iter().flatten().find(is_candidate)
+        self.chosen(family).or_else(by_routes)
     }
 }

@@ -95,8 +95,13 @@ impl Reload {
         let Some(running) = running.as_mut() else {
             return false;
         };
-        let Ok(planned) = plan(self.config.as_deref(), self.cc.as_deref()) else {
-            return false;
+        let planned = match plan(self.config.as_deref(), self.cc.as_deref()) {
+            Ok(planned) => planned,
+            Err(error) => {
+                // It has been written again since it was checked. A new start would fail.
+                tracing::error!("the configuration stays as it was: {error}");
+                return true;
+            }
         };
         let has_networks = planned.config.networks.is_some();
         if has_networks || is_replaced() || Basis::of(&planned) != running.basis {

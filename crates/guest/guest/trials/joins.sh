@@ -49,10 +49,10 @@ for n in 1 2; do await "joining network $n again" has_lease $n; done
 await "the monitor interface again" test -e /sys/class/net/slowhand0
 
 say "reloading while a download runs"
-head -c 16000000 /dev/urandom >/run/content
+head -c 60000000 /dev/urandom >/run/content
 ip netns exec server wifi-meter serve "$SERVER:5000" /run/content --part &
 await "the server" has_listener
-wifi-meter fetch "$SERVER:5000" --seconds 5 >/run/reloaded &
+wifi-meter fetch "$SERVER:5000" --seconds 15 >/run/reloaded &
 fetch=$!
 await "a subflow over each access point" has_two_subflows
 subflows >/run/subflows-before

@@ -86,8 +86,8 @@ pub struct Setup {
     pub directory: PathBuf,
     /// File with what is known of earlier visits: addresses, and the best security of each network.
     pub leases: PathBuf,
-    /// Whether the daemon checks whether links lead to the Internet. Without that, an announced captive
-    /// portal is reported.
+    /// Whether the daemon checks whether links lead to the Internet, or the user wants no checks. Otherwise,
+    /// an announced captive portal is reported.
     pub checks: bool,
 }
 

@@ -139,7 +139,10 @@ pub(super) enum Weaker {
          If it is yours, write `security = \"wpa2\"` into the network's table"
     )]
     LessThanWpa3,
-    #[error("it does not encrypt (Enhanced Open), which the configuration demands; it may be an impostor")]
+    #[error(
+        "it does not encrypt (Enhanced Open), which the configuration demands; it may be an impostor. \
+         If you trust it, write `security = \"open\"` into the network's table"
+    )]
     NoOwe,
     #[error(
         "it does not encrypt, and this network did before (Enhanced Open); it may be an impostor. \
@@ -188,6 +191,13 @@ impl Network {
         })
     }
 
+    /// What an association with this security must keep to from now on, as a variable of its block: no
+    /// reconnection with less.
+    pub(super) fn tightened(&self, reached: Best) -> Option<(&'static str, &'static str)> {
+        let is_raised = matches!(self.security, Security::Wpa2(_)) && self.raised_to(Some(reached)).is_some();
+        is_raised.then_some(("key_mgmt", "SAE"))
+    }
+
     fn suffices(&self, bss: &Bss) -> Result<(), Weaker> {
         let offers = bss.offers;
         let (has_key, has_other_key) = (offers.psk || offers.sae, offers.other_psk || offers.other_sae);
@@ -227,7 +237,8 @@ impl Network {
             Security::Owe => rsn("OWE", "2"),
             Security::Open => vec![("key_mgmt", "NONE".to_owned())],
             Security::Wpa2(secret) if secret.is_key() => rsn("WPA-PSK WPA-PSK-SHA256", "1"),
-            Security::Wpa2(_) if self.raised_to(best).is_some() => rsn("SAE", "2"),
+            // As on the first visit, an access point without 802.11w will do.
+            Security::Wpa2(_) if self.raised_to(best).is_some() => rsn("SAE", "1"),
             Security::Wpa2(_) => rsn("WPA-PSK WPA-PSK-SHA256 SAE", "1"),
             Security::Wpa3(_) => rsn("SAE", "2"),
             Security::Login(_) => rsn("WPA-EAP WPA-EAP-SHA256", "1"),
@@ -313,6 +324,11 @@ mod tests {
         assert_eq!(
             management(&wpa2_fixed, Some(Best::Wpa3)),
             "WPA-PSK WPA-PSK-SHA256 SAE"
+        );
+        assert_eq!(wpa2.tightened(Best::Wpa3), Some(("key_mgmt", "SAE")));
+        assert_eq!(
+            [&wpa2_fixed, &key, &open].map(|network| network.tightened(Best::Wpa3)),
+            [None; 3]
         );
         assert_eq!(
             ["WPA2-PSK", "SAE", "FT-SAE", "OWE", "NONE"].map(Best::of_management),

@@ -182,7 +182,7 @@ impl Supplicant {
         let number = number.trim().parse();
         let number = number.map_err(|_| SupplicantError::Refused("ADD_NETWORK".to_owned()))?;
         for (variable, value) in settings {
-            self.demand(&format!("IFNAME={name} SET_NETWORK {number} {variable} {value}"))?;
+            self.set(name, number, (variable, value))?;
         }
         self.stay_on(name, number, mhz)?;
         self.demand(&format!("IFNAME={name} ENABLE_NETWORK {number}"))?;
@@ -196,10 +196,21 @@ impl Supplicant {
         Ok(values.next().map(str::to_owned))
     }
 
+    /// Sets a variable of a network block.
+    pub(super) fn set(
+        &self,
+        name: &str,
+        number: u32,
+        (variable, value): (&str, &str),
+    ) -> Result<(), SupplicantError> {
+        self.demand(&format!("IFNAME={name} SET_NETWORK {number} {variable} {value}"))
+    }
+
     /// Seeks a network on this channel only. A scan of another one would stop the traffic of all interfaces.
     pub(super) fn stay_on(&self, name: &str, number: u32, mhz: u32) -> Result<(), SupplicantError> {
+        let mhz = mhz.to_string();
         for variable in ["scan_freq", "freq_list"] {
-            self.demand(&format!("IFNAME={name} SET_NETWORK {number} {variable} {mhz}"))?;
+            self.set(name, number, (variable, &mhz))?;
         }
         Ok(())
     }

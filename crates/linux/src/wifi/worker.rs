@@ -88,8 +88,8 @@ struct Worker {
     scan: Scan,
     /// Networks whose keys have been right.
     proven: BTreeSet<usize>,
-    /// Access points whose lack of an earlier security was warned about.
-    warned: BTreeSet<MacAddr>,
+    /// Names of networks of which an access point without their earlier security was warned about.
+    warned: BTreeSet<String>,
     /// The links over which names may be resolved.
     leading_out: Vec<LinkId>,
     next_link: u16,

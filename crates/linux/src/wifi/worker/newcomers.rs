@@ -7,7 +7,7 @@
 //!    made for them. At the edge of the range, beacons come and go.
 //!
 //! # Checked by
-//! `tests`; the trial `joins-new` of `guest`.
+//! `tests`.
 
 use super::Worker;
 use std::collections::BTreeMap;
@@ -66,7 +66,22 @@ impl Worker {
 
 #[cfg(test)]
 mod tests {
+    use super::super::faults::worker;
     use super::*;
+    use crate::wifi::view::Stage;
+
+    #[test]
+    fn a_beacon_of_an_access_point_that_is_not_joined_brings_the_next_scan_forward() {
+        let now = Instant::now();
+        let (mut worker, _inlet) = worker(now, Stage::Joined);
+        let joined = *worker.points.keys().next().unwrap();
+        let later = now + Duration::from_secs(4);
+        worker.scan.after(later);
+        worker.hear_newcomer(now, joined);
+        assert_eq!(worker.scan.due(), Some(later));
+        worker.hear_newcomer(now, MacAddr::local(99));
+        assert_eq!(worker.scan.due(), Some(now));
+    }
 
     #[test]
     fn a_new_access_point_leads_to_a_scan_and_a_foreign_one_only_now_and_then() {

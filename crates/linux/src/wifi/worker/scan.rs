@@ -66,12 +66,19 @@ impl Scan {
         self.running.map(|(_, until)| until).or(self.next)
     }
 
-    /// Begins the next one at this time, or earlier. After the one that runs, if any.
+    /// Begins the next one at this time, or earlier. After the one that runs, or the visit to another channel,
+    /// if any.
     pub(super) fn hasten(&mut self, until: Instant) {
         match self.running {
             Some(_) => self.hastened = true,
+            None if self.visits.awaited => self.hastened = true,
             None => self.next = self.next.map(|next| next.min(until)),
         }
+    }
+
+    #[cfg(test)]
+    pub(super) const fn after(&mut self, next: Instant) {
+        self.next = Some(next);
     }
 
     /// Ends the running scan if it is of this interface. Returns whether it was.
@@ -159,7 +166,8 @@ impl Worker {
     /// The interface that scans while nothing is joined, made if necessary.
     fn scanner(&mut self) -> Result<IfName, Box<dyn Error>> {
         let name = station::scanner().filter(|name| self.plan.names.contains(name));
-        let name = name.ok_or("another program has an interface slow-w0; rename it")?;
+        let name =
+            name.ok_or("another program has an interface slow-w0; rename it, and start slowhand again")?;
         if let Some(means) = &mut self.means
             && means.rtnl.link_named(name)?.is_none()
         {
@@ -235,7 +243,7 @@ impl Worker {
             if let Err(weaker) = judged
                 && !(is_joined && weaker.is_a_loss())
             {
-                if weaker.is_a_loss() && self.warned.insert(bssid) {
+                if weaker.is_a_loss() && self.warned.insert(networks[at].ssid.clone()) {
                     tracing::warn!(ssid = networks[at].ssid, %bssid, "refused: {weaker}");
                 }
                 let report = PointReport {

@@ -50,10 +50,12 @@ impl Worker {
         let outcome = match event.what {
             What::Connected => {
                 self.proven.insert(network);
-                let ssid = &self.plan.setup.networks[network].ssid;
-                let supplicant = self.means.as_ref().map(|means| &means.supplicant);
-                if let Some(best) = supplicant.and_then(|program| reached(program, &event.interface)) {
-                    remembered(self.memory.reached(ssid, best));
+                let network = &self.plan.setup.networks[network];
+                if let Some(means) = &self.means
+                    && let Some(best) = reached(&means.supplicant, &event.interface)
+                {
+                    remembered(self.memory.reached(&network.ssid, best));
+                    keep_to(&means.supplicant, point, network.tightened(best));
                 }
                 connected(now, point, &self.memory)
             }
@@ -300,6 +302,15 @@ fn reached(program: &Supplicant, interface: &str) -> Option<Best> {
             tracing::debug!(interface, "its key management is not known: {error}");
             None
         }
+    }
+}
+
+/// Lets an association come back with no less than it has.
+fn keep_to(program: &Supplicant, point: &Point, variable: Option<(&str, &str)>) {
+    if let (Some(station), Some(variable)) = (&point.station, variable)
+        && let Err(error) = program.set(station.name.as_str(), station.block, variable)
+    {
+        tracing::debug!(interface = %station.name, "it may come back with less security: {error}");
     }
 }
 

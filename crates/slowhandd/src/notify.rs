@@ -21,8 +21,8 @@ pub fn alive() {
     tell(&[NotifyState::Watchdog]);
 }
 
-/// Reports that the daemon takes over its configuration and will be ready again. Waits while the service manager does
-/// not read.
+/// Reports that the daemon takes over its configuration and will be ready again. Waits while the service
+/// manager does not read.
 pub fn reloading() {
     if let Ok(now) = NotifyState::monotonic_usec_now() {
         tell(&[NotifyState::Reloading, now]);

@@ -66,8 +66,8 @@ impl Scan {
         self.running.map(|(_, until)| until).or(self.next)
     }
 
-    /// Begins the next one at this time, or earlier. After the one that runs, or the visit to another channel,
-    /// if any.
+    /// Begins the next one at this time, or earlier. If one runs, or another channel is visited, it begins
+    /// after that.
     pub(super) fn hasten(&mut self, until: Instant) {
         match self.running {
             Some(_) => self.hastened = true,

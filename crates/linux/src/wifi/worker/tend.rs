@@ -293,8 +293,8 @@ fn connected(now: Instant, point: &mut Point, memory: &Memory) -> Result<(), Box
     Ok(())
 }
 
-/// The security with which an interface is joined, if there is a weaker one. What the access point offers does
-/// not say it: not every driver can do WPA3.
+/// The security with which an interface is joined, if there is a weaker one. What the access point offers
+/// does not say it: not every driver can do WPA3.
 fn reached(program: &Supplicant, interface: &str) -> Option<Best> {
     match program.management(interface) {
         Ok(management) => Best::of_management(&management?),

@@ -145,7 +145,10 @@ fn one_lost_check_holds_nothing_out_and_is_repeated_soon() {
 
 /// A third link, of which this is told first. It comes after the check has passed over the first two.
 fn newcomer_with(events: &[LinkEvent]) -> World {
-    let mut world = checkable(2);
+    newcomer_in(checkable(2), events)
+}
+
+fn newcomer_in(mut world: World, events: &[LinkEvent]) -> World {
     checked(&mut world, 0, Checked::Passed);
     checked(&mut world, 1, Checked::Passed);
     world.open(1, 0);
@@ -187,15 +190,22 @@ fn a_link_that_has_passed_is_not_held_out_when_it_gets_another_address() {
 
 #[test]
 fn a_new_link_that_the_users_routes_prefer_in_one_family_is_used_at_once() {
-    let preferred = LinkEvent::Uplink(Family::V6, Uplink::Metric(100));
-    let mut world = newcomer_with(&[preferred]);
-    assert_ne!(why(&world, 2).0, "held-out");
-    about(&mut world, 0, LinkEvent::Uplink(Family::V4, Uplink::Metric(600)));
-    world.run(S);
-    assert_ne!(why(&world, 2).0, "held-out", "IPv4 leads elsewhere");
-    about(&mut world, 1, LinkEvent::Uplink(Family::V6, Uplink::Metric(50)));
-    world.run(S);
-    assert_eq!(why(&world, 2).0, "held-out", "the route leads elsewhere now");
+    let newcomer = |v6| {
+        let mut world = checkable(2);
+        for id in [0, 1] {
+            for family in Family::ALL {
+                about(&mut world, id, LinkEvent::Uplink(family, Uplink::Metric(600)));
+            }
+        }
+        world.run(10 * S);
+        let ranked = [
+            LinkEvent::Uplink(Family::V4, Uplink::Metric(700)),
+            LinkEvent::Uplink(Family::V6, v6),
+        ];
+        why(&newcomer_in(world, &ranked), 2).0
+    };
+    assert_ne!(newcomer(Uplink::Metric(100)), "held-out", "IPv4 leads elsewhere");
+    assert_eq!(newcomer(Uplink::Metric(700)), "held-out");
 }
 
 #[test]

@@ -191,13 +191,6 @@ impl Network {
         })
     }
 
-    /// What an association with this security must keep to from now on, as a variable of its block: no
-    /// reconnection with less.
-    pub(super) fn tightened(&self, reached: Best) -> Option<(&'static str, &'static str)> {
-        let is_raised = matches!(self.security, Security::Wpa2(_)) && self.raised_to(Some(reached)).is_some();
-        is_raised.then_some(("key_mgmt", "SAE"))
-    }
-
     fn suffices(&self, bss: &Bss) -> Result<(), Weaker> {
         let offers = bss.offers;
         let (has_key, has_other_key) = (offers.psk || offers.sae, offers.other_psk || offers.other_sae);
@@ -233,9 +226,8 @@ impl Network {
             ]
         };
         let mut settings = match &self.security {
-            Security::Open | Security::Owe if owe => rsn("OWE", "2"),
-            Security::Owe => rsn("OWE", "2"),
-            Security::Open => vec![("key_mgmt", "NONE".to_owned())],
+            Security::Open if !owe => vec![("key_mgmt", "NONE".to_owned())],
+            Security::Open | Security::Owe => rsn("OWE", "2"),
             Security::Wpa2(secret) if secret.is_key() => rsn("WPA-PSK WPA-PSK-SHA256", "1"),
             // As on the first visit, an access point without 802.11w will do.
             Security::Wpa2(_) if self.raised_to(best).is_some() => rsn("SAE", "1"),
@@ -244,6 +236,10 @@ impl Network {
             Security::Login(_) => rsn("WPA-EAP WPA-EAP-SHA256", "1"),
         };
         match &self.security {
+            // Without it, `wpa_supplicant` also takes an access point of that name that does not encrypt.
+            Security::Open | Security::Owe if settings[0].1 == "OWE" => {
+                settings.push(("owe_only", "1".to_owned()))
+            }
             Security::Open | Security::Owe => {}
             Security::Wpa2(secret) | Security::Wpa3(secret) => settings.push(("psk", secret.quoted())),
             Security::Login(login) => settings.extend(login.settings()),
@@ -324,11 +320,6 @@ mod tests {
         assert_eq!(
             management(&wpa2_fixed, Some(Best::Wpa3)),
             "WPA-PSK WPA-PSK-SHA256 SAE"
-        );
-        assert_eq!(wpa2.tightened(Best::Wpa3), Some(("key_mgmt", "SAE")));
-        assert_eq!(
-            [&wpa2_fixed, &key, &open].map(|network| network.tightened(Best::Wpa3)),
-            [None; 3]
         );
         assert_eq!(
             ["WPA2-PSK", "SAE", "FT-SAE", "OWE", "NONE"].map(Best::of_management),
@@ -439,6 +430,7 @@ mod tests {
         let encrypted = network(Security::Open).settings(true, None);
         assert_eq!(encrypted[0], ("key_mgmt", "OWE".to_owned()));
         assert_eq!(encrypted[3], ("ieee80211w", "2".to_owned()));
+        assert_eq!(encrypted[4], ("owe_only", "1".to_owned()));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //!
 //! | the check | verdict |
 //! |---|---|
-//! | has not passed yet, but passed over another link before this one came | held out: not checked yet |
+//! | has not passed yet, but had passed over another link before | held out: not checked yet |
 //! | passes | none, or the link is used again |
 //! | gets an unexpected reply | held out: a portal |
 //! | gets no reply twice in a row, and passes over another link | held out: nothing beyond the next hop |
@@ -21,8 +21,8 @@
 //!    waits for it.
 //! 2. A link is never held out if no other is usable: then all links count as open. A URL that no longer
 //!    gives the expected reply must not take a host offline.
-//! 3. A link that has the default route of a family is not held out before it has passed: the route would
-//!    move away, and back.
+//! 3. A link that has the default route of a family does not wait for its first pass: the route would move
+//!    away, and back.
 //! 4. A metered link is checked once, when new connections first use it, and while it is held out.
 //!
 //! # Checked by
@@ -76,7 +76,9 @@ impl Portals {
         let is_waiting = door.asked.is_some_and(|at| now - at < OVERDUE);
         let is_time = door.next.is_none_or(|at| now >= at);
         let is_open = matches!(door.last, Some((Checked::Passed, _)));
-        let may_cost = !path.cost.is_metered() || (has_route || door.first_asked.is_some()) && !is_open;
+        let waits = door.first_asked.is_some() && door.first_passed.is_none();
+        let may_repeat = waits || door.last.is_some();
+        let may_cost = !path.cost.is_metered() || (has_route || may_repeat) && !is_open;
         !is_waiting && is_time && may_cost
     }
 }

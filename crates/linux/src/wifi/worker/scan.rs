@@ -151,6 +151,7 @@ impl Worker {
             .demand(&format!("IFNAME={name} SCAN TYPE=ONLY{frequency}{names}"))?;
         self.scan.count += 1;
         self.scan.running = Some((name, now + LASTS));
+        self.scan.hastened = false;
         Ok(())
     }
 

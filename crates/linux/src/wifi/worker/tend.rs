@@ -55,7 +55,6 @@ impl Worker {
                     && let Some(best) = reached(&means.supplicant, &event.interface)
                 {
                     remembered(self.memory.reached(&network.ssid, best));
-                    keep_to(&means.supplicant, point, network.tightened(best));
                 }
                 connected(now, point, &self.memory)
             }
@@ -302,15 +301,6 @@ fn reached(program: &Supplicant, interface: &str) -> Option<Best> {
             tracing::debug!(interface, "its key management is not known: {error}");
             None
         }
-    }
-}
-
-/// Lets an association come back with no less than it has.
-fn keep_to(program: &Supplicant, point: &Point, variable: Option<(&str, &str)>) {
-    if let (Some(station), Some(variable)) = (&point.station, variable)
-        && let Err(error) = program.set(station.name.as_str(), station.block, variable)
-    {
-        tracing::debug!(interface = %station.name, "it may come back with less security: {error}");
     }
 }
 

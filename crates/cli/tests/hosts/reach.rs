@@ -6,7 +6,7 @@ use crate::site::{HOST, ProbingHost, Site};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::fmt;
 use std::io::{Read as _, Write as _};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 /// What a program says about where its packets are to leave.
@@ -98,12 +98,24 @@ impl Probe {
         };
         let socket = Socket::new(domain, kind, Some(protocol))?;
         match &self.source {
-            Source::Any => Ok(()),
-            Source::Address(address) => socket.bind(&SocketAddr::new(*address, 0).into()),
+            Source::Any | Source::Address(_) => Ok(()),
             Source::Link(link) => socket.bind_device(Some(link.as_bytes())),
             Source::Mark(mark) => socket.set_mark(*mark),
         }?;
+        // Probes connect at once. Without `bind`, the kernel may give one port to two of them if one is bound
+        // to a link (`inet_hash_connect`). With the same addresses, the server takes the second SYN for one of
+        // the first connection, and answers with RST (`tcp_check_req`).
+        socket.bind(&SocketAddr::new(self.from_address(), 0).into())?;
         Ok(socket)
+    }
+
+    /// The address that it binds to.
+    const fn from_address(&self) -> IpAddr {
+        match (&self.source, self.to) {
+            (Source::Address(address), _) => *address,
+            (_, IpAddr::V4(_)) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            (_, IpAddr::V6(_)) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        }
     }
 
     /// Connects; the connection stays open.

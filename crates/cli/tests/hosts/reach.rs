@@ -103,8 +103,7 @@ impl Probe {
             Source::Mark(mark) => socket.set_mark(*mark),
         }?;
         // Probes connect at once. Without `bind`, the kernel may give one port to two of them if one is bound
-        // to a link (`inet_hash_connect`). With the same addresses, the server takes the second SYN for one of
-        // the first connection, and answers with RST (`tcp_check_req`).
+        // to a link (docs/kernel.md, "Sockets and ports"). The server then sees a single connection.
         socket.bind(&SocketAddr::new(self.from_address(), 0).into())?;
         Ok(socket)
     }

@@ -104,12 +104,12 @@ impl Probe {
         }?;
         // Probes connect at once. Without `bind`, the kernel may give one port to two of them if one is bound
         // to a link (docs/kernel.md, "Sockets and ports"). The server then sees a single connection.
-        socket.bind(&SocketAddr::new(self.from_address(), 0).into())?;
+        socket.bind(&SocketAddr::new(self.own_address(), 0).into())?;
         Ok(socket)
     }
 
     /// The address that it binds to.
-    const fn from_address(&self) -> IpAddr {
+    const fn own_address(&self) -> IpAddr {
         match (&self.source, self.to) {
             (Source::Address(address), _) => *address,
             (_, IpAddr::V4(_)) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),

@@ -143,7 +143,7 @@ fn one_lost_check_holds_nothing_out_and_is_repeated_soon() {
     assert_eq!(checks(&world, 0, since).len(), 1);
 }
 
-/// A third link, of which this is told first. It comes after the check has passed over the first two.
+/// A third link, which comes after the check has passed over the first two. These events precede its use.
 fn newcomer_with(events: &[LinkEvent]) -> World {
     newcomer_in(checkable(2), events)
 }

@@ -304,8 +304,8 @@ impl World {
         self.idle.watch(now, &owners, &mut self.host);
     }
 
-    /// The link is about to be usable. What is known about hosts behind it no longer holds. That it can be
-    /// checked is told first: the engine then decides whether to use it or to check it before.
+    /// The link is about to be usable. What is known about hosts behind it no longer holds. The engine learns
+    /// first that it can be checked, so that it may wait for the result before it uses the link.
     pub(crate) fn usable(&mut self, link: LinkId) {
         self.idle.begin_anew(link);
         if self.checks.can_check() {

@@ -68,11 +68,11 @@ impl Scan {
 
     /// Begins the next one at this time, or earlier. If one runs, or another channel is visited, it begins
     /// after that.
-    pub(super) fn hasten(&mut self, until: Instant) {
+    pub(super) fn hasten(&mut self, at: Instant) {
         match self.running {
             Some(_) => self.hastened = true,
             None if self.visits.awaited => self.hastened = true,
-            None => self.next = self.next.map(|next| next.min(until)),
+            None => self.next = self.next.map(|next| next.min(at)),
         }
     }
 

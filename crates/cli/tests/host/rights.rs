@@ -19,7 +19,7 @@ const NOBODY: u32 = 65_534;
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl Host {
-    fn run_path(&self, name: &str) -> PathBuf {
+    pub(crate) fn run_path(&self, name: &str) -> PathBuf {
         self.root.join("run").join(name)
     }
 

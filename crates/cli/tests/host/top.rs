@@ -5,6 +5,7 @@ use crate::pty::terminal;
 use crate::rig::{Host, words};
 use std::fs::File;
 use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixListener;
 use std::process::Child;
 
 /// Reads what the program shows until `until` says that it is enough.
@@ -70,4 +71,23 @@ fn top_ends_with_its_daemon_and_is_refused_without_a_terminal() {
     });
     assert!(text.contains("\u{1b}[?1049l"), "{text:?}");
     assert_eq!(child.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn a_daemon_that_ends_while_top_asks_has_ended() {
+    let Some(host) = Host::new("top-asks") else { return };
+    let mut up = host.up();
+    let (mut terminal, mut child) = top(&host);
+    shows(&mut terminal, |page| page.contains("desk"));
+    let (control, other) = (host.run_path("control.sock"), host.run_path("other.sock"));
+    let listener = UnixListener::bind(&other).unwrap();
+    std::fs::rename(&other, &control).unwrap();
+    let (question, _) = listener.accept().unwrap();
+    std::fs::remove_file(&control).unwrap();
+    drop(question);
+    shows(&mut terminal, |text| {
+        text.contains("slowhand is not running here")
+    });
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    up.kill();
 }

@@ -3,7 +3,7 @@
 mod rates;
 mod screen;
 
-use host::control::{Question, ask};
+use host::control::{AskError, Question, ask};
 use host::document::{Connection, Status};
 use host::place::Place;
 use rates::{Between, Rates};
@@ -66,8 +66,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A daemon that ends while it is asked hangs up. Asking again tells whether it has ended.
 fn state(place: &Place) -> anyhow::Result<(Instant, Status)> {
-    let status: Status = ask(place, Question::Status)?;
+    let status: Status = match ask(place, Question::Status) {
+        Err(AskError::HungUp) => ask(place, Question::Status)?,
+        answered => answered?,
+    };
     Ok((Instant::now(), shown(&status)?))
 }
 

@@ -141,6 +141,7 @@ fn begin(
     Ok(Station {
         name,
         block,
+        sought: bss.mhz,
         ifindex: link.ifindex,
         mac,
         stage: Stage::Joining,

@@ -251,6 +251,7 @@ fn point(now: Instant, stage: Stage) -> Point {
     point.station = Some(Station {
         name: "slow-w1".parse().unwrap(),
         block: 0,
+        sought: 2_412,
         ifindex: 9,
         mac: MacAddr::local(2),
         stage,

@@ -59,7 +59,8 @@ impl Worker {
                 connected(now, point, &self.memory)
             }
             What::Disconnected { reason } => {
-                disconnected(now, point, reason);
+                let means = self.means.as_ref();
+                disconnected(now, point, reason, means.map(|means| &means.supplicant));
                 // Its radio may have been turned off.
                 return self.check_radio(now);
             }
@@ -68,7 +69,7 @@ impl Worker {
                 Ok(())
             }
             What::Switched { mhz } => {
-                switched(point, mhz, self.means.as_ref().map(|means| &means.supplicant));
+                switched(point, mhz);
                 Ok(())
             }
             What::WrongKey => {
@@ -319,26 +320,34 @@ fn unix_s() -> u64 {
 
 /// The access point has changed its channel, and the interface with it. If the association ends later, it is
 /// sought there.
-fn switched(point: &mut Point, mhz: u32, supplicant: Option<&Supplicant>) {
+fn switched(point: &mut Point, mhz: u32) {
     let bssid = point.bss.bssid;
     tracing::info!(%bssid, mhz, "the access point has changed its channel");
     point.bss.mhz = mhz;
-    let (Some(station), Some(supplicant)) = (&point.station, supplicant) else {
-        return;
-    };
-    if let Err(error) = supplicant.stay_on(station.name.as_str(), station.block, mhz) {
-        let why = in_words(&error);
-        tracing::warn!(%bssid, "if it is lost, it is sought on its old channel: {why}");
-    }
 }
 
-/// The association has ended. `wpa_supplicant` tries to get it back.
-fn disconnected(now: Instant, point: &mut Point, reason: u16) {
+/// The association has ended. `wpa_supplicant` tries to get it back, on the channel to which it has moved.
+fn disconnected(now: Instant, point: &mut Point, reason: u16, supplicant: Option<&Supplicant>) {
     let Some(station) = &mut point.station else { return };
     if matches!(station.stage, Stage::Addressing | Stage::Joined) {
         station.enter(now, Stage::Lost);
         let why = format!("the association has ended (reason {reason})");
         tracing::info!(bssid = %point.bss.bssid, interface = %station.name, "{why}");
         point.why = Some(why);
+    }
+    if let Some(supplicant) = supplicant.filter(|_| station.sought != point.bss.mhz) {
+        seek(point.bss.mhz, station, supplicant);
+    }
+}
+
+/// Seeks the access point of a station on another channel. Not while it is associated: `wpa_supplicant` would
+/// forget the master key, and with WPA3 or a login end the association (hostap 2.10, `pmksa_cache_flush`).
+fn seek(mhz: u32, station: &mut Station, supplicant: &Supplicant) {
+    match supplicant.stay_on(station.name.as_str(), station.block, mhz) {
+        Ok(()) => station.sought = mhz,
+        Err(error) => {
+            let why = in_words(&error);
+            tracing::warn!(interface = %station.name, "its access point is sought on its old channel: {why}");
+        }
     }
 }

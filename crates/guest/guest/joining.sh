@@ -76,14 +76,22 @@ stop() {
     wait "$daemon"
 }
 
-# download_on_a_walk: slowhand joins the access points of /scenario.toml by itself, and downloads while the
-# scenario plays. Sets $download.
+# monitored SSID...: as `networks`, with a monitor interface.
+monitored() {
+    networks "$@"
+    sed -i '1i monitor = true' /etc/slowhand/slowhand.toml
+}
+
+# download_on_a_walk CONFIGURE: slowhand joins the access points of /scenario.toml by itself, and downloads
+# while the scenario plays. CONFIGURE is `networks` or `monitored`. Sets $download.
 download_on_a_walk() {
     scenario_access_points
-    networks "${NAMES[@]}"
+    "$1" "${NAMES[@]}"
     start
     await "joining the first one" carries 1
     slowhand status >"$LOGS/status-before"
+    # It ends with slowhand.
+    watch_estimates &
     # shellcheck disable=SC2034 # trials print it
     download=$(scenario_download)
     slowhand status >"$LOGS/status-after"

@@ -11,7 +11,7 @@ TRIAL=joins-no-monitor
 
 without_monitor
 two_known_networks
-sed -i '1i monitor = true' /etc/slowhand/slowhand.toml
+monitored first second
 iw phy phy0 info >"$LOGS/phy0"
 ! has_text "$LOGS/phy0" '[*] monitor' || fail "the radio lists monitor interfaces"
 ! iw phy phy0 interface add mon0 type monitor 2>"$LOGS/refused" || fail "the radio has a monitor interface"

@@ -7,13 +7,14 @@ TRIAL=joins-walk
 # shellcheck source=crates/guest/guest/joining.sh
 . /lib/joining.sh
 
-download_on_a_walk
+download_on_a_walk monitored
 carries 3 || fail "the last access point is not in use after the walk"
 stop
 medium_end
 joined=$(grep -c 'joined ssid=' "$LOGS/slowhand")
 failed=$(grep -c 'not joined' "$LOGS/slowhand" || true)
-printf '{"trial":"%s","download":%s,"joined":%d,"failed":%d}\n' "$TRIAL" "$download" "$joined" "$failed" \
-    | tee /share/figures.json
+wifi-meter judge --truth /share/truth --scenario-links lobby,hall,library --estimates "$LOGS/estimates" >/run/judged
+printf '{"trial":"%s","download":%s,"joined":%d,"failed":%d,%s\n' "$TRIAL" "$download" "$joined" "$failed" \
+    "$(sed 's/^{//' /run/judged)" | tee /share/figures.json
 [ "$joined" -eq "$COUNT" ] || fail "$joined associations instead of $COUNT"
 [ "$failed" -eq 0 ] || fail "$failed attempts to join have failed"

@@ -14,12 +14,6 @@ measured() {
     await "a loss in why" explains "$(interface_of "$1"): .* frames got through at the first attempt"
 }
 
-# known SSID...: the configuration with these networks and a monitor interface.
-known() {
-    networks "$@"
-    sed -i '1i monitor = true' /etc/slowhand/slowhand.toml
-}
-
 # subflows: the client's ends of the download's subflows, as the server has them.
 subflows() { ip netns exec server ss -Htn state established 'sport = :5000' | awk '{ print $4 }' | sort; }
 has_two_subflows() { [ "$(subflows | wc -l)" -eq 2 ]; }
@@ -28,7 +22,7 @@ has_two_subflows() { [ "$(subflows | wc -l)" -eq 2 ]; }
 joins() { grep -c 'joined ssid=' "$LOGS/slowhand"; }
 
 two_known_networks
-known first second
+monitored first second
 start
 for n in 1 2; do await "joining network $n" has_lease $n; done
 say "joined: $(ip -br -4 address show | grep slow-w | tr -s ' ' | tr '\n' ' ')"
@@ -57,18 +51,18 @@ fetch=$!
 await "a subflow over each access point" has_two_subflows
 subflows >/run/subflows-before
 before=$(joins)
-known first second third
+monitored first second third
 slowhand reload
 await "the network that was added" reports 'network third: absent'
 subflows >/run/subflows-after
 diff /run/subflows-before /run/subflows-after || fail "a subflow was lost by a reload"
-known first third
+monitored first third
 slowhand reload
 await "that the removed network is left" eval '! joined_to 2'
 wait $fetch || fail "the download has broken"
 await "that the network which has not changed is joined" has_lease 1
 [ "$(joins)" -eq "$before" ] || fail "something was joined again"
-known first second
+monitored first second
 slowhand reload
 await "joining the network that was added again" has_lease 2
 [ "$(joins)" -eq $((before + 1)) ] || fail "more than the added network was joined"

@@ -16,7 +16,8 @@ pub struct Args {
     /// What happened on the air, from `wifi-medium`.
     #[arg(long, value_name = "FILE")]
     truth: PathBuf,
-    /// The access points of sta1, sta2, … by their names in the scenario.
+    /// Names of the access points in the scenario. sta1, sta2, … are those in this order; an interface that
+    /// slowhand joined is that of its network.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     scenario_links: Vec<String>,
     /// What the daemon said of its links.
@@ -81,6 +82,31 @@ struct Said {
 #[derive(Debug, Deserialize)]
 struct Why {
     links: Vec<LinkWhy>,
+    wifi: Option<AccessPoints>,
+}
+
+/// What slowhand has joined.
+#[derive(Debug, Deserialize)]
+struct AccessPoints {
+    access_points: Vec<AccessPoint>,
+}
+
+#[derive(Debug, Deserialize)]
+struct AccessPoint {
+    ssid: String,
+    interface: Option<String>,
+}
+
+impl Why {
+    /// The access point of a link.
+    fn access_point<'n>(&self, link: &str, names: &'n [String]) -> Option<&'n String> {
+        if let Some(number) = link.strip_prefix("sta") {
+            return names.get(number.parse::<usize>().ok()?.checked_sub(1)?);
+        }
+        let mut joined = self.wifi.as_ref()?.access_points.iter();
+        let joined = joined.find(|one| one.interface.as_deref() == Some(link))?;
+        names.iter().find(|name| **name == joined.ssid)
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -191,11 +217,7 @@ fn estimates(text: &str, bins: &[Bin], names: &[String]) -> anyhow::Result<Value
     for said in serde_json::Deserializer::from_str(text).into_iter::<Said>() {
         let said = said.context("this is not what `slowhand why --json` prints")?;
         for about in &said.why.links {
-            let number = about
-                .link
-                .strip_prefix("sta")
-                .and_then(|number| number.parse::<usize>().ok());
-            let Some(name) = number.and_then(|number| names.get(number.checked_sub(1)?)) else {
+            let Some(name) = said.why.access_point(&about.link, names) else {
                 continue;
             };
             let truth = Truth::of(bins, name, said.t_s);
@@ -362,6 +384,19 @@ mod tests {
             judged["airtime_percent"],
             json!({"n": 1, "median": 25.0, "p95": 25.0})
         );
+    }
+
+    #[test]
+    fn an_interface_of_slowhand_is_that_of_its_network() {
+        let why: Why = serde_json::from_value(json!({"links": [], "wifi": {"access_points": [
+            {"ssid": "near", "interface": "slow-w2"}, {"ssid": "other", "interface": "slow-w1"},
+            {"ssid": "absent"},
+        ]}}))
+        .unwrap();
+        let names = ["far".to_owned(), "near".to_owned()];
+        let of = |link| why.access_point(link, &names).map(String::as_str);
+        assert_eq!([of("sta1"), of("slow-w2")], [Some("far"), Some("near")]);
+        assert_eq!(["sta0", "sta3", "slow-w1", "eth0"].map(of), [None; 4]);
     }
 
     #[test]

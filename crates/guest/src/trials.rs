@@ -54,7 +54,7 @@ const ESTIMATES: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 32] = [
+pub const TRIALS: [Trial; 33] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -288,6 +288,14 @@ pub const TRIALS: [Trial; 32] = [
             pointer: "/new_s",
             at_most: Some(3.0),
         },
+    },
+    Trial {
+        name: "joins-switch",
+        about: "`slowhand up`; three protected access points change their channel, then one alone during a download",
+        script: include_str!("../guest/trials/joins-switch.sh"),
+        programs: &["wifi-meter", "slowhand", "slowhandd"],
+        scenario: None,
+        figure: GAP,
     },
     Trial {
         name: "joins-call",

@@ -54,7 +54,7 @@ const ESTIMATES: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 33] = [
+pub const TRIALS: [Trial; 34] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -296,6 +296,17 @@ pub const TRIALS: [Trial; 33] = [
         programs: &["wifi-meter", "slowhand", "slowhandd"],
         scenario: None,
         figure: GAP,
+    },
+    Trial {
+        name: "joins-radios",
+        about: "`slowhand up` joins over one radio beside the user's connection over another; `handover-warm`",
+        script: include_str!("../guest/trials/joins-radios.sh"),
+        programs: &["wifi-meter", "slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            at_most: Some(150.0),
+            ..GAP
+        },
     },
     Trial {
         name: "joins-call",

@@ -107,6 +107,7 @@ access_point() {
 }
 
 # addresses N FIRST,LAST ROUTER: access point N gives these addresses and this router, in place of others.
+# $LEASE: the seconds of a lease, instead of an hour.
 addresses() {
     local ns=ap$1 log="$LOGS/ap$1.dnsmasq"
     if [ -e "/run/$ns.dnsmasq" ]; then
@@ -114,7 +115,7 @@ addresses() {
         await "the end of dnsmasq of $ns" has_text "$log" 'exiting on receipt of SIGTERM'
     fi
     ip netns exec "$ns" dnsmasq --conf-file=/dev/null --user=root --port=0 --interface=wlan --bind-interfaces \
-        --dhcp-range="$2,1h" --dhcp-option="3,$3" "${DHCP_OPTIONS[@]/#/--dhcp-option=}" --dhcp-authoritative --no-ping \
+        --dhcp-range="$2,${LEASE:-1h}" --dhcp-option="3,$3" "${DHCP_OPTIONS[@]/#/--dhcp-option=}" --dhcp-authoritative --no-ping \
         --dhcp-leasefile="/run/$ns.leases" --pid-file="/run/$ns.dnsmasq" --log-facility="$log"
 }
 

@@ -54,7 +54,7 @@ const ESTIMATES: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 34] = [
+pub const TRIALS: [Trial; 35] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -378,6 +378,14 @@ pub const TRIALS: [Trial; 34] = [
             pointer: "/container/lost",
             at_most: Some(0.0),
         },
+    },
+    Trial {
+        name: "joins-leases",
+        about: "`slowhand up`; two routers give one address; leases are renewed, refused, and run out",
+        script: include_str!("../guest/trials/joins-leases.sh"),
+        programs: &["wifi-meter", "slowhand", "slowhandd"],
+        scenario: None,
+        figure: GAP,
     },
     Trial {
         name: "joins-v6",

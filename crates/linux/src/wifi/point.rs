@@ -64,7 +64,8 @@ pub(super) struct Station {
     pub(super) name: IfName,
     /// Number of its network block in `wpa_supplicant`.
     pub(super) block: u32,
-    /// The frequency in MHz on which that block seeks the access point.
+    /// The frequency in MHz of the association, and that on which the block seeks the access point.
+    pub(super) mhz: u32,
     pub(super) sought: u32,
     pub(super) ifindex: u32,
     pub(super) mac: MacAddr,

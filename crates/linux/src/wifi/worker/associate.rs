@@ -141,6 +141,7 @@ fn begin(
     Ok(Station {
         name,
         block,
+        mhz: bss.mhz,
         sought: bss.mhz,
         ifindex: link.ifindex,
         mac,

@@ -115,6 +115,7 @@ mod tests {
         point.station = stage.map(|stage| Station {
             name: format!("slow-w{number}").parse().unwrap(),
             block: 0,
+            mhz: 2_412,
             sought: 2_412,
             ifindex: number.into(),
             mac: MacAddr::local(9),

@@ -251,6 +251,7 @@ fn point(now: Instant, stage: Stage) -> Point {
     point.station = Some(Station {
         name: "slow-w1".parse().unwrap(),
         block: 0,
+        mhz: 2_412,
         sought: 2_412,
         ifindex: 9,
         mac: MacAddr::local(2),

@@ -324,6 +324,9 @@ fn switched(point: &mut Point, mhz: u32) {
     let bssid = point.bss.bssid;
     tracing::info!(%bssid, mhz, "the access point has changed its channel");
     point.bss.mhz = mhz;
+    if let Some(station) = &mut point.station {
+        station.mhz = mhz;
+    }
 }
 
 /// The association has ended. `wpa_supplicant` tries to get it back, on the channel to which it has moved.
@@ -335,16 +338,17 @@ fn disconnected(now: Instant, point: &mut Point, reason: u16, supplicant: Option
         tracing::info!(bssid = %point.bss.bssid, interface = %station.name, "{why}");
         point.why = Some(why);
     }
-    if let Some(supplicant) = supplicant.filter(|_| station.sought != point.bss.mhz) {
-        seek(point.bss.mhz, station, supplicant);
+    if let Some(supplicant) = supplicant.filter(|_| station.sought != station.mhz) {
+        seek(station, supplicant);
     }
 }
 
-/// Seeks the access point of a station on another channel. Not while it is associated: `wpa_supplicant` would
-/// forget the master key, and with WPA3 or a login end the association (hostap 2.10, `pmksa_cache_flush`).
-fn seek(mhz: u32, station: &mut Station, supplicant: &Supplicant) {
-    match supplicant.stay_on(station.name.as_str(), station.block, mhz) {
-        Ok(()) => station.sought = mhz,
+/// Seeks the access point of a station on its present channel. Not while it is associated: `wpa_supplicant`
+/// would forget the master key, and with WPA3 or a login end the association (hostap 2.10,
+/// `pmksa_cache_flush`).
+fn seek(station: &mut Station, supplicant: &Supplicant) {
+    match supplicant.stay_on(station.name.as_str(), station.block, station.mhz) {
+        Ok(()) => station.sought = station.mhz,
         Err(error) => {
             let why = in_words(&error);
             tracing::warn!(interface = %station.name, "its access point is sought on its old channel: {why}");

@@ -106,13 +106,17 @@ access_point() {
     addresses "$n" "10.0.$n.10,10.0.$n.99" "10.0.$n.1"
 }
 
+# has_ended PROCESS: whether it has.
+has_ended() { [ ! -e "/proc/$1" ]; }
+
 # addresses N FIRST,LAST ROUTER: access point N gives these addresses and this router, in place of others.
 # $LEASE: the seconds of a lease, instead of an hour.
 addresses() {
-    local ns=ap$1 log="$LOGS/ap$1.dnsmasq"
+    local ns=ap$1 log="$LOGS/ap$1.dnsmasq" old
     if [ -e "/run/$ns.dnsmasq" ]; then
-        kill "$(cat "/run/$ns.dnsmasq")"
-        await "the end of dnsmasq of $ns" has_text "$log" 'exiting on receipt of SIGTERM'
+        old=$(cat "/run/$ns.dnsmasq")
+        kill "$old"
+        await "the end of dnsmasq of $ns" has_ended "$old"
     fi
     ip netns exec "$ns" dnsmasq --conf-file=/dev/null --user=root --port=0 --interface=wlan --bind-interfaces \
         --dhcp-range="$2,${LEASE:-1h}" --dhcp-option="3,$3" "${DHCP_OPTIONS[@]/#/--dhcp-option=}" --dhcp-authoritative --no-ping \

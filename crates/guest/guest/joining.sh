@@ -83,7 +83,8 @@ monitored() {
 }
 
 # download_on_a_walk CONFIGURE: slowhand joins the access points of /scenario.toml by itself, and downloads
-# while the scenario plays. CONFIGURE is `networks` or `monitored`. Sets $download.
+# while the scenario plays. CONFIGURE is `networks` or `monitored`. Sets $download. What slowhand knows of its
+# links meanwhile is in $LOGS/estimates.
 download_on_a_walk() {
     scenario_access_points
     "$1" "${NAMES[@]}"
@@ -184,6 +185,7 @@ download_joined() {
     before2=$(sent_to 2)
     say "downloading"
     figures=$(wifi-meter fetch "$SERVER:5000" --after "$2" --terminate "$(cat /run/ap1.hostapd)")
+    [[ $figures == *"\"sha256\":\"$hash\""* ]] || fail "other bytes arrived than were sent: $figures"
     await "the loss of the first access point" lost_first
     printf '{"trial":"%s","sent_sha256":"%s","first_bytes":%s,"second_bytes":%s,"download":%s}\n' \
         "$TRIAL" "$hash" $(($(sent_to 1) - before1)) $(($(sent_to 2) - before2)) "$figures" \

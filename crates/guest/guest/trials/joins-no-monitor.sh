@@ -27,7 +27,7 @@ slowhand why >"$LOGS/why-joined"
 [ "$(grep -c 'no monitor interface; .* losses and airtime are unknown' "$LOGS/why-joined")" -eq 2 ] \
     || fail "why does not say what follows"
 slowhand doctor --json >"$LOGS/doctor" || true
-has_text "$LOGS/doctor" 'monitor beside them: no. without a monitor interface' \
+has_text "$LOGS/doctor" 'monitor beside them: no; .*[.] without a monitor interface' \
     || fail "doctor does not say it"
 download_joined 8000000 1000000
 stop

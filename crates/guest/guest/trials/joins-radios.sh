@@ -16,6 +16,9 @@ users_connection() {
     udhcpc -i "$own" -s /lib/udhcpc.sh -t 10 -T 1 -n -q >"$LOGS/own.udhcpc" 2>&1 || fail "no lease for the user"
 }
 
+# bytes WHICH: bytes that the server has sent to the first or second access point.
+bytes() { sed -n "s/.*\"$1_bytes\":\([0-9]*\).*/\1/p" /share/figures.json; }
+
 is_up() { ip -br link show "$1" | grep -q ' UP '; }
 
 say "radios, access points and the user's connection"
@@ -29,11 +32,11 @@ sed -i '1i policy = "handover-warm"' /etc/slowhand/slowhand.toml
 host >/run/before
 start
 await "joining the second network" carries 2
-reports "$own .*use" || fail "the user's connection is not in use"
+reports "$own .* use " || fail "the user's connection is not in use"
 download_joined 8000000 1000000
-await "that slowhand's link is in use" reports "slow-w. .*use "
-[ "$(sed -n 's/.*"second_bytes":\([0-9]*\).*/\1/p' /share/figures.json)" -gt 6000000 ] \
-    || fail "the download did not continue over the other radio"
+await "that slowhand's link is in use" reports "slow-w. .* use "
+[[ $(bytes first) -ge 900000 && $(bytes second) -ge 6000000 ]] \
+    || fail "the download did not begin over one radio and continue over the other"
 radio_on 1 first 6
 await "the user's connection again" is_up "$own"
 stop

@@ -26,6 +26,9 @@ switches_when_told() {
 # associations: how many have begun and how many have ended until now.
 associations() { echo "$(grep -c '^info: joined ' "$LOGS/slowhand") begun, $(grep -c 'has ended' "$LOGS/slowhand") ended"; }
 
+# ends N: how many associations with access point N have ended.
+ends() { grep -c "has ended .*bssid=$(bssid_of "$1")" "$LOGS/slowhand"; }
+
 # all_carry N...: waits until packets get through over each of these access points.
 all_carry() {
     local n
@@ -61,6 +64,13 @@ sleep 7
 all_carry 1 2 3
 after=$(associations)
 [ "$after" = "$before" ] || fail "a change of channel has cost an association: $before, then $after"
+# Each is sought on its new channel if it ends.
+for n in 1 2 3; do
+    hostapd_cli -p /run/hostapd-ap$n -i wlan deauthenticate "$(mac_of $n)" | grep -q OK || fail "nothing was ended"
+    await "that the association with $n has ended" has_text "$LOGS/slowhand" "has ended (reason 2) bssid=$(bssid_of $n)"
+    all_carry $n
+done
+! has_text "$LOGS/slowhand" 'not joined' || fail "an access point was not found on its new channel"
 
 say "access point 1 changes alone"
 switches_when_told 1 2412
@@ -70,7 +80,9 @@ await "that network 1 is not heard" reports 'network net1: absent'
 
 say "the others follow it"
 for n in 2 3; do switches $n 2412; done
+for n in 2 3; do await "channel 1 in the status of network $n" reports "net$n .*channel 1,"; done
 all_carry 1 2 3
+[ "$(ends 2) $(ends 3)" = '1 1' ] || fail "the associations 2 and 3 have ended $(ends 2) and $(ends 3) times"
 stop
 host >/run/after
 diff /run/before /run/after || fail "slowhand left the host changed"

@@ -17,4 +17,5 @@ wifi-meter judge --truth /share/truth --scenario-links lobby,hall,library --esti
 printf '{"trial":"%s","download":%s,"joined":%d,"failed":%d,%s\n' "$TRIAL" "$download" "$joined" "$failed" \
     "$(sed 's/^{//' /run/judged)" | tee /share/figures.json
 [ "$joined" -eq "$COUNT" ] || fail "$joined associations instead of $COUNT"
+! has_text /run/judged '"windows":{[^}]*}[^}]*"n":0' || fail "no estimate was compared: $(cat /run/judged)"
 [ "$failed" -eq 0 ] || fail "$failed attempts to join have failed"

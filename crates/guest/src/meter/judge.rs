@@ -16,8 +16,8 @@ pub struct Args {
     /// What happened on the air, from `wifi-medium`.
     #[arg(long, value_name = "FILE")]
     truth: PathBuf,
-    /// Names of the access points in the scenario. sta1, sta2, … are those in this order; an interface that
-    /// slowhand joined is that of its network.
+    /// Names of the access points in the scenario, in the order of sta1 to staN. An interface of slowhand
+    /// belongs to the access point whose name is its SSID.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     scenario_links: Vec<String>,
     /// What the daemon said of its links.

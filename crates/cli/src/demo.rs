@@ -31,7 +31,7 @@ In the lab, the last row is an unmodified curl on the same walk, with an unmodif
 
 With --wifi, a walk past three access points is played in a small virtual machine, once by Linux alone and once with slowhand. The access
 points, wpa_supplicant and the 802.11 stack are real, and the air between them is modelled. It needs QEMU and the programs of a source
-tree, but not root. The first time, it downloads 130 MB of Debian's packages. docs/wifi-box.md has more.
+tree, but not root. The first time, it downloads 150 MB of Debian's packages. docs/wifi-box.md has more.
 
 Examples:
   sudo slowhand demo

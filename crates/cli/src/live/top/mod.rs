@@ -66,7 +66,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A daemon that ends while it is asked hangs up. Asking again tells whether it has ended.
+/// A daemon that ends during an exchange hangs up. Asking again tells whether it has ended.
 fn state(place: &Place) -> anyhow::Result<(Instant, Status)> {
     let status: Status = match ask(place, Question::Status) {
         Err(AskError::HungUp) => ask(place, Question::Status)?,

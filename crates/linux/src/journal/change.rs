@@ -44,6 +44,9 @@ pub enum Change {
     Monitor(IfName),
     /// A station interface of this name, created or about to be created.
     Station(IfName),
+    /// An interface of this name that NetworkManager manages: it is told to leave it alone, and the
+    /// interface is set down.
+    TakenOver(IfName),
     /// Clamps, unsent limits or pacing caps of any size on subflows of MPTCP connections, set or about to be
     /// set.
     SocketLimits,
@@ -81,6 +84,7 @@ impl fmt::Display for Change {
             Self::FallbackWindow(window) => write!(f, "fallback-window\t{}", window.get()),
             Self::Monitor(name) => write!(f, "monitor\t{name}"),
             Self::Station(name) => write!(f, "station\t{name}"),
+            Self::TakenOver(name) => write!(f, "taken-over\t{name}"),
             Self::SocketLimits => f.write_str("socket-limits"),
         }
     }
@@ -102,6 +106,7 @@ impl FromStr for Change {
             ["routing"] => Ok(Self::Routing),
             ["monitor", name] => name.parse().map(Self::Monitor).map_err(|_| bad()),
             ["station", name] => name.parse().map(Self::Station).map_err(|_| bad()),
+            ["taken-over", name] => name.parse().map(Self::TakenOver).map_err(|_| bad()),
             ["socket-limits"] => Ok(Self::SocketLimits),
             ["endpoint", id, address] => parse_endpoint(id, address).ok_or_else(bad),
             ["limits", a, b, c, d] => parse_limits([a, b, c, d]).ok_or_else(bad),
@@ -111,7 +116,7 @@ impl FromStr for Change {
                 .map_err(|_| bad()),
             [
                 "sysctl" | "endpoint" | "limits" | "routing" | "fallback-window" | "socket-limits"
-                | "monitor" | "station",
+                | "monitor" | "station" | "taken-over",
                 ..,
             ] => Err(bad()),
             _ => Err(ParseChangeError::Word(line.to_owned())),

@@ -409,6 +409,7 @@ fn change() -> impl Strategy<Value = Change> {
         Just(Change::SocketLimits),
         "[a-z0-9]{1,15}".prop_map(|name| Change::Monitor(name.parse().unwrap())),
         "[a-z0-9]{1,15}".prop_map(|name| Change::Station(name.parse().unwrap())),
+        "[a-z0-9]{1,15}".prop_map(|name| Change::TakenOver(name.parse().unwrap())),
     ]
 }
 

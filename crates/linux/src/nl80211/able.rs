@@ -134,6 +134,10 @@ const NO_MONITOR: &str = "without a monitor interface, losses and airtime follow
 pub(crate) const SET_DOWN: &str =
     "set one down (first `nmcli device set NAME managed no`, if NetworkManager has it)";
 
+/// Who may use the only place of a driver.
+const TAKE_OVER: &str =
+    ", or let slowhand take it from NetworkManager while it joins: `take_over = true` in [wifi]";
+
 const ONE_STATION: &str = "the driver allows one station interface; a second adapter, named as `radio`, joins one beside your own connection";
 
 /// What interfaces of other programs leave, if that is less than two access points at once.
@@ -146,8 +150,12 @@ fn taken(wiphy: &Wiphy, stations: u32, others: &[(&str, IfType)]) -> Option<Stri
         1 => "slowhand can join 1 access point at a time",
         _ => return None,
     };
+    let is_one = stations == 1 && types.contains(&IfType::Station);
+    let take_over = if is_one { TAKE_OVER } else { "" };
     (left < stations).then(|| {
-        format!("other interfaces that are up ({names}) take places of the driver: {rest}; {SET_DOWN}")
+        format!(
+            "other interfaces that are up ({names}) take places of the driver: {rest}; {SET_DOWN}{take_over}"
+        )
     })
 }
 

@@ -250,6 +250,10 @@ impl Daemon {
                     self.world
                         .change_links(now, |links, steps| links.retire(link, steps));
                 }
+                Word::TakenOver(name, answer) => {
+                    // The asker may have timed out. It then changes nothing.
+                    let _ = answer.try_send(self.world.record_taken_over(name));
+                }
                 Word::Networks(change, answer) => {
                     // The asker may have timed out.
                     let now = self.now();

@@ -22,6 +22,7 @@ use crate::daemon::queues::bounds::Bounds;
 use crate::daemon::radio::Radio;
 use crate::journal::{Change, JournalError};
 use crate::mptcp_pm::Event;
+use crate::rtnl::IfName;
 use crate::sysctl::PathManager;
 use policy::{Engine, Input, LinkEvent, LinkId, Policy};
 use units::{Instant, MacAddr};
@@ -124,6 +125,11 @@ impl World {
     fn record_interfaces(&mut self) -> Result<(), JournalError> {
         let mut names = self.associate.iter().flat_map(|program| &program.interfaces);
         names.try_for_each(|&name| self.host.settings.journal.will(Change::Station(name)))
+    }
+
+    /// Puts an interface of NetworkManager on record that is about to be taken over.
+    pub(crate) fn record_taken_over(&mut self, name: IfName) -> Result<(), JournalError> {
+        self.host.settings.journal.will(Change::TakenOver(name))
     }
 
     fn tell_leftovers(&mut self) {

@@ -5,12 +5,14 @@
 
 use super::associate::in_words;
 use super::*;
+use crate::bus::BusError;
 use crate::daemon::{Inlet, inlet};
 use crate::netlink::RequestError;
 use crate::nl80211::rfkill::Switch;
 use crate::nl80211::{Frequency, IfType, ReadError, StationError, Types, Wiphy, able};
+use crate::place::{GiveBackError, TakeError};
+use crate::rtnl::{LinkError, ListError};
 use crate::wifi::bss::{Bss, Offers};
-use crate::wifi::bus::BusError;
 use crate::wifi::event::{Event, What};
 use crate::wifi::login::{Login, LoginError};
 use crate::wifi::network::{Secret, SecretError, Security, Weaker};
@@ -32,10 +34,11 @@ type Said = (&'static str, String);
 
 #[test]
 fn every_sentence_is_the_one_of_the_golden_file() {
-    let parts: [(&str, Vec<Said>); 8] = [
+    let parts: [(&str, Vec<Said>); 9] = [
         ("the radio", radio()),
         ("what a radio can do", abilities()),
         ("an interface", interfaces()),
+        ("the only place of a driver", places()),
         ("an access point that must not be joined", weaker()),
         ("an attempt to join, and an association", attempts()),
         ("wpa_supplicant", supplicant()),
@@ -173,6 +176,35 @@ fn interfaces() -> Vec<Said> {
     ]
 }
 
+fn places() -> Vec<Said> {
+    let name = "wlan0".parse().unwrap();
+    let kept = || BusError::Kept(Duration::from_secs(10));
+    let gone = || LinkError::Gone { ifindex: 3 };
+    let take = |error: TakeError| match error {
+        TakeError::Kept { .. } => ("not-taken", in_words(&error)),
+        TakeError::Up { .. } => ("not-down", in_words(&error)),
+    };
+    let give = |error: GiveBackError| match error {
+        GiveBackError::Open(_) | GiveBackError::List(_) => ("not-listed", in_words(&error)),
+        GiveBackError::NoManager(_) => ("no-manager", in_words(&error)),
+        GiveBackError::Refused { .. } => ("not-back", in_words(&error)),
+        GiveBackError::Down { .. } => ("not-up-again", in_words(&error)),
+    };
+    vec![
+        ("choice", takeover::CHOICE.to_owned()),
+        ("nothing-heard", takeover::nothing_heard(name)),
+        ("given-back", takeover::given_back(name, Duration::from_secs(60))),
+        ("not-managed", takeover::not_managed(name)),
+        ("beside-iwd", takeover::beside_iwd(name)),
+        take(TakeError::Kept { name, source: kept() }),
+        take(TakeError::Up { name, source: gone() }),
+        give(ListError(unanswered()).into()),
+        give(GiveBackError::NoManager(name)),
+        give(GiveBackError::Refused { name, source: kept() }),
+        give(GiveBackError::Down { name, source: gone() }),
+    ]
+}
+
 fn weaker() -> Vec<Said> {
     let all = [
         Weaker::Open,
@@ -219,6 +251,7 @@ pub(super) fn worker(now: Instant, stage: Stage) -> (Worker, Inlet) {
     };
     let setup = Setup {
         radio: None,
+        take_over: false,
         drawn: None,
         networks: vec![network("first"), network("second")],
         directory: nowhere.into(),
@@ -370,10 +403,10 @@ fn buses() -> Vec<Said> {
     };
     let named = |error: &BusError| match error {
         BusError::Unnoticed => "unnoticed",
-        BusError::Kept => "kept",
+        BusError::Kept(_) => "kept",
         BusError::Call { .. } => "call",
     };
-    let all = [BusError::Unnoticed, BusError::Kept, call];
+    let all = [BusError::Unnoticed, BusError::Kept(Duration::from_secs(3)), call];
     Vec::from(all.map(|error| (named(&error), error.to_string())))
 }
 

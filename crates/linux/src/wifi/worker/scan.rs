@@ -76,6 +76,11 @@ impl Scan {
         }
     }
 
+    /// Nothing scans for now.
+    pub(super) fn rest(&mut self, now: Instant) {
+        (self.running, self.next) = (None, Some(now + AGAIN));
+    }
+
     #[cfg(test)]
     pub(super) const fn after(&mut self, next: Instant) {
         self.next = Some(next);
@@ -135,7 +140,7 @@ impl Worker {
                 if let Some(means) = &mut self.means {
                     means.radio.is_usable(&mut means.kernel)?;
                 }
-                (self.scanner()?, self.bound_to()?)
+                (self.scanner(now)?, self.bound_to()?)
             }
         };
         let Some(means) = &self.means else { return Ok(()) };
@@ -165,17 +170,22 @@ impl Worker {
     }
 
     /// The interface that scans while nothing is joined, made if necessary.
-    fn scanner(&mut self) -> Result<IfName, Box<dyn Error>> {
+    fn scanner(&mut self, now: Instant) -> Result<IfName, Box<dyn Error>> {
         let name = station::scanner().filter(|name| self.plan.names.contains(name));
         let name =
             name.ok_or("another program has an interface slow-w0; rename it, and start slowhand again")?;
-        if let Some(means) = &mut self.means
-            && means.rtnl.link_named(name)?.is_none()
-        {
+        let Some(means) = &mut self.means else {
+            return Ok(name);
+        };
+        if means.rtnl.link_named(name)?.is_none() {
+            self.make_room(now)?;
+            let Some(means) = &mut self.means else {
+                return Ok(name);
+            };
             let made = create_scanner(means, &self.plan.names, name);
             if let Err(error) = &made {
                 remove(means, name);
-                let why = in_words(error.as_ref());
+                let why = in_words(error.as_ref()) + self.choice();
                 self.complain(why);
             }
             made?;
@@ -380,7 +390,7 @@ impl Worker {
     }
 
     /// Forgets access points that have not been heard for long.
-    fn forget(&mut self, now: Instant) {
+    pub(super) fn forget(&mut self, now: Instant) {
         let inlet = &self.plan.inlet;
         self.points.retain(|_, point| {
             let stays = point.station.is_some() || now < point.heard + REMEMBERED || point.is_paused(now);

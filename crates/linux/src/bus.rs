@@ -35,12 +35,16 @@ const NOTICES: Duration = Duration::from_secs(3);
 /// Pause before the next request to NetworkManager for an interface that it has kept.
 const AGAIN: Duration = Duration::from_secs(60);
 /// Time in which NetworkManager must have ended a connection of the user, with the scripts that it runs then.
-const ENDS: Duration = Duration::from_secs(10);
+/// A stop waits for it, and must be done before a watchdog ends the daemon.
+const ENDS: Duration = Duration::from_secs(4);
 /// Pause between two questions.
 const STEP: Duration = Duration::from_millis(20);
 /// `NM_DEVICE_STATE_UNMANAGED`.
 const UNMANAGED: u32 = 10;
 const IPV4: i32 = libc::AF_INET;
+
+/// The error for an interface that NetworkManager does not know.
+const UNKNOWN: &str = "org.freedesktop.NetworkManager.UnknownDevice";
 
 const BUS: &str = "org.freedesktop.DBus";
 const BUS_PATH: &str = "/org/freedesktop/DBus";
@@ -58,6 +62,8 @@ const RESOLVED_API: &str = "org.freedesktop.resolve1.Manager";
 pub(crate) enum BusError {
     #[error("NetworkManager has not noticed it within {} s", NOTICES.as_secs())]
     Unnoticed,
+    #[error("NetworkManager does not know it")]
+    Unknown,
     #[error("NetworkManager has not let go of it within {} s", .0.as_secs())]
     Kept(Duration),
     #[error("`{what}` failed")]
@@ -68,9 +74,11 @@ pub(crate) enum BusError {
 }
 
 /// The system's bus, while there is one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Bus {
     connection: Option<Connection>,
+    /// Time in which a program must reply.
+    replies: Duration,
     /// The NetworkManager that was asked for each interface, as the bus names it, and what it did.
     claims: BTreeMap<IfName, (String, Claim)>,
 }
@@ -82,7 +90,22 @@ enum Claim {
     Kept { again: Instant },
 }
 
+impl Default for Bus {
+    fn default() -> Self {
+        Self::replying_within(REPLIES)
+    }
+}
+
 impl Bus {
+    /// One on which a program must reply within this time.
+    pub(crate) const fn replying_within(replies: Duration) -> Self {
+        Self {
+            connection: None,
+            replies,
+            claims: BTreeMap::new(),
+        }
+    }
+
     /// Lets NetworkManager leave an interface alone, and waits until it does. Nothing happens without it.
     ///
     /// # Errors
@@ -130,10 +153,10 @@ impl Bus {
         device.release(NOTICES)
     }
 
-    /// Whether NetworkManager manages an interface. `None`: it does not run, or does not know it.
+    /// Whether NetworkManager manages an interface. `None`: it does not run.
     ///
     /// # Errors
-    /// If it does not say.
+    /// If it does not say, or does not know the interface. It may have just started.
     pub(crate) fn manages(&mut self, name: IfName) -> Result<Option<bool>, BusError> {
         match self.device(name)? {
             Some(device) => device.is_managed().map(Some),
@@ -147,7 +170,7 @@ impl Bus {
     /// If it does not. It then has the interface as before.
     pub(crate) fn take(&mut self, name: IfName) -> Result<(), BusError> {
         let Some(device) = self.device(name)? else {
-            return Err(BusError::Unnoticed);
+            return Err(BusError::Unknown);
         };
         let taken = device.release(ENDS);
         if taken.is_err() {
@@ -172,7 +195,7 @@ impl Bus {
         self.owner(IWD).is_some()
     }
 
-    /// An interface that NetworkManager knows. `None`: it does not, or does not run.
+    /// An interface that NetworkManager knows. `None`: it does not run.
     fn device(&mut self, name: IfName) -> Result<Option<Device<'_>>, BusError> {
         let runs = self.owner(MANAGER).is_some();
         let Some(connection) = self.connection.as_ref().filter(|_| runs) else {
@@ -180,7 +203,7 @@ impl Bus {
         };
         match Device::find(connection, name, Instant::now()) {
             Ok(device) => Ok(Some(device)),
-            Err(BusError::Unnoticed) => Ok(None),
+            Err(BusError::Unnoticed) => Err(BusError::Unknown),
             Err(error) => Err(error),
         }
     }
@@ -227,7 +250,7 @@ impl Bus {
             self.connection = None;
         }
         if self.connection.is_none() {
-            let bus = Builder::system().map(|builder| builder.method_timeout(REPLIES));
+            let bus = Builder::system().map(|builder| builder.method_timeout(self.replies));
             self.connection = bus.and_then(Builder::build).ok();
         }
         let connection = self.connection.as_ref()?;
@@ -255,7 +278,9 @@ impl<'b> Device<'b> {
                 }
                 // It does not know such an interface yet.
                 Err(zbus::Error::MethodError(..)) if Instant::now() < until => std::thread::sleep(STEP),
-                Err(zbus::Error::MethodError(..)) => return Err(BusError::Unnoticed),
+                Err(zbus::Error::MethodError(name, ..)) if name == UNKNOWN => {
+                    return Err(BusError::Unnoticed);
+                }
                 Err(source) => return Err(failed(METHOD)(source)),
             }
         }
@@ -334,15 +359,26 @@ mod tests {
     /// NetworkManager: it notices the interface after some questions.
     struct Manager(AtomicU32);
 
+    /// What it says of an interface that it does not know, or while it starts.
+    #[derive(Debug, zbus::DBusError)]
+    #[zbus(prefix = "org.freedesktop.NetworkManager")]
+    enum Unready {
+        UnknownDevice(String),
+        Starts(String),
+    }
+
     #[zbus::interface(name = "org.freedesktop.NetworkManager")]
     impl Manager {
-        fn get_device_by_ip_iface(&self, name: &str) -> zbus::fdo::Result<ObjectPath<'static>> {
+        fn get_device_by_ip_iface(&self, name: &str) -> Result<ObjectPath<'static>, Unready> {
+            if name == "early" {
+                return Err(Unready::Starts("not yet".to_owned()));
+            }
             let is_noticed =
                 self.0.fetch_add(1, Ordering::Relaxed) >= 2 && name == "slow-w1" || name == "wlan0";
             let path = ObjectPath::from_static_str_unchecked("/device/1");
             is_noticed
                 .then_some(path)
-                .ok_or_else(|| zbus::fdo::Error::Failed("unknown device".to_owned()))
+                .ok_or_else(|| Unready::UnknownDevice("no device".to_owned()))
         }
     }
 
@@ -453,7 +489,14 @@ mod tests {
         assert_eq!(bus.manages(wlan0).unwrap(), Some(false));
         bus.give_back(wlan0).unwrap();
         assert_eq!(bus.manages(wlan0).unwrap(), Some(true));
-        assert!(bus.take(other).is_err() && bus.manages(other).unwrap().is_none());
+        let unknown = |error| matches!(error, BusError::Unknown);
+        assert!(unknown(bus.take(other).unwrap_err()) && unknown(bus.manages(other).unwrap_err()));
+        assert!(unknown(bus.give_back(other).unwrap_err()));
+        let early = bus.manages("early".parse().unwrap()).unwrap_err();
+        assert!(
+            matches!(early, BusError::Call { .. }),
+            "it starts, so it runs: {early}"
+        );
         assert!(!bus.has_iwd());
         let (mut bus, _server) = with(&[IWD], &Told::default());
         assert!(bus.has_iwd() && bus.manages(wlan0).unwrap().is_none());

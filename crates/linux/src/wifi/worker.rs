@@ -267,7 +267,13 @@ impl Worker {
         let means = self.means.as_ref();
         let check = means.map(|means| means.supplicant.check_at());
         let scanner = self.scan.check_at(now);
-        let own = [self.again, means.and(self.scan.due()), check, scanner];
+        let own = [
+            self.again,
+            means.and(self.scan.due()),
+            check,
+            scanner,
+            self.place.due(),
+        ];
         let next = own.into_iter().flatten().chain(clients).chain(deadlines).min();
         let sleep = next.map_or(LONGEST_SLEEP, |next| next.saturating_duration_since(now));
         sleep.clamp(Duration::from_millis(1), LONGEST_SLEEP)

@@ -5,8 +5,7 @@ use crate::daemon::api::networks::{ChangeError, NetworksChange};
 use crate::daemon::api::report::Report;
 use crate::daemon::api::setup::DeclaredLink;
 use crate::daemon::os::eventfd::EventFd;
-use crate::journal::JournalError;
-use crate::rtnl::IfName;
+use crate::journal::{JournalError, TakenOver};
 use policy::{Input, LinkId};
 use std::io;
 use std::net::IpAddr;
@@ -53,7 +52,9 @@ pub(crate) enum Word {
     /// An access point without a link has begun to send beacons.
     Newcomer(MacAddr),
     /// An interface of NetworkManager is about to be taken over.
-    TakenOver(IfName, mpsc::SyncSender<Result<(), JournalError>>),
+    TakenOver(TakenOver, mpsc::SyncSender<Result<(), JournalError>>),
+    /// NetworkManager has it again.
+    GivenBack(TakenOver),
     /// A request for a report.
     Report(mpsc::SyncSender<Report>),
     /// A change of networks for flows.
@@ -157,11 +158,19 @@ impl InletSender {
     ///
     /// # Errors
     /// If it is not on record. The interface must not be changed then.
-    pub fn taken_over(&self, name: IfName, patience: Duration) -> Result<(), RecordError> {
+    pub fn taken_over(&self, what: TakenOver, patience: Duration) -> Result<(), RecordError> {
         let (answer, answered) = mpsc::sync_channel(1);
-        let asked = self.say(Word::TakenOver(name, answer));
+        let asked = self.say(Word::TakenOver(what, answer));
         asked.map_err(|Ended| AskError::Ended)?;
         Ok(answered.recv_timeout(patience).map_err(late)??)
+    }
+
+    /// Takes an interface off the record: NetworkManager has it again, or it was not taken.
+    ///
+    /// # Errors
+    /// If the daemon has ended.
+    pub fn given_back(&self, what: TakenOver) -> Result<(), Ended> {
+        self.say(Word::GivenBack(what))
     }
 
     /// Requests a report of everything the daemon knows, and waits for it for at most `patience`.
@@ -304,7 +313,11 @@ mod tests {
         drop(inlet);
         assert_eq!(sender.send(Input::Link(LinkId(1), LinkEvent::Gone)), Err(Ended));
         assert_eq!(sender.report(Duration::ZERO).unwrap_err(), AskError::Ended);
-        let recorded = sender.taken_over("wlan0".parse().unwrap(), Duration::ZERO);
+        let wlan0 = TakenOver {
+            name: "wlan0".parse().unwrap(),
+            ifindex: 3,
+        };
+        let recorded = sender.taken_over(wlan0, Duration::ZERO);
         assert!(matches!(recorded, Err(RecordError::Ask(AskError::Ended))));
     }
 

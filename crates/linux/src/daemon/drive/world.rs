@@ -20,9 +20,8 @@ use crate::daemon::links::book::{Links, Step};
 use crate::daemon::networks::Networks;
 use crate::daemon::queues::bounds::Bounds;
 use crate::daemon::radio::Radio;
-use crate::journal::{Change, JournalError};
+use crate::journal::{Change, JournalError, TakenOver};
 use crate::mptcp_pm::Event;
-use crate::rtnl::IfName;
 use crate::sysctl::PathManager;
 use policy::{Engine, Input, LinkEvent, LinkId, Policy};
 use units::{Instant, MacAddr};
@@ -128,8 +127,15 @@ impl World {
     }
 
     /// Puts an interface of NetworkManager on record that is about to be taken over.
-    pub(crate) fn record_taken_over(&mut self, name: IfName) -> Result<(), JournalError> {
-        self.host.settings.journal.will(Change::TakenOver(name))
+    pub(crate) fn record_taken_over(&mut self, what: TakenOver) -> Result<(), JournalError> {
+        self.host.settings.journal.will(Change::TakenOver(what))
+    }
+
+    /// Takes it off the record.
+    pub(crate) fn record_given_back(&mut self, what: TakenOver) {
+        if let Err(error) = self.host.settings.journal.undone(&Change::TakenOver(what)) {
+            self.host.outlet.trouble("writing the journal", &error);
+        }
     }
 
     fn tell_leftovers(&mut self) {

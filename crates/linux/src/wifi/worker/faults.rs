@@ -4,6 +4,7 @@
 //! an error does not compile until it has a name here. What `scan` says while it chooses is not in the file.
 
 use super::associate::in_words;
+use super::takeover::Reason;
 use super::*;
 use crate::bus::BusError;
 use crate::daemon::{Inlet, inlet};
@@ -139,6 +140,7 @@ fn abilities() -> Vec<Said> {
         let around = able::Around {
             interfaces: &["wlan0"],
             others,
+            managed: !others.is_empty(),
             switches,
             ..able::Around::default()
         };
@@ -178,7 +180,8 @@ fn interfaces() -> Vec<Said> {
 
 fn places() -> Vec<Said> {
     let name = "wlan0".parse().unwrap();
-    let kept = || BusError::Kept(Duration::from_secs(10));
+    let kept = || BusError::Kept(Duration::from_secs(4));
+    let given_back = |why| takeover::given_back(name, why, Duration::from_secs(60));
     let gone = || LinkError::Gone { ifindex: 3 };
     let take = |error: TakeError| match error {
         TakeError::Kept { .. } => ("not-taken", in_words(&error)),
@@ -193,7 +196,12 @@ fn places() -> Vec<Said> {
     vec![
         ("choice", takeover::CHOICE.to_owned()),
         ("nothing-heard", takeover::nothing_heard(name)),
-        ("given-back", takeover::given_back(name, Duration::from_secs(60))),
+        ("is-down", takeover::is_down(name)),
+        ("not-started", takeover::not_started(name)),
+        ("given-back", given_back(Reason::Idle)),
+        ("wanted-back", given_back(Reason::Wanted)),
+        ("refused", given_back(Reason::Refused)),
+        ("all-paused", takeover::all_paused(name)),
         ("not-managed", takeover::not_managed(name)),
         ("beside-iwd", takeover::beside_iwd(name)),
         take(TakeError::Kept { name, source: kept() }),
@@ -403,10 +411,12 @@ fn buses() -> Vec<Said> {
     };
     let named = |error: &BusError| match error {
         BusError::Unnoticed => "unnoticed",
+        BusError::Unknown => "unknown",
         BusError::Kept(_) => "kept",
         BusError::Call { .. } => "call",
     };
-    let all = [BusError::Unnoticed, BusError::Kept(Duration::from_secs(3)), call];
+    let kept = BusError::Kept(Duration::from_secs(3));
+    let all = [BusError::Unnoticed, BusError::Unknown, kept, call];
     Vec::from(all.map(|error| (named(&error), error.to_string())))
 }
 

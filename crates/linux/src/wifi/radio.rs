@@ -401,14 +401,14 @@ mod tests {
             Some("wlan0")
         );
         assert_eq!(
-            found(&one, &[ap0.clone()], &[ap0.clone(), wlan0.clone()]),
+            found(&one, std::slice::from_ref(&ap0), &[ap0.clone(), wlan0.clone()]),
             Some(("wlan0".to_owned(), false)),
             "it is down, and may get the place"
         );
         let two = of(vec![limit(2, &[IfType::Station])], 2);
         assert_eq!(name(&two, &[wlan0.clone(), up("mine", 5, IfType::Station)]), None);
         assert_eq!(
-            found(&two, &[], &[wlan0.clone()]),
+            found(&two, &[], std::slice::from_ref(&wlan0)),
             None,
             "there is a place for both"
         );

@@ -54,7 +54,7 @@ const ESTIMATES: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 35] = [
+pub const TRIALS: [Trial; 36] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -408,6 +408,18 @@ pub const TRIALS: [Trial; 35] = [
             name: "time from a second free place until both carry packets, s",
             pointer: "/returns_s/both",
             at_most: Some(10.0),
+        },
+    },
+    Trial {
+        name: "joins-takeover",
+        about: "`slowhand up` where the driver allows one station, which NetworkManager has: it takes its place",
+        script: include_str!("../guest/trials/joins-takeover.sh"),
+        programs: &["slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            name: "time from the loss of one access point until the other one carries packets, s",
+            pointer: "/takes_s/other",
+            at_most: Some(20.0),
         },
     },
     Trial {

@@ -8,9 +8,10 @@
 
 use crate::bpf::cc::Coupled;
 use crate::bpf::{self, LoadError, UnsentLever, WindowKind, WindowLever};
+use crate::bus::Bus;
 use crate::netstat::counted;
 use crate::nl80211::able::{self, Around};
-use crate::nl80211::{Nl80211, Wiphy, rfkill};
+use crate::nl80211::{IfType, Nl80211, Wiphy, rfkill};
 use crate::rights;
 use crate::rtnl::Rtnl;
 use crate::sysctl::{self, PathManager, SysctlError};
@@ -111,12 +112,13 @@ fn radios(root: &Path) -> Vec<Check> {
                 let own = || interfaces.iter().filter(|one| one.wiphy == radio.index);
                 let names = own().map(|one| one.name.as_str()).filter(|name| !name.is_empty());
                 let others = own().filter(|one| up.contains(&one.name) && !crate::wifi::is_ours(&one.name));
-                let others = others.filter_map(|one| Some((one.name.as_str(), one.kind?)));
+                let others = Vec::from_iter(others.filter_map(|one| Some((one.name.as_str(), one.kind?))));
                 // A kernel without rules names none.
                 let country = kernel.country(radio.index).ok().flatten();
                 let around = Around {
                     interfaces: &Vec::from_iter(names),
-                    others: &Vec::from_iter(others),
+                    others: &others,
+                    managed: is_managed(&others),
                     switches: &switches,
                     country: country.as_deref(),
                 };
@@ -131,6 +133,14 @@ fn radios(root: &Path) -> Vec<Check> {
             error.source
         )))],
     }
+}
+
+/// Whether NetworkManager manages one of these station interfaces, and no iwd serves them.
+fn is_managed(others: &[(&str, IfType)]) -> bool {
+    let mut bus = Bus::default();
+    let stations = others.iter().filter(|(_, kind)| *kind == IfType::Station);
+    let mut names = stations.filter_map(|(name, _)| name.parse().ok());
+    names.any(|name| matches!(bus.manages(name), Ok(Some(true)))) && !bus.has_iwd()
 }
 
 /// Names of the interfaces that are up.

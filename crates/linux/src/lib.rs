@@ -35,6 +35,7 @@
 //! descriptors for `epoll` whose `next` never blocks.
 
 pub mod bpf;
+mod bus;
 pub mod capture;
 pub mod cla;
 pub mod claim;
@@ -52,6 +53,7 @@ pub mod netstat;
 pub mod nft;
 pub mod nl80211;
 pub mod orphans;
+mod place;
 pub mod portal;
 pub mod probe;
 pub mod realtime;

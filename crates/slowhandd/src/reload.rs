@@ -200,6 +200,7 @@ mod tests {
             format!("peer_subflows = 8\n[wifi]\n{one}"),
             format!("[wifi]\nmac = \"random\"\n{one}"),
             format!("[wifi]\nradio = \"phy1\"\n{one}"),
+            format!("[wifi]\ntake_over = true\n{one}"),
             String::new(),
         ] {
             assert_ne!(before, basis(&changed), "{changed}");

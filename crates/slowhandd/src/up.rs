@@ -173,6 +173,7 @@ fn access_points(
     };
     let setup = wifi::Setup {
         radio: config.radio.clone(),
+        take_over: config.take_over,
         drawn: config.random_addresses.then(wifi::draw),
         networks: planned.networks.clone(),
         directory: args.place.wifi(),

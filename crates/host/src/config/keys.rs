@@ -69,6 +69,8 @@ pub const RADIO: Key = key(
 );
 /// Whether addresses of interfaces stay the same.
 pub const MAC: Key = key("mac", "\"stable\" or \"random\"");
+/// Whether the only place of a driver is taken from an interface of NetworkManager.
+pub const TAKE_OVER: Key = key("take_over", "true or false, without quotes");
 /// The networks.
 pub const NETWORK: Key = key(
     "network",
@@ -194,7 +196,7 @@ pub const OF_FILE: [Key; 16] = [
 pub const OF_RELAY: [Key; 6] = [ADDRESS, KEY_FILE, WAY, EARLY_DATA, SOCKS, BYPASS];
 
 /// The keys of the table of networks.
-pub const OF_WIFI: [Key; 3] = [RADIO, MAC, NETWORK];
+pub const OF_WIFI: [Key; 4] = [RADIO, MAC, TAKE_OVER, NETWORK];
 
 /// The keys of a network.
 pub const OF_NETWORK: [Key; 8] = [SSID, HIDDEN, PSK_FILE, SECURITY, LOGIN_FILE, OPEN, ROLE, METERED];

@@ -258,7 +258,7 @@ const WRONG: [(&str, &str, &str); 31] = [
 /// Text after [`LINK`] or by itself, with a value of a wrong type for each key of the example. The last part
 /// is how the message calls that value.
 #[rustfmt::skip]
-const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 54] = [
+const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 55] = [
     ("", "policy = 7\n", &keys::POLICY, "7"),
     ("", "mode = true\n", &keys::MODE, "true"),
     ("", "peer_subflows = \"two\"\n", &keys::PEER_SUBFLOWS, "\"two\""),
@@ -281,6 +281,7 @@ const WRONG_TYPES: [(&str, &str, &keys::Key, &str); 54] = [
     ("", "wifi = \"home\"\n", &keys::WIFI, "\"home\""),
     ("", "[wifi]\nradio = 0\n", &keys::RADIO, "0"),
     ("", "[wifi]\nmac = 1\n", &keys::MAC, "1"),
+    ("", "[wifi]\ntake_over = \"yes\"\n", &keys::TAKE_OVER, "\"yes\""),
     ("", "[wifi]\nnetwork = \"home\"\n", &keys::NETWORK, "\"home\""),
     ("", "[[wifi.network]]\nssid = 1\n", &keys::SSID, "1"),
     ("", "[[wifi.network]]\nssid = \"home\"\npsk_file = 1\n", &keys::PSK_FILE, "1"),

@@ -18,6 +18,9 @@ const LONGEST_SSID: usize = 32;
 pub struct WifiConfig {
     /// The radio; `None`: the only one.
     pub radio: Option<String>,
+    /// Whether the only place of a driver is taken from an interface of NetworkManager while there is
+    /// something to join.
+    pub take_over: bool,
     /// Whether interfaces get new hardware addresses at each start.
     pub random_addresses: bool,
     /// The networks.
@@ -109,6 +112,7 @@ impl FromStr for Addresses {
 pub(super) fn wifi(table: &Section<'_>) -> Result<WifiConfig, ConfigError> {
     let radio = table.text::<String>(&keys::RADIO)?.map(Spanned::into_inner);
     let addresses = table.word::<Addresses>(&keys::MAC, ["stable", "random"])?;
+    let take_over = table.flag(&keys::TAKE_OVER)?.unwrap_or(false);
     let tables = table.tables(&keys::NETWORK, "network", &keys::OF_NETWORK)?;
     if tables.is_empty() {
         table.need::<()>(&keys::NETWORK, None)?;
@@ -124,6 +128,7 @@ pub(super) fn wifi(table: &Section<'_>) -> Result<WifiConfig, ConfigError> {
     }
     Ok(WifiConfig {
         radio,
+        take_over,
         random_addresses: addresses.is_some_and(|addresses| *addresses.get_ref() == Addresses::Random),
         networks,
     })
@@ -333,6 +338,20 @@ security = "owe"
         };
         assert_eq!(
             ["", "mac = \"stable\"", "mac = \"random\""].map(of),
+            [false, false, true]
+        );
+    }
+
+    #[test]
+    fn the_place_of_the_users_interface_is_taken_only_where_the_user_wants_that() {
+        let of = |line: &str| {
+            let text = format!("[wifi]\n{line}\n[[wifi.network]]\nssid = \"cafe\"\nopen = true\n");
+            read("take-over", &text, |_, config| {
+                config.unwrap().wifi.unwrap().take_over
+            })
+        };
+        assert_eq!(
+            ["", "take_over = false", "take_over = true"].map(of),
             [false, false, true]
         );
     }

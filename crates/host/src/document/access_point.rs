@@ -13,6 +13,9 @@ pub struct AccessPoints {
     /// Why none can be joined; absent if nothing prevents it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
+    /// The user's own interface whose place is taken (`take_over`); absent if none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_over: Option<String>,
 }
 
 /// An access point of a network that the user named.
@@ -54,17 +57,23 @@ impl From<&View> for AccessPoints {
         Self {
             access_points: view.points.iter().map(AccessPoint::from).collect(),
             trouble: view.trouble.clone(),
+            taken_over: view.taken_over.clone(),
         }
     }
 }
 
 impl AccessPoints {
-    /// A sentence for each, and one for what prevents all of them.
+    /// A sentence for each, one for what prevents all of them, and one for what is taken from the user.
     pub fn sentences(&self) -> String {
         let trouble = self.trouble.iter();
         let trouble = trouble.map(|why| format!("access points cannot be joined: {why}\n"));
+        let taken = self.taken_over.iter().map(|name| {
+            format!(
+                "slowhand has taken the place of {name}; `slowhand down` gives it back to NetworkManager\n"
+            )
+        });
         let points = self.access_points.iter().map(AccessPoint::sentence);
-        trouble.chain(points).collect()
+        trouble.chain(taken).chain(points).collect()
     }
 }
 
@@ -108,6 +117,18 @@ mod tests {
     use super::*;
     use linux::wifi::Stage;
     use units::{Dbm, MacAddr};
+
+    #[test]
+    fn what_is_taken_from_the_user_is_named() {
+        let view = View {
+            taken_over: Some("wlan0".into()),
+            ..View::default()
+        };
+        assert_eq!(
+            AccessPoints::from(&view).sentences(),
+            "slowhand has taken the place of wlan0; `slowhand down` gives it back to NetworkManager\n"
+        );
+    }
 
     #[test]
     fn a_sentence_says_what_is_joined_and_why_not() {

@@ -44,7 +44,7 @@ mod radio;
 mod tests;
 
 pub use api::error::{RunError, StartError};
-pub use api::inlet::{AskError, Ended, Inlet, InletSender, Stopper, inlet};
+pub use api::inlet::{AskError, Ended, Inlet, InletSender, RecordError, Stopper, inlet};
 pub use api::left_alone::LeftAlone;
 pub use api::networks::{
     ChangeError, FlowReport, FlowRule, MOST_RULES, NamesSetup, NetworksChange, NetworksError, NetworksReport,

@@ -44,9 +44,20 @@ pub enum Change {
     Monitor(IfName),
     /// A station interface of this name, created or about to be created.
     Station(IfName),
+    /// An interface that NetworkManager manages: it is told to leave it alone, and the interface is set down.
+    TakenOver(TakenOver),
     /// Clamps, unsent limits or pacing caps of any size on subflows of MPTCP connections, set or about to be
     /// set.
     SocketLimits,
+}
+
+/// An interface of the user whose place is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TakenOver {
+    /// Its name, which may change while it is down.
+    pub name: IfName,
+    /// Its index, by which it is found.
+    pub ifindex: u32,
 }
 
 /// Why a line is not a valid change.
@@ -81,6 +92,7 @@ impl fmt::Display for Change {
             Self::FallbackWindow(window) => write!(f, "fallback-window\t{}", window.get()),
             Self::Monitor(name) => write!(f, "monitor\t{name}"),
             Self::Station(name) => write!(f, "station\t{name}"),
+            Self::TakenOver(TakenOver { name, ifindex }) => write!(f, "taken-over\t{name}\t{ifindex}"),
             Self::SocketLimits => f.write_str("socket-limits"),
         }
     }
@@ -102,6 +114,7 @@ impl FromStr for Change {
             ["routing"] => Ok(Self::Routing),
             ["monitor", name] => name.parse().map(Self::Monitor).map_err(|_| bad()),
             ["station", name] => name.parse().map(Self::Station).map_err(|_| bad()),
+            ["taken-over", name, ifindex] => parse_taken_over(name, ifindex).ok_or_else(bad),
             ["socket-limits"] => Ok(Self::SocketLimits),
             ["endpoint", id, address] => parse_endpoint(id, address).ok_or_else(bad),
             ["limits", a, b, c, d] => parse_limits([a, b, c, d]).ok_or_else(bad),
@@ -111,7 +124,7 @@ impl FromStr for Change {
                 .map_err(|_| bad()),
             [
                 "sysctl" | "endpoint" | "limits" | "routing" | "fallback-window" | "socket-limits"
-                | "monitor" | "station",
+                | "monitor" | "station" | "taken-over",
                 ..,
             ] => Err(bad()),
             _ => Err(ParseChangeError::Word(line.to_owned())),
@@ -124,6 +137,13 @@ fn parse_endpoint(id: &str, address: &str) -> Option<Change> {
         id: AddressId(id.parse().ok()?),
         address: address.parse().ok()?,
     })
+}
+
+fn parse_taken_over(name: &str, ifindex: &str) -> Option<Change> {
+    Some(Change::TakenOver(TakenOver {
+        name: name.parse().ok()?,
+        ifindex: ifindex.parse().ok()?,
+    }))
 }
 
 fn parse_limits(fields: [&str; 4]) -> Option<Change> {

@@ -28,7 +28,7 @@ mod shared;
 mod tests;
 mod undo;
 
-pub use change::{Change, ParseChangeError};
+pub use change::{Change, ParseChangeError, TakenOver};
 pub use shared::{List, Shared, SharedError};
 pub use undo::{Leftover, Undone};
 
@@ -40,6 +40,8 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 const FIRST_LINE: &str = "slowhand journal 1";
+/// Before a change that has been undone since it was recorded.
+const UNDONE: &str = "undone\t";
 
 /// The journal of one run.
 #[derive(Debug)]
@@ -194,14 +196,21 @@ impl Journal {
                 Place::Elsewhere => return Err(JournalError::OtherNamespace(path)),
             }
         }
-        let parse = |(at, line): (usize, &str)| {
-            line.parse().map_err(|source| JournalError::Damaged {
+        let mut changes = Vec::new();
+        for (at, line) in lines {
+            let undone = line.strip_prefix(UNDONE);
+            let change = undone.unwrap_or(line).parse();
+            let change = change.map_err(|source| JournalError::Damaged {
                 path: path.clone(),
                 line: at + 1,
                 source,
-            })
-        };
-        lines.map(parse).collect()
+            })?;
+            match undone {
+                Some(_) => changes.retain(|one| *one != change),
+                None => changes.push(change),
+            }
+        }
+        Ok(changes)
     }
 
     /// Records a change on disk before returning. Call it before making the change. A change that is already
@@ -210,8 +219,8 @@ impl Journal {
         if self.has(&change) {
             return Ok(());
         }
-        let begins = self.changes.is_empty();
-        let head = if begins {
+        // Changes that were undone leave their lines.
+        let head = if self.changes.is_empty() && self.length == 0 {
             format!("{FIRST_LINE}\n{}\n", here())
         } else {
             String::new()
@@ -219,6 +228,17 @@ impl Journal {
         self.append(&format!("{head}{change}\n"))
             .map_err(|source| self.failed("written", source))?;
         self.changes.push(change);
+        Ok(())
+    }
+
+    /// A change has been undone, so that the user may change the same without having it undone later.
+    pub fn undone(&mut self, change: &Change) -> Result<(), JournalError> {
+        if !self.has(change) {
+            return Ok(());
+        }
+        self.append(&format!("{UNDONE}{change}\n"))
+            .map_err(|source| self.failed("written", source))?;
+        self.changes.retain(|one| one != change);
         Ok(())
     }
 

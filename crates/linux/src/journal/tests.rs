@@ -56,6 +56,35 @@ fn a_stop_restores_every_value() {
 }
 
 #[test]
+fn a_change_that_was_undone_meanwhile_is_off_the_record() {
+    inside(|| {
+        let folder = Folder::new("undone");
+        let (mut journal, _) = Journal::open(&folder.journal()).unwrap();
+        let taken = Change::TakenOver(TakenOver {
+            name: "gone0".parse().unwrap(),
+            ifindex: 0x7fff_fff0,
+        });
+        journal.undone(&taken).unwrap();
+        for _ in 0..2 {
+            journal.will(taken.clone()).unwrap();
+            assert_eq!(journal.changes(), std::slice::from_ref(&taken));
+            journal.undone(&taken).unwrap();
+            assert_eq!(journal.changes(), []);
+        }
+        journal.will(Change::Routing).unwrap();
+        crash(journal);
+        let text = std::fs::read_to_string(folder.journal()).unwrap();
+        assert_eq!(text.matches(FIRST_LINE).count(), 1);
+        assert!(
+            text.ends_with("taken-over\tgone0\t2147483632\nundone\ttaken-over\tgone0\t2147483632\nrouting\n")
+        );
+        let (journal, undone) = Journal::open(&folder.journal()).unwrap();
+        assert_eq!((undone.done, undone.left), (1, Vec::new()), "only the routes");
+        assert_eq!(journal.changes(), []);
+    });
+}
+
+#[test]
 fn the_next_start_undoes_what_a_crash_left() {
     inside(|| {
         let folder = Folder::new("crash");
@@ -409,6 +438,12 @@ fn change() -> impl Strategy<Value = Change> {
         Just(Change::SocketLimits),
         "[a-z0-9]{1,15}".prop_map(|name| Change::Monitor(name.parse().unwrap())),
         "[a-z0-9]{1,15}".prop_map(|name| Change::Station(name.parse().unwrap())),
+        ("[a-z0-9]{1,15}", any::<u32>()).prop_map(|(name, ifindex)| {
+            Change::TakenOver(TakenOver {
+                name: name.parse().unwrap(),
+                ifindex,
+            })
+        }),
     ]
 }
 

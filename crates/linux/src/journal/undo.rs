@@ -5,6 +5,7 @@ use crate::bpf::{restore_fallbacks, restore_subflows};
 use crate::mptcp_pm::{self, AddressId, Limits};
 use crate::nl80211::{self, IfType, Nl80211};
 use crate::orphans;
+use crate::place;
 use crate::rtnl::{IfName, Protocol, Rtnl};
 use crate::sysctl::{self, Key, SysctlError};
 use std::collections::BTreeSet;
@@ -69,6 +70,14 @@ pub(super) fn undo(change: &Change, earlier: &[Change], later: &[Change]) -> Res
         Change::FallbackWindow(window) => restore_fallbacks(*window).map(drop).map_err(words),
         Change::Monitor(name) => undo_interface(*name, IfType::Monitor),
         Change::Station(name) => undo_interface(*name, IfType::Station),
+        Change::TakenOver(taken) => {
+            // They have its place. Each is reported at its own line.
+            let is_ours = |one: &&Change| matches!(one, Change::Monitor(_) | Change::Station(_));
+            for one in earlier.iter().filter(is_ours) {
+                let _ = undo(one, &[], &[]);
+            }
+            place::give_back(*taken, place::LONG).map_err(words)
+        }
         Change::SocketLimits => restore_subflows().map(drop).map_err(words),
     }
 }

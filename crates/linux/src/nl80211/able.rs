@@ -84,6 +84,8 @@ pub struct Around<'a> {
     pub interfaces: &'a [&'a str],
     /// The interfaces of other programs that are up.
     pub others: &'a [(&'a str, IfType)],
+    /// Whether NetworkManager manages one of those, and can be told to leave it.
+    pub managed: bool,
     /// The switches of the host.
     pub switches: &'a [Switch],
     /// The country whose rules it follows, as two letters. `None`: not known.
@@ -105,7 +107,7 @@ pub fn finding(wiphy: &Wiphy, around: Around<'_>) -> Result<String, String> {
     }
     let country = around.country.map(country).unwrap_or_default();
     let words = format!("{name}: {}{country}", in_words(able));
-    let taken = taken(wiphy, able.stations, around.others);
+    let taken = taken(wiphy, able.stations, around);
     let mut obstacles: Vec<&str> = Vec::new();
     if let Some(switch) = around.switches.iter().find(|switch| switch.name == wiphy.name) {
         obstacles.extend(
@@ -134,10 +136,15 @@ const NO_MONITOR: &str = "without a monitor interface, losses and airtime follow
 pub(crate) const SET_DOWN: &str =
     "set one down (first `nmcli device set NAME managed no`, if NetworkManager has it)";
 
+/// Who may use the only place of a driver.
+const TAKE_OVER: &str =
+    ", or let slowhand take it from NetworkManager while it joins: `take_over = true` in [wifi]";
+
 const ONE_STATION: &str = "the driver allows one station interface; a second adapter, named as `radio`, joins one beside your own connection";
 
 /// What interfaces of other programs leave, if that is less than two access points at once.
-fn taken(wiphy: &Wiphy, stations: u32, others: &[(&str, IfType)]) -> Option<String> {
+fn taken(wiphy: &Wiphy, stations: u32, around: Around<'_>) -> Option<String> {
+    let others = around.others;
     let types = Vec::from_iter(others.iter().map(|(_, kind)| *kind));
     let left = stations_beside(wiphy, &types);
     let names = Vec::from_iter(others.iter().map(|(name, _)| *name)).join(", ");
@@ -146,8 +153,12 @@ fn taken(wiphy: &Wiphy, stations: u32, others: &[(&str, IfType)]) -> Option<Stri
         1 => "slowhand can join 1 access point at a time",
         _ => return None,
     };
+    let has_one = stations == 1 && types.contains(&IfType::Station);
+    let take_over = if has_one && around.managed { TAKE_OVER } else { "" };
     (left < stations).then(|| {
-        format!("other interfaces that are up ({names}) take places of the driver: {rest}; {SET_DOWN}")
+        format!(
+            "other interfaces that are up ({names}) take places of the driver: {rest}; {SET_DOWN}{take_over}"
+        )
     })
 }
 

@@ -63,6 +63,7 @@ enum Command {
     GetStation = 17,
     GetReg = 31,
     GetScan = 32,
+    TriggerScan = 33,
     GetSurvey = 50,
     Frame = 59,
 }
@@ -81,6 +82,7 @@ mod attr {
     pub const SUPPORTED_IFTYPES: u16 = 32;
     pub const REG_ALPHA2: u16 = 33;
     pub const WIPHY_FREQ: u16 = 38;
+    pub const SCAN_SSIDS: u16 = 45;
     pub const BSS: u16 = 47;
     pub const FRAME: u16 = 51;
     pub const SSID: u16 = 52;
@@ -162,13 +164,37 @@ impl Nl80211 {
     /// # Errors
     /// If the kernel refuses, for example because the interface is gone.
     pub fn network_of(&mut self, ifindex: u32, bssid: MacAddr) -> Result<Option<Vec<u8>>, ReadError> {
-        self.start(Command::GetScan).u32(attr::IFINDEX, ifindex);
-        let all = self.dump("access points", |message| {
-            bss::named(message.attrs(GENL_HEADER_LEN))
-        })?;
+        let all = self.heard(ifindex)?;
         Ok(all
             .into_iter()
             .find_map(|(of, ssid)| (of == bssid).then_some(ssid)))
+    }
+
+    /// The access points that the radio of an interface has heard within 30 s, each with the name of its
+    /// network. Those of which it has heard no name are left out.
+    ///
+    /// # Errors
+    /// If the kernel refuses, for example because the interface is gone.
+    pub fn heard(&mut self, ifindex: u32) -> Result<Vec<(MacAddr, Vec<u8>)>, ReadError> {
+        self.start(Command::GetScan).u32(attr::IFINDEX, ifindex);
+        self.dump("access points", |message| {
+            bss::named(message.attrs(GENL_HEADER_LEN))
+        })
+    }
+
+    /// Lets an interface that is up ask for access points on all channels. Returns at once. Answers appear
+    /// in the kernel's list of access points.
+    ///
+    /// # Errors
+    /// If the driver refuses, for example because a scan runs.
+    pub fn scan(&mut self, ifindex: u32) -> Result<(), RequestError> {
+        // An empty name: every access point answers.
+        self.start(Command::TriggerScan)
+            .u32(attr::IFINDEX, ifindex)
+            .nested(attr::SCAN_SSIDS, |names| {
+                names.attr(1, &[]);
+            });
+        self.socket.request(&mut self.request)
     }
 
     /// Lists what the radio of an interface has measured on each channel.

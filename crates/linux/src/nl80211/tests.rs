@@ -305,6 +305,7 @@ fn hwsim() -> Wiphy {
 const WLAN0: Around<'_> = Around {
     interfaces: &["wlan0"],
     others: &[],
+    managed: false,
     switches: &[],
     country: None,
 };

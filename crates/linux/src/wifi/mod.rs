@@ -10,7 +10,6 @@
 //! | `network`, `login` | networks that the user named, and whether an access point is good enough for one |
 //! | `bss`, `event` | parse what `wpa_supplicant` says of access points and associations |
 //! | `supplicant`, `requests` | run `wpa_supplicant` and talk to it |
-//! | `bus` | tells NetworkManager and systemd-resolved about our interfaces |
 //! | `dhcp`, `grant`, `lease`, `memory` | get an address, give it to an interface, and remember it |
 //! | `station` | names, addresses and creation of interfaces |
 //! | `point` | one access point: its stage, and pauses after failures |
@@ -35,7 +34,6 @@
 //! hostapd and dnsmasq.
 
 mod bss;
-mod bus;
 mod dhcp;
 mod event;
 mod grant;
@@ -77,6 +75,9 @@ const FIRST_LINK: u16 = 0x4000;
 pub struct Setup {
     /// The radio, such as `phy0`. `None`: the only one.
     pub radio: Option<String>,
+    /// Whether the only place of a driver is taken from an interface of NetworkManager while there is
+    /// something to join.
+    pub take_over: bool,
     /// What [`draw`] gave, for addresses of interfaces that no other start has. `None`: an interface has the
     /// same address on each visit.
     pub drawn: Option<u64>,

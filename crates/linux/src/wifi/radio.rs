@@ -95,6 +95,20 @@ impl Radio {
         up.into_iter().map(|one| one.name).collect()
     }
 
+    /// The station interface of others that has the only place of the driver. While there is a place: those
+    /// that are down, and may get it. Empty: the driver allows several, or another interface has it.
+    pub(super) fn holders(
+        &self,
+        kernel: &mut Nl80211,
+        rtnl: &mut Rtnl,
+        ours: &[IfName],
+    ) -> Result<Vec<Holder>, Box<dyn Error>> {
+        let up = self.up(kernel, rtnl, ours)?;
+        let mut all = kernel.interfaces()?;
+        all.retain(|one| one.wiphy == self.wiphy.index && !is_one_of(ours, one));
+        Ok(holders(&self.wiphy, &up, &all))
+    }
+
     /// Interfaces of others that are up. The driver counts them, whether they are joined or not.
     fn up(
         &self,
@@ -179,6 +193,47 @@ impl Radio {
         let mut stations = up.iter().filter(|one| one.kind == Some(IfType::Station));
         Ok(self.channels() == 1 && stations.any(|one| one.mhz.is_none()))
     }
+}
+
+/// A station interface of others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Holder {
+    pub(super) name: IfName,
+    pub(super) ifindex: u32,
+    pub(super) up: bool,
+}
+
+/// Those of all interfaces that have or may get the only place of a driver. `up`: those that are up.
+fn holders(wiphy: &Wiphy, up: &[Interface], all: &[Interface]) -> Vec<Holder> {
+    if Able::of(wiphy).stations != 1 {
+        return Vec::new();
+    }
+    let of = |one: &Interface, up| {
+        Some(Holder {
+            name: one.name.parse().ok()?,
+            ifindex: one.ifindex?,
+            up,
+        })
+    };
+    let types = Vec::from_iter(up.iter().filter_map(|one| one.kind));
+    if able::stations_beside(wiphy, &types) == 0 {
+        return holder(wiphy, up)
+            .and_then(|one| of(one, true))
+            .into_iter()
+            .collect();
+    }
+    let stations = all.iter().filter(|one| one.kind == Some(IfType::Station));
+    stations.filter_map(|one| of(one, false)).collect()
+}
+
+/// Of these interfaces, the station that has the only place of a driver.
+fn holder<'i>(wiphy: &Wiphy, up: &'i [Interface]) -> Option<&'i Interface> {
+    let left_without = |left_out: Option<&Interface>| {
+        let stay = up.iter().filter(|one| Some(*one) != left_out);
+        able::stations_beside(wiphy, &Vec::from_iter(stay.filter_map(|one| one.kind)))
+    };
+    let mut stations = up.iter().filter(|one| one.kind == Some(IfType::Station));
+    stations.find(|one| left_without(Some(one)) > 0)
 }
 
 fn is_one_of(ours: &[IfName], one: &Interface) -> bool {
@@ -280,6 +335,7 @@ pub(super) fn beside(rivals: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nl80211::{Combination, Limit, Types};
 
     fn wiphy(name: &str) -> Wiphy {
         Wiphy {
@@ -303,6 +359,62 @@ mod tests {
         assert_eq!(said(&[]), alone);
         let remedy = "beside wlan0, mesh0; `ip link set wlan0 down` may free a place";
         assert_eq!(said(&["wlan0", "mesh0"]), format!("{alone} {remedy}"));
+    }
+
+    #[test]
+    fn the_only_place_is_that_of_a_station_beside_which_none_is_left() {
+        let limit = |most, types: &[IfType]| Limit {
+            most,
+            types: Types::of(types),
+        };
+        let combination = |limits: Vec<Limit>, most| Combination {
+            limits,
+            most,
+            channels: 1,
+        };
+        let of = |limits, most| Wiphy {
+            types: Types::of(&[IfType::Station, IfType::AccessPoint]),
+            combinations: vec![combination(limits, most)],
+            ..Wiphy::default()
+        };
+        let up = |name: &str, ifindex, kind| Interface {
+            wiphy: 0,
+            ifindex: Some(ifindex),
+            name: name.into(),
+            kind: Some(kind),
+            mac: None,
+            mhz: None,
+            ssid: None,
+        };
+        let (wlan0, ap0) = (up("wlan0", 3, IfType::Station), up("ap0", 4, IfType::AccessPoint));
+        let separate = || vec![limit(1, &[IfType::Station]), limit(1, &[IfType::AccessPoint])];
+        let found = |wiphy: &Wiphy, up: &[Interface], all: &[Interface]| {
+            let found = holders(wiphy, up, all).into_iter();
+            found.map(|one| (one.name.to_string(), one.up)).next()
+        };
+        let name = |wiphy: &Wiphy, up: &[Interface]| found(wiphy, up, &[]).map(|(name, _)| name);
+        let one = of(separate(), 2);
+        assert_eq!(name(&one, &[]), None);
+        assert_eq!(name(&one, std::slice::from_ref(&ap0)), None, "there is a place");
+        assert_eq!(
+            name(&one, &[ap0.clone(), wlan0.clone()]).as_deref(),
+            Some("wlan0")
+        );
+        assert_eq!(
+            found(&one, std::slice::from_ref(&ap0), &[ap0.clone(), wlan0.clone()]),
+            Some(("wlan0".to_owned(), false)),
+            "it is down, and may get the place"
+        );
+        let two = of(vec![limit(2, &[IfType::Station])], 2);
+        assert_eq!(name(&two, &[wlan0.clone(), up("mine", 5, IfType::Station)]), None);
+        assert_eq!(
+            found(&two, &[], std::slice::from_ref(&wlan0)),
+            None,
+            "there is a place for both"
+        );
+        let shared = of(vec![limit(1, &[IfType::Station, IfType::AccessPoint])], 1);
+        assert_eq!(name(&shared, &[ap0]), None, "an access point has it");
+        assert_eq!(name(&shared, &[wlan0]).as_deref(), Some("wlan0"));
     }
 
     #[test]

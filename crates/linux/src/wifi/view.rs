@@ -70,6 +70,8 @@ pub struct View {
     pub points: Vec<PointReport>,
     /// Why nothing can be joined.
     pub trouble: Option<String>,
+    /// The user's own interface whose place is taken.
+    pub taken_over: Option<String>,
 }
 
 /// Reads what the thread last showed.

@@ -8,10 +8,10 @@ mod names;
 mod newcomers;
 mod reload;
 mod scan;
+mod takeover;
 mod tend;
 mod visits;
 
-use super::bus::Bus;
 use super::dhcp::Client;
 use super::lease::Port;
 use super::memory::Memory;
@@ -21,6 +21,7 @@ use super::radio::Radio;
 use super::supplicant::Supplicant;
 use super::view::{PointReport, Stage, View, Views};
 use super::{FIRST_LINK, Order, Setup};
+use crate::bus::Bus;
 use crate::daemon::{Clock, InletSender};
 use crate::nl80211::Nl80211;
 use crate::rtnl::{IfName, Rtnl};
@@ -34,6 +35,7 @@ use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
+use takeover::Place;
 use units::MacAddr;
 
 /// Pause before something that cannot be had is tried again.
@@ -86,6 +88,7 @@ struct Worker {
     /// Access points of named networks that must not be joined.
     refused: BTreeMap<MacAddr, PointReport>,
     scan: Scan,
+    place: Place,
     /// Networks whose keys have been right.
     proven: BTreeSet<usize>,
     /// Names of networks of which an access point without their earlier security was warned about.
@@ -110,6 +113,7 @@ impl Worker {
             points: BTreeMap::new(),
             refused: BTreeMap::new(),
             scan: Scan::default(),
+            place: Place::default(),
             proven: BTreeSet::new(),
             warned: BTreeSet::new(),
             leading_out: Vec::new(),
@@ -142,6 +146,7 @@ impl Worker {
         self.keep_means(now);
         self.read_events(now);
         self.tend(now);
+        self.mind_place(now);
         self.look(now);
     }
 
@@ -237,6 +242,7 @@ impl Worker {
         View {
             points,
             trouble: self.trouble.clone(),
+            taken_over: self.place.taken().map(|name| name.to_string()),
         }
     }
 
@@ -260,7 +266,14 @@ impl Worker {
         let deadlines = self.points.values().filter_map(Point::deadline);
         let means = self.means.as_ref();
         let check = means.map(|means| means.supplicant.check_at());
-        let own = [self.again, means.and(self.scan.due()), check];
+        let scanner = self.scan.check_at(now);
+        let own = [
+            self.again,
+            means.and(self.scan.due()),
+            check,
+            scanner,
+            self.place.due(),
+        ];
         let next = own.into_iter().flatten().chain(clients).chain(deadlines).min();
         let sleep = next.map_or(LONGEST_SLEEP, |next| next.saturating_duration_since(now));
         sleep.clamp(Duration::from_millis(1), LONGEST_SLEEP)

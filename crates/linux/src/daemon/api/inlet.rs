@@ -5,6 +5,7 @@ use crate::daemon::api::networks::{ChangeError, NetworksChange};
 use crate::daemon::api::report::Report;
 use crate::daemon::api::setup::DeclaredLink;
 use crate::daemon::os::eventfd::EventFd;
+use crate::journal::{JournalError, TakenOver};
 use policy::{Input, LinkId};
 use std::io;
 use std::net::IpAddr;
@@ -50,6 +51,10 @@ pub(crate) enum Word {
     Resolvers(LinkId, Vec<IpAddr>),
     /// An access point without a link has begun to send beacons.
     Newcomer(MacAddr),
+    /// An interface of NetworkManager is about to be taken over.
+    TakenOver(TakenOver, mpsc::SyncSender<Result<(), JournalError>>),
+    /// NetworkManager has it again.
+    GivenBack(TakenOver),
     /// A request for a report.
     Report(mpsc::SyncSender<Report>),
     /// A change of networks for flows.
@@ -77,6 +82,17 @@ pub enum AskError {
     /// The daemon runs, but is busy.
     #[error("the daemon did not answer in time; the host is overloaded, ask again")]
     Busy,
+}
+
+/// Why a change could not be put on record.
+#[derive(Debug, Error)]
+pub enum RecordError {
+    /// The daemon does not answer.
+    #[error(transparent)]
+    Ask(#[from] AskError),
+    /// The record cannot be written.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
 }
 
 impl InletSender {
@@ -137,6 +153,26 @@ impl InletSender {
         self.say(Word::Newcomer(bssid))
     }
 
+    /// Puts on record that an interface of NetworkManager is about to be taken over, and waits for that for
+    /// at most `patience`.
+    ///
+    /// # Errors
+    /// If it is not on record. The interface must not be changed then.
+    pub fn taken_over(&self, what: TakenOver, patience: Duration) -> Result<(), RecordError> {
+        let (answer, answered) = mpsc::sync_channel(1);
+        let asked = self.say(Word::TakenOver(what, answer));
+        asked.map_err(|Ended| AskError::Ended)?;
+        Ok(answered.recv_timeout(patience).map_err(late)??)
+    }
+
+    /// Takes an interface off the record: NetworkManager has it again, or it was not taken.
+    ///
+    /// # Errors
+    /// If the daemon has ended.
+    pub fn given_back(&self, what: TakenOver) -> Result<(), Ended> {
+        self.say(Word::GivenBack(what))
+    }
+
     /// Requests a report of everything the daemon knows, and waits for it for at most `patience`.
     ///
     /// # Errors
@@ -144,10 +180,7 @@ impl InletSender {
     pub fn report(&self, patience: Duration) -> Result<Report, AskError> {
         let (answer, answered) = mpsc::sync_channel(1);
         self.say(Word::Report(answer)).map_err(|Ended| AskError::Ended)?;
-        answered.recv_timeout(patience).map_err(|error| match error {
-            mpsc::RecvTimeoutError::Timeout => AskError::Busy,
-            mpsc::RecvTimeoutError::Disconnected => AskError::Ended,
-        })
+        answered.recv_timeout(patience).map_err(late)
     }
 
     /// Changes networks for flows, and waits until that is done, for at most `patience`.
@@ -158,16 +191,20 @@ impl InletSender {
         let (answer, answered) = mpsc::sync_channel(1);
         let asked = self.say(Word::Networks(change, answer));
         asked.map_err(|Ended| AskError::Ended)?;
-        answered.recv_timeout(patience).map_err(|error| match error {
-            mpsc::RecvTimeoutError::Timeout => AskError::Busy,
-            mpsc::RecvTimeoutError::Disconnected => AskError::Ended,
-        })?
+        answered.recv_timeout(patience).map_err(late)?
     }
 
     fn say(&self, word: Word) -> Result<(), Ended> {
         self.send.send(word).map_err(|_| Ended)?;
         self.wake.signal();
         Ok(())
+    }
+}
+
+const fn late(error: mpsc::RecvTimeoutError) -> AskError {
+    match error {
+        mpsc::RecvTimeoutError::Timeout => AskError::Busy,
+        mpsc::RecvTimeoutError::Disconnected => AskError::Ended,
     }
 }
 
@@ -276,6 +313,12 @@ mod tests {
         drop(inlet);
         assert_eq!(sender.send(Input::Link(LinkId(1), LinkEvent::Gone)), Err(Ended));
         assert_eq!(sender.report(Duration::ZERO).unwrap_err(), AskError::Ended);
+        let wlan0 = TakenOver {
+            name: "wlan0".parse().unwrap(),
+            ifindex: 3,
+        };
+        let recorded = sender.taken_over(wlan0, Duration::ZERO);
+        assert!(matches!(recorded, Err(RecordError::Ask(AskError::Ended))));
     }
 
     #[test]

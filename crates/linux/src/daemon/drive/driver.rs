@@ -250,6 +250,11 @@ impl Daemon {
                     self.world
                         .change_links(now, |links, steps| links.retire(link, steps));
                 }
+                Word::TakenOver(what, answer) => {
+                    // The asker may have timed out. It then changes nothing.
+                    let _ = answer.try_send(self.world.record_taken_over(what));
+                }
+                Word::GivenBack(what) => self.world.record_given_back(what),
                 Word::Networks(change, answer) => {
                     // The asker may have timed out.
                     let now = self.now();

@@ -20,7 +20,7 @@ use crate::daemon::links::book::{Links, Step};
 use crate::daemon::networks::Networks;
 use crate::daemon::queues::bounds::Bounds;
 use crate::daemon::radio::Radio;
-use crate::journal::{Change, JournalError};
+use crate::journal::{Change, JournalError, TakenOver};
 use crate::mptcp_pm::Event;
 use crate::sysctl::PathManager;
 use policy::{Engine, Input, LinkEvent, LinkId, Policy};
@@ -124,6 +124,18 @@ impl World {
     fn record_interfaces(&mut self) -> Result<(), JournalError> {
         let mut names = self.associate.iter().flat_map(|program| &program.interfaces);
         names.try_for_each(|&name| self.host.settings.journal.will(Change::Station(name)))
+    }
+
+    /// Puts an interface of NetworkManager on record that is about to be taken over.
+    pub(crate) fn record_taken_over(&mut self, what: TakenOver) -> Result<(), JournalError> {
+        self.host.settings.journal.will(Change::TakenOver(what))
+    }
+
+    /// Takes it off the record.
+    pub(crate) fn record_given_back(&mut self, what: TakenOver) {
+        if let Err(error) = self.host.settings.journal.undone(&Change::TakenOver(what)) {
+            self.host.outlet.trouble("writing the journal", &error);
+        }
     }
 
     fn tell_leftovers(&mut self) {

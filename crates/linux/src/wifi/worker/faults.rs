@@ -4,13 +4,16 @@
 //! an error does not compile until it has a name here. What `scan` says while it chooses is not in the file.
 
 use super::associate::in_words;
+use super::takeover::Reason;
 use super::*;
+use crate::bus::BusError;
 use crate::daemon::{Inlet, inlet};
 use crate::netlink::RequestError;
 use crate::nl80211::rfkill::Switch;
 use crate::nl80211::{Frequency, IfType, ReadError, StationError, Types, Wiphy, able};
+use crate::place::{GiveBackError, TakeError};
+use crate::rtnl::{LinkError, ListError};
 use crate::wifi::bss::{Bss, Offers};
-use crate::wifi::bus::BusError;
 use crate::wifi::event::{Event, What};
 use crate::wifi::login::{Login, LoginError};
 use crate::wifi::network::{Secret, SecretError, Security, Weaker};
@@ -32,10 +35,11 @@ type Said = (&'static str, String);
 
 #[test]
 fn every_sentence_is_the_one_of_the_golden_file() {
-    let parts: [(&str, Vec<Said>); 8] = [
+    let parts: [(&str, Vec<Said>); 9] = [
         ("the radio", radio()),
         ("what a radio can do", abilities()),
         ("an interface", interfaces()),
+        ("the only place of a driver", places()),
         ("an access point that must not be joined", weaker()),
         ("an attempt to join, and an association", attempts()),
         ("wpa_supplicant", supplicant()),
@@ -136,6 +140,7 @@ fn abilities() -> Vec<Said> {
         let around = able::Around {
             interfaces: &["wlan0"],
             others,
+            managed: !others.is_empty(),
             switches,
             ..able::Around::default()
         };
@@ -170,6 +175,41 @@ fn interfaces() -> Vec<Said> {
             "not-up-beside",
             in_words(&refused(&["wlan0".into(), "mesh0".into()])),
         ),
+    ]
+}
+
+fn places() -> Vec<Said> {
+    let name = "wlan0".parse().unwrap();
+    let kept = || BusError::Kept(Duration::from_secs(4));
+    let given_back = |why| takeover::given_back(name, why, Duration::from_secs(60));
+    let gone = || LinkError::Gone { ifindex: 3 };
+    let take = |error: TakeError| match error {
+        TakeError::Kept { .. } => ("not-taken", in_words(&error)),
+        TakeError::Up { .. } => ("not-down", in_words(&error)),
+    };
+    let give = |error: GiveBackError| match error {
+        GiveBackError::Open(_) | GiveBackError::List(_) => ("not-listed", in_words(&error)),
+        GiveBackError::NoManager(_) => ("no-manager", in_words(&error)),
+        GiveBackError::Refused { .. } => ("not-back", in_words(&error)),
+        GiveBackError::Down { .. } => ("not-up-again", in_words(&error)),
+    };
+    vec![
+        ("choice", takeover::CHOICE.to_owned()),
+        ("nothing-heard", takeover::nothing_heard(name)),
+        ("is-down", takeover::is_down(name)),
+        ("not-started", takeover::not_started(name)),
+        ("given-back", given_back(Reason::Idle)),
+        ("wanted-back", given_back(Reason::Wanted)),
+        ("refused", given_back(Reason::Refused)),
+        ("all-paused", takeover::all_paused(name)),
+        ("not-managed", takeover::not_managed(name)),
+        ("beside-iwd", takeover::beside_iwd(name)),
+        take(TakeError::Kept { name, source: kept() }),
+        take(TakeError::Up { name, source: gone() }),
+        give(ListError(unanswered()).into()),
+        give(GiveBackError::NoManager(name)),
+        give(GiveBackError::Refused { name, source: kept() }),
+        give(GiveBackError::Down { name, source: gone() }),
     ]
 }
 
@@ -219,6 +259,7 @@ pub(super) fn worker(now: Instant, stage: Stage) -> (Worker, Inlet) {
     };
     let setup = Setup {
         radio: None,
+        take_over: false,
         drawn: None,
         networks: vec![network("first"), network("second")],
         directory: nowhere.into(),
@@ -371,10 +412,12 @@ fn buses() -> Vec<Said> {
     };
     let named = |error: &BusError| match error {
         BusError::Unnoticed => "unnoticed",
-        BusError::Kept => "kept",
+        BusError::Unknown => "unknown",
+        BusError::Kept(_) => "kept",
         BusError::Call { .. } => "call",
     };
-    let all = [BusError::Unnoticed, BusError::Kept, call];
+    let kept = BusError::Kept(Duration::from_secs(3));
+    let all = [BusError::Unnoticed, BusError::Unknown, kept, call];
     Vec::from(all.map(|error| (named(&error), error.to_string())))
 }
 

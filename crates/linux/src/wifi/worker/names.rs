@@ -8,7 +8,7 @@
 
 use super::Worker;
 use super::associate::in_words;
-use crate::wifi::bus::{Bus, BusError};
+use crate::bus::{Bus, BusError};
 use crate::wifi::dhcp::Want;
 use crate::wifi::point::Station;
 use policy::LinkId;

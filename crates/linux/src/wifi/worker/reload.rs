@@ -33,6 +33,7 @@ impl Worker {
             point.network = moves[point.network].unwrap_or(point.network);
             point.begin_anew();
         }
+        self.place.begin_anew();
         self.proven = self.proven.iter().filter_map(|&at| moves[at]).collect();
         self.refused.clear();
         self.warned.clear();

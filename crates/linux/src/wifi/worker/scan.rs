@@ -66,6 +66,13 @@ impl Scan {
         self.running.map(|(_, until)| until).or(self.next)
     }
 
+    /// When to check whether the scanner is still up, as long as it scans.
+    pub(super) fn check_at(&self, now: Instant) -> Option<Instant> {
+        self.running
+            .filter(|(name, _)| is_scanner(name))
+            .map(|_| now + SEARCHES)
+    }
+
     /// Begins the next one at this time, or earlier. If one runs, or another channel is visited, it begins
     /// after that.
     pub(super) fn hasten(&mut self, at: Instant) {
@@ -74,6 +81,11 @@ impl Scan {
             None if self.visits.awaited => self.hastened = true,
             None => self.next = self.next.map(|next| next.min(at)),
         }
+    }
+
+    /// Nothing scans for now.
+    pub(super) fn rest(&mut self, now: Instant) {
+        (self.running, self.next) = (None, Some(now + AGAIN));
     }
 
     #[cfg(test)]
@@ -91,11 +103,16 @@ impl Scan {
 impl Worker {
     /// Begins a scan if it is time, and takes in what the last one found.
     pub(super) fn look(&mut self, now: Instant) {
-        if self.means.is_none() || self.scan.running.is_some_and(|(_, until)| now < until) {
+        if self.means.is_none() {
             return;
         }
-        if self.scan.running.take().is_some() {
-            self.scan.next = Some(now + REFRESHES);
+        if let Some((name, until)) = self.scan.running {
+            let is_down = self.is_down(name);
+            if now < until && !is_down {
+                return;
+            }
+            let pause = if is_down { Duration::ZERO } else { REFRESHES };
+            (self.scan.running, self.scan.next) = (None, Some(now + pause));
             return self.check_radio(now);
         }
         if self.scan.next.is_some_and(|next| now < next) {
@@ -135,7 +152,7 @@ impl Worker {
                 if let Some(means) = &mut self.means {
                     means.radio.is_usable(&mut means.kernel)?;
                 }
-                (self.scanner()?, self.bound_to()?)
+                (self.scanner(now)?, self.bound_to()?)
             }
         };
         let Some(means) = &self.means else { return Ok(()) };
@@ -165,23 +182,41 @@ impl Worker {
     }
 
     /// The interface that scans while nothing is joined, made if necessary.
-    fn scanner(&mut self) -> Result<IfName, Box<dyn Error>> {
+    fn scanner(&mut self, now: Instant) -> Result<IfName, Box<dyn Error>> {
         let name = station::scanner().filter(|name| self.plan.names.contains(name));
         let name =
             name.ok_or("another program has an interface slow-w0; rename it, and start slowhand again")?;
-        if let Some(means) = &mut self.means
-            && means.rtnl.link_named(name)?.is_none()
-        {
+        let Some(means) = &mut self.means else {
+            return Ok(name);
+        };
+        let link = means.rtnl.link_named(name)?;
+        if link.as_ref().is_none_or(|link| !link.up) {
+            if link.is_some() {
+                remove(means, name);
+            }
+            self.make_room(now)?;
+            let Some(means) = &mut self.means else {
+                return Ok(name);
+            };
             let made = create_scanner(means, &self.plan.names, name);
             if let Err(error) = &made {
                 remove(means, name);
-                let why = in_words(error.as_ref());
+                let why = in_words(error.as_ref()) + self.choice();
                 self.complain(why);
             }
             made?;
             self.trouble = None;
         }
         Ok(name)
+    }
+
+    /// Whether this is the scanner, and another program has set it down. Its scan never ends then. The
+    /// `wpa_supplicant` of NetworkManager sets it down when it lets go of it.
+    fn is_down(&mut self, name: IfName) -> bool {
+        let Some(means) = self.means.as_mut().filter(|_| is_scanner(&name)) else {
+            return false;
+        };
+        matches!(means.rtnl.link_named(name), Ok(Some(link)) if !link.up)
     }
 
     /// A scan of this interface has ended.
@@ -380,7 +415,7 @@ impl Worker {
     }
 
     /// Forgets access points that have not been heard for long.
-    fn forget(&mut self, now: Instant) {
+    pub(super) fn forget(&mut self, now: Instant) {
         let inlet = &self.plan.inlet;
         self.points.retain(|_, point| {
             let stays = point.station.is_some() || now < point.heard + REMEMBERED || point.is_paused(now);

@@ -1,8 +1,9 @@
-//! Tells NetworkManager and systemd-resolved about our interfaces, over the system's D-Bus.
+//! Tells NetworkManager and systemd-resolved about interfaces, over the system's D-Bus.
 //!
 //! NetworkManager takes charge of every WiFi interface that appears. It must leave ours alone before
 //! `wpa_supplicant` gets them. The request belongs to the interface and ends with it, so nothing is undone.
-//! The same holds for the name servers that systemd-resolved gets.
+//! The same holds for the name servers that systemd-resolved gets. An interface of the user that
+//! NetworkManager must leave alone is given back: see `place`.
 //!
 //! # Sources
 //! - NetworkManager's D-Bus API 1.42: `GetDeviceByIpIface`, and the properties `Managed` and `State` of a
@@ -33,11 +34,17 @@ const REPLIES: Duration = Duration::from_secs(2);
 const NOTICES: Duration = Duration::from_secs(3);
 /// Pause before the next request to NetworkManager for an interface that it has kept.
 const AGAIN: Duration = Duration::from_secs(60);
+/// Time in which NetworkManager must have ended a connection of the user, with the scripts that it runs then.
+/// A stop waits for it, and must be done before a watchdog ends the daemon.
+const ENDS: Duration = Duration::from_secs(4);
 /// Pause between two questions.
 const STEP: Duration = Duration::from_millis(20);
 /// `NM_DEVICE_STATE_UNMANAGED`.
 const UNMANAGED: u32 = 10;
 const IPV4: i32 = libc::AF_INET;
+
+/// The error for an interface that NetworkManager does not know.
+const UNKNOWN: &str = "org.freedesktop.NetworkManager.UnknownDevice";
 
 const BUS: &str = "org.freedesktop.DBus";
 const BUS_PATH: &str = "/org/freedesktop/DBus";
@@ -45,17 +52,20 @@ const MANAGER: &str = "org.freedesktop.NetworkManager";
 const MANAGER_PATH: &str = "/org/freedesktop/NetworkManager";
 const DEVICE: &str = "org.freedesktop.NetworkManager.Device";
 const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
+const IWD: &str = "net.connman.iwd";
 const RESOLVED: &str = "org.freedesktop.resolve1";
 const RESOLVED_PATH: &str = "/org/freedesktop/resolve1";
 const RESOLVED_API: &str = "org.freedesktop.resolve1.Manager";
 
 /// Why a program did not do what it was asked to.
 #[derive(Debug, Error)]
-pub(super) enum BusError {
+pub(crate) enum BusError {
     #[error("NetworkManager has not noticed it within {} s", NOTICES.as_secs())]
     Unnoticed,
-    #[error("NetworkManager has not let go of it within {} s", NOTICES.as_secs())]
-    Kept,
+    #[error("NetworkManager does not know it")]
+    Unknown,
+    #[error("NetworkManager has not let go of it within {} s", .0.as_secs())]
+    Kept(Duration),
     #[error("`{what}` failed")]
     Call {
         what: &'static str,
@@ -64,9 +74,11 @@ pub(super) enum BusError {
 }
 
 /// The system's bus, while there is one.
-#[derive(Debug, Default)]
-pub(super) struct Bus {
+#[derive(Debug)]
+pub(crate) struct Bus {
     connection: Option<Connection>,
+    /// Time in which a program must reply.
+    replies: Duration,
     /// The NetworkManager that was asked for each interface, as the bus names it, and what it did.
     claims: BTreeMap<IfName, (String, Claim)>,
 }
@@ -78,12 +90,27 @@ enum Claim {
     Kept { again: Instant },
 }
 
+impl Default for Bus {
+    fn default() -> Self {
+        Self::replying_within(REPLIES)
+    }
+}
+
 impl Bus {
+    /// One on which a program must reply within this time.
+    pub(crate) const fn replying_within(replies: Duration) -> Self {
+        Self {
+            connection: None,
+            replies,
+            claims: BTreeMap::new(),
+        }
+    }
+
     /// Lets NetworkManager leave an interface alone, and waits until it does. Nothing happens without it.
     ///
     /// # Errors
     /// If NetworkManager runs and does not let go of the interface.
-    pub(super) fn claim(&mut self, name: IfName) -> Result<(), BusError> {
+    pub(crate) fn claim(&mut self, name: IfName) -> Result<(), BusError> {
         let Some(manager) = self.owner(MANAGER) else {
             return Ok(());
         };
@@ -100,7 +127,7 @@ impl Bus {
 
     /// Those of these interfaces for which NetworkManager must be asked again: it has started since, or has
     /// kept them.
-    pub(super) fn unclaimed(&mut self, names: &[IfName]) -> Vec<IfName> {
+    pub(crate) fn unclaimed(&mut self, names: &[IfName]) -> Vec<IfName> {
         let Some(manager) = self.owner(MANAGER) else {
             return Vec::new();
         };
@@ -114,7 +141,7 @@ impl Bus {
     }
 
     /// Whether the NetworkManager that runs has kept this interface when it was asked last.
-    pub(super) fn is_kept(&self, name: IfName) -> bool {
+    pub(crate) fn is_kept(&self, name: IfName) -> bool {
         matches!(self.claims.get(&name), Some((_, Claim::Kept { .. })))
     }
 
@@ -122,23 +149,70 @@ impl Bus {
         let Some(connection) = &self.connection else {
             return Ok(());
         };
-        let until = Instant::now() + NOTICES;
-        let device = Device::find(connection, name, until)?;
-        device.release()?;
-        while device.state()? > UNMANAGED {
-            if Instant::now() >= until {
-                return Err(BusError::Kept);
-            }
-            std::thread::sleep(STEP);
+        let device = Device::find(connection, name, Instant::now() + NOTICES)?;
+        device.release(NOTICES)
+    }
+
+    /// Whether NetworkManager manages an interface. `None`: it does not run.
+    ///
+    /// # Errors
+    /// If it does not say, or does not know the interface. It may have just started.
+    pub(crate) fn manages(&mut self, name: IfName) -> Result<Option<bool>, BusError> {
+        match self.device(name)? {
+            Some(device) => device.is_managed().map(Some),
+            None => Ok(None),
         }
-        Ok(())
+    }
+
+    /// Lets NetworkManager end the user's connection over an interface, and waits until it has let go of it.
+    ///
+    /// # Errors
+    /// If it does not. It then has the interface as before.
+    pub(crate) fn take(&mut self, name: IfName) -> Result<(), BusError> {
+        let Some(device) = self.device(name)? else {
+            return Err(BusError::Unknown);
+        };
+        let taken = device.release(ENDS);
+        if taken.is_err() {
+            device.manage(true)?;
+        }
+        taken
+    }
+
+    /// Lets NetworkManager manage an interface again.
+    ///
+    /// # Errors
+    /// If it runs, and refuses.
+    pub(crate) fn give_back(&mut self, name: IfName) -> Result<(), BusError> {
+        match self.device(name)? {
+            Some(device) => device.manage(true),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether iwd runs.
+    pub(crate) fn has_iwd(&mut self) -> bool {
+        self.owner(IWD).is_some()
+    }
+
+    /// An interface that NetworkManager knows. `None`: it does not run.
+    fn device(&mut self, name: IfName) -> Result<Option<Device<'_>>, BusError> {
+        let runs = self.owner(MANAGER).is_some();
+        let Some(connection) = self.connection.as_ref().filter(|_| runs) else {
+            return Ok(None);
+        };
+        match Device::find(connection, name, Instant::now()) {
+            Ok(device) => Ok(Some(device)),
+            Err(BusError::Unnoticed) => Err(BusError::Unknown),
+            Err(error) => Err(error),
+        }
     }
 
     /// Gives the name servers of an interface to systemd-resolved. `false`: it does not run.
     ///
     /// # Errors
     /// If it refuses them.
-    pub(super) fn give_servers(&mut self, ifindex: u32, servers: &[Ipv4Addr]) -> Result<bool, BusError> {
+    pub(crate) fn give_servers(&mut self, ifindex: u32, servers: &[Ipv4Addr]) -> Result<bool, BusError> {
         const METHOD: &str = "SetLinkDNS";
         let Some(connection) = self.resolved() else {
             return Ok(false);
@@ -154,7 +228,7 @@ impl Bus {
     ///
     /// # Errors
     /// If it refuses.
-    pub(super) fn resolve_over(&mut self, ifindex: u32, does: bool) -> Result<bool, BusError> {
+    pub(crate) fn resolve_over(&mut self, ifindex: u32, does: bool) -> Result<bool, BusError> {
         const METHOD: &str = "SetLinkDefaultRoute";
         let Some(connection) = self.resolved() else {
             return Ok(false);
@@ -176,7 +250,7 @@ impl Bus {
             self.connection = None;
         }
         if self.connection.is_none() {
-            let bus = Builder::system().map(|builder| builder.method_timeout(REPLIES));
+            let bus = Builder::system().map(|builder| builder.method_timeout(self.replies));
             self.connection = bus.and_then(Builder::build).ok();
         }
         let connection = self.connection.as_ref()?;
@@ -204,14 +278,29 @@ impl<'b> Device<'b> {
                 }
                 // It does not know such an interface yet.
                 Err(zbus::Error::MethodError(..)) if Instant::now() < until => std::thread::sleep(STEP),
-                Err(zbus::Error::MethodError(..)) => return Err(BusError::Unnoticed),
+                Err(zbus::Error::MethodError(name, ..)) if name == UNKNOWN => {
+                    return Err(BusError::Unnoticed);
+                }
                 Err(source) => return Err(failed(METHOD)(source)),
             }
         }
     }
 
-    fn release(&self) -> Result<(), BusError> {
-        let (path, body) = (self.path.as_str(), (DEVICE, "Managed", Value::from(false)));
+    /// Lets NetworkManager leave it alone, and waits until it does.
+    fn release(&self, patience: Duration) -> Result<(), BusError> {
+        let until = Instant::now() + patience;
+        self.manage(false)?;
+        while self.state()? > UNMANAGED {
+            if Instant::now() >= until {
+                return Err(BusError::Kept(patience));
+            }
+            std::thread::sleep(STEP);
+        }
+        Ok(())
+    }
+
+    fn manage(&self, does: bool) -> Result<(), BusError> {
+        let (path, body) = (self.path.as_str(), (DEVICE, "Managed", Value::from(does)));
         let set = self
             .connection
             .call_method(Some(MANAGER), path, Some(PROPERTIES), "Set", &body);
@@ -220,13 +309,22 @@ impl<'b> Device<'b> {
 
     fn state(&self) -> Result<u32, BusError> {
         const METHOD: &str = "Get State";
-        let (path, body) = (self.path.as_str(), (DEVICE, "State"));
+        let state = self.property("State").map_err(failed(METHOD))?;
+        u32::try_from(state).map_err(|error| failed(METHOD)(error.into()))
+    }
+
+    fn is_managed(&self) -> Result<bool, BusError> {
+        const METHOD: &str = "Get Managed";
+        let managed = self.property("Managed").map_err(failed(METHOD))?;
+        bool::try_from(managed).map_err(|error| failed(METHOD)(error.into()))
+    }
+
+    fn property(&self, name: &str) -> Result<OwnedValue, zbus::Error> {
+        let (path, body) = (self.path.as_str(), (DEVICE, name));
         let reply = self
             .connection
-            .call_method(Some(MANAGER), path, Some(PROPERTIES), "Get", &body);
-        let state = reply.and_then(|reply| reply.body().deserialize::<OwnedValue>());
-        let state = state.and_then(|state| u32::try_from(state).map_err(zbus::Error::from));
-        state.map_err(failed(METHOD))
+            .call_method(Some(MANAGER), path, Some(PROPERTIES), "Get", &body)?;
+        reply.body().deserialize()
     }
 }
 
@@ -261,14 +359,26 @@ mod tests {
     /// NetworkManager: it notices the interface after some questions.
     struct Manager(AtomicU32);
 
+    /// What it says of an interface that it does not know, or while it starts.
+    #[derive(Debug, zbus::DBusError)]
+    #[zbus(prefix = "org.freedesktop.NetworkManager")]
+    enum Unready {
+        UnknownDevice(String),
+        Starts(String),
+    }
+
     #[zbus::interface(name = "org.freedesktop.NetworkManager")]
     impl Manager {
-        fn get_device_by_ip_iface(&self, name: &str) -> zbus::fdo::Result<ObjectPath<'static>> {
-            let is_noticed = self.0.fetch_add(1, Ordering::Relaxed) >= 2 && name == "slow-w1";
+        fn get_device_by_ip_iface(&self, name: &str) -> Result<ObjectPath<'static>, Unready> {
+            if name == "early" {
+                return Err(Unready::Starts("not yet".to_owned()));
+            }
+            let is_noticed =
+                self.0.fetch_add(1, Ordering::Relaxed) >= 2 && name == "slow-w1" || name == "wlan0";
             let path = ObjectPath::from_static_str_unchecked("/device/1");
             is_noticed
                 .then_some(path)
-                .ok_or_else(|| zbus::fdo::Error::Failed("unknown device".to_owned()))
+                .ok_or_else(|| Unready::UnknownDevice("no device".to_owned()))
         }
     }
 
@@ -368,6 +478,28 @@ mod tests {
         let device = objects.interface::<_, Managed>("/device/1").unwrap();
         assert!(!device.get().is_managed);
         assert!(device.get().reads.load(Ordering::Relaxed) >= 3, "awaited");
+    }
+
+    #[test]
+    fn an_interface_of_the_user_is_taken_and_given_back() {
+        let (mut bus, _server) = with(&[MANAGER], &Told::default());
+        let [wlan0, other] = ["wlan0", "eth0"].map(|name| name.parse().unwrap());
+        assert_eq!(bus.manages(wlan0).unwrap(), Some(true));
+        bus.take(wlan0).unwrap();
+        assert_eq!(bus.manages(wlan0).unwrap(), Some(false));
+        bus.give_back(wlan0).unwrap();
+        assert_eq!(bus.manages(wlan0).unwrap(), Some(true));
+        let unknown = |error| matches!(error, BusError::Unknown);
+        assert!(unknown(bus.take(other).unwrap_err()) && unknown(bus.manages(other).unwrap_err()));
+        assert!(unknown(bus.give_back(other).unwrap_err()));
+        let early = bus.manages("early".parse().unwrap()).unwrap_err();
+        assert!(
+            matches!(early, BusError::Call { .. }),
+            "it starts, so it runs: {early}"
+        );
+        assert!(!bus.has_iwd());
+        let (mut bus, _server) = with(&[IWD], &Told::default());
+        assert!(bus.has_iwd() && bus.manages(wlan0).unwrap().is_none());
     }
 
     #[test]

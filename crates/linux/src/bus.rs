@@ -149,8 +149,9 @@ impl Bus {
         let Some(connection) = &self.connection else {
             return Ok(());
         };
-        let device = Device::find(connection, name, Instant::now() + NOTICES)?;
-        device.release(NOTICES)
+        let until = Instant::now() + NOTICES;
+        let device = Device::find(connection, name, until)?;
+        device.release(until, NOTICES)
     }
 
     /// Whether NetworkManager manages an interface. `None`: it does not run.
@@ -172,7 +173,7 @@ impl Bus {
         let Some(device) = self.device(name)? else {
             return Err(BusError::Unknown);
         };
-        let taken = device.release(ENDS);
+        let taken = device.release(Instant::now() + ENDS, ENDS);
         if taken.is_err() {
             device.manage(true)?;
         }
@@ -286,9 +287,8 @@ impl<'b> Device<'b> {
         }
     }
 
-    /// Lets NetworkManager leave it alone, and waits until it does.
-    fn release(&self, patience: Duration) -> Result<(), BusError> {
-        let until = Instant::now() + patience;
+    /// Lets NetworkManager leave it alone, and waits until it does. `patience`: its time until then.
+    fn release(&self, until: Instant, patience: Duration) -> Result<(), BusError> {
         self.manage(false)?;
         while self.state()? > UNMANAGED {
             if Instant::now() >= until {

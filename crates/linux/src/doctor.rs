@@ -118,7 +118,7 @@ fn radios(root: &Path) -> Vec<Check> {
                 let around = Around {
                     interfaces: &Vec::from_iter(names),
                     others: &others,
-                    managed: is_managed(&others),
+                    managed: able::Able::of(radio).stations == 1 && is_managed(&others),
                     switches: &switches,
                     country: country.as_deref(),
                 };

@@ -11,6 +11,7 @@ use crate::rtnl::IfName;
 use crate::wifi::bss::{self, Bss};
 use crate::wifi::network::Network;
 use crate::wifi::point::Point;
+use crate::wifi::radio::Refused;
 use crate::wifi::station;
 use crate::wifi::supplicant::{Supplicant, SupplicantError};
 use crate::wifi::view::{PointReport, Stage};
@@ -201,8 +202,9 @@ impl Worker {
             let made = create_scanner(means, &self.plan.names, name);
             if let Err(error) = &made {
                 remove(means, name);
-                let why = in_words(error.as_ref()) + self.choice();
-                self.complain(why);
+                let has_no_place = error.is::<Refused>();
+                let remedy = if has_no_place { self.choice() } else { "" };
+                self.complain(in_words(error.as_ref()) + remedy);
             }
             made?;
             self.trouble = None;

@@ -180,7 +180,7 @@ pub(super) fn nothing_heard(name: IfName) -> String {
 /// The same if that interface cannot hear anything.
 pub(super) fn is_down(name: IfName) -> String {
     format!(
-        "the only place of the driver is for {name}, which NetworkManager manages, and it is down, so nothing is heard; \
+        "{name} is down, but NetworkManager manages it, so it keeps the only place of the driver and hears nothing; \
          `ip link set {name} up` lets it listen, and `nmcli device set {name} managed no` leaves the place to slowhand"
     )
 }
@@ -188,7 +188,7 @@ pub(super) fn is_down(name: IfName) -> String {
 /// The same while NetworkManager may be about to start.
 pub(super) fn not_started(name: IfName) -> String {
     let seconds = STARTS.as_secs();
-    format!("it waits up to {seconds} s whether NetworkManager starts and manages {name}")
+    format!("slowhand waits up to {seconds} s for NetworkManager to start, which may manage {name}")
 }
 
 /// The same after it was given back.
@@ -200,8 +200,8 @@ pub(super) fn given_back(name: IfName, why: Reason, pause: Duration) -> String {
         Reason::Refused => "since it could not be taken whole",
     };
     format!(
-        "your own interface {name} has the only place of the driver again, {why}; slowhand takes it again {seconds} s \
-         after that, if it hears one of your networks then"
+        "your own interface {name} has the only place of the driver again, {why}; slowhand takes it again at most \
+         {seconds} s after that, if it hears one of your networks then"
     )
 }
 
@@ -230,7 +230,7 @@ pub(super) fn beside_iwd(name: IfName) -> String {
 }
 
 /// The remedy for a user who has not chosen.
-pub(super) const CHOICE: &str = "; or let slowhand take it from NetworkManager while it joins: \
+pub(super) const CHOICE: &str = "; or let slowhand take the place from NetworkManager while it joins: \
                                  `take_over = true` in [wifi]";
 
 impl Worker {
@@ -393,9 +393,13 @@ impl Worker {
         let Ok(Some(holder)) = self.holder(now) else {
             return;
         };
-        let Holder { name, ifindex, .. } = holder;
-        if self.place.taken.is_some() {
-            return self.give_back(now, Reason::Wanted);
+        let Holder { name, ifindex, up } = holder;
+        if let Some(taken) = &self.place.taken {
+            // Another one that is down has found no place before either.
+            if up || taken.from.ifindex == ifindex {
+                self.give_back(now, Reason::Wanted);
+            }
+            return;
         }
         let joined = self.points.values().filter(|point| {
             let station = point.station.as_ref();

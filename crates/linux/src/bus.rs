@@ -35,7 +35,7 @@ const NOTICES: Duration = Duration::from_secs(3);
 /// Pause before the next request to NetworkManager for an interface that it has kept.
 const AGAIN: Duration = Duration::from_secs(60);
 /// Time in which NetworkManager must have ended a connection of the user, with the scripts that it runs then.
-/// A stop waits for it, and must be done before a watchdog ends the daemon.
+/// A stop waits for it.
 const ENDS: Duration = Duration::from_secs(4);
 /// Pause between two questions.
 const STEP: Duration = Duration::from_millis(20);

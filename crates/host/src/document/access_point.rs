@@ -13,7 +13,7 @@ pub struct AccessPoints {
     /// Why none can be joined; absent if nothing prevents it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
-    /// The user's own interface whose place is taken (`take_over`); absent if none is.
+    /// The user's own interface whose place slowhand has (`take_over`); absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken_over: Option<String>,
 }

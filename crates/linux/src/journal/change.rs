@@ -44,7 +44,8 @@ pub enum Change {
     Monitor(IfName),
     /// A station interface of this name, created or about to be created.
     Station(IfName),
-    /// An interface that NetworkManager manages: it is told to leave it alone, and the interface is set down.
+    /// An interface that NetworkManager manages, and that it leaves alone while slowhand has its place. The
+    /// interface is set down.
     TakenOver(TakenOver),
     /// Clamps, unsent limits or pacing caps of any size on subflows of MPTCP connections, set or about to be
     /// set.

@@ -158,7 +158,7 @@ impl InletSender {
     ///
     /// # Errors
     /// If it is not on record. The interface must not be changed then.
-    pub fn taken_over(&self, what: TakenOver, patience: Duration) -> Result<(), RecordError> {
+    pub fn record_taken_over(&self, what: TakenOver, patience: Duration) -> Result<(), RecordError> {
         let (answer, answered) = mpsc::sync_channel(1);
         let asked = self.say(Word::TakenOver(what, answer));
         asked.map_err(|Ended| AskError::Ended)?;
@@ -169,7 +169,7 @@ impl InletSender {
     ///
     /// # Errors
     /// If the daemon has ended.
-    pub fn given_back(&self, what: TakenOver) -> Result<(), Ended> {
+    pub fn record_given_back(&self, what: TakenOver) -> Result<(), Ended> {
         self.say(Word::GivenBack(what))
     }
 
@@ -317,7 +317,7 @@ mod tests {
             name: "wlan0".parse().unwrap(),
             ifindex: 3,
         };
-        let recorded = sender.taken_over(wlan0, Duration::ZERO);
+        let recorded = sender.record_taken_over(wlan0, Duration::ZERO);
         assert!(matches!(recorded, Err(RecordError::Ask(AskError::Ended))));
     }
 

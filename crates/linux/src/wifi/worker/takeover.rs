@@ -235,7 +235,7 @@ pub(super) const CHOICE: &str = "; or let slowhand take the place from NetworkMa
 
 impl Worker {
     /// Takes the only place of the driver if the user wants that, and another interface has it. After an
-    /// error there is no place, and the user is told why.
+    /// error there is no place, and `status` and the log say why.
     pub(super) fn make_room(&mut self, now: Instant) -> Result<(), Box<dyn Error>> {
         if let Some((_, _, why)) = &self.place.owed {
             return Err(why.clone().into());
@@ -314,9 +314,9 @@ impl Worker {
 
     /// Puts the change on record, and takes the place.
     fn take_from(&mut self, now: Instant, from: TakenOver, heard: BTreeSet<String>) -> Result<(), String> {
-        if let Err(error) = self.plan.inlet.taken_over(from, RECORDS) {
+        if let Err(error) = self.plan.inlet.record_taken_over(from, RECORDS) {
             // It may be put on record late.
-            let _ = self.plan.inlet.given_back(from);
+            let _ = self.plan.inlet.record_given_back(from);
             return Err(in_words(&error));
         }
         let Some(means) = &mut self.means else {
@@ -450,7 +450,7 @@ impl Worker {
         };
         match place::give_back(from, place::SHORT) {
             // What the user changes from now on is not undone.
-            Ok(()) => drop(self.plan.inlet.given_back(from)),
+            Ok(()) => drop(self.plan.inlet.record_given_back(from)),
             Err(error) => {
                 let why = in_words(&error);
                 self.complain(why.clone());

@@ -36,17 +36,23 @@ fn loopback() -> Option<Netns> {
     }
 }
 
-/// Runs a command that connects to [`SERVER`] in this namespace, and returns whether it came over plain TCP.
-fn comes_over_tcp(netns: &Netns, mut command: Command) -> bool {
-    let listener = netns.run(|| {
+/// A listener at [`SERVER`] in this namespace.
+fn listener(netns: &Netns) -> Socket {
+    let listen = || {
         let listener = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).unwrap();
-        listener.set_reuse_address(true).unwrap();
         let address: SocketAddr = SERVER.parse().unwrap();
         listener.bind(&SockAddr::from(address)).unwrap();
         listener.listen(8).unwrap();
         listener
-    });
-    let listener = listener.unwrap();
+    };
+    netns.run(listen).unwrap()
+}
+
+/// Runs a command that connects to `listener` from this namespace, and returns whether it came over plain TCP.
+///
+/// The listener is the caller's, so that a test has one for all its commands: after a close its port can still be in
+/// use, because a child that another test's thread has just forked holds a copy of it until that child's `exec`.
+fn comes_over_tcp(netns: &Netns, listener: &Socket, mut command: Command) -> bool {
     netns.prepare(&mut command);
     let child = command.stdout(Stdio::piped()).spawn().unwrap();
     let (mut server, _) = listener.accept().unwrap();
@@ -70,10 +76,11 @@ fn an_unmodified_program_connects_by_mptcp() {
     let Some(netns) = loopback() else { return };
     let mut plain = Command::new("bash");
     plain.args(["-c", CLIENT]);
-    assert!(comes_over_tcp(&netns, plain));
+    let listener = listener(&netns);
+    assert!(comes_over_tcp(&netns, &listener, plain));
     let mut command = program();
     command.args(["exec", "--", "bash", "-c", CLIENT]);
-    assert!(!comes_over_tcp(&netns, command));
+    assert!(!comes_over_tcp(&netns, &listener, command));
     until("no supervisor is left", || processes_in(&netns) == 0);
 }
 

@@ -8,7 +8,6 @@ mod common;
 
 use common::{Ran, Scratch, root};
 use std::fmt::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
 const PAGE: &str = "bpf/cc/README.md";
@@ -64,9 +63,7 @@ fn desk(name: &str) -> Scratch {
         "#!/bin/sh\ncase \"$1 $2\" in\n'cc load') set -- \"$@\" --name {name} ;;\n'cc unload') set -- cc unload {name} ;;\nesac\nexec '{program}' \"$@\"\n"
     );
     for (file, text) in [("sudo", "#!/bin/sh\nexec \"$@\"\n"), ("slowhand", &renamed)] {
-        let path = desk.path("bin").join(file);
-        std::fs::write(&path, text).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        common::written(&desk.path("bin").join(file), text);
     }
     desk
 }

@@ -9,7 +9,6 @@
 mod common;
 
 use common::{Ran, Scratch, root};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -45,22 +44,17 @@ fn lines(document: &str) -> Vec<Line> {
     found
 }
 
-fn script(path: &Path, text: &str) {
-    std::fs::write(path, text).unwrap();
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
-}
-
 /// A folder that looks like the root of the repository, with `sudo` and `slowhand` beside it.
 fn desk(name: &str) -> Scratch {
     let desk = Scratch::new(&format!("documents-{name}"));
     std::os::unix::fs::symlink(root().join("scenarios"), desk.path("scenarios")).unwrap();
     std::fs::create_dir(desk.path("bin")).unwrap();
-    script(&desk.path("bin/sudo"), "#!/bin/sh\nexec \"$@\"\n");
+    common::written(&desk.path("bin/sudo"), "#!/bin/sh\nexec \"$@\"\n");
     let program = env!("CARGO_BIN_EXE_slowhand");
     let shortened = format!(
         "#!/bin/sh\ncase \"$*\" in\n*--help*|*--shell*) ;;\nplay*) set -- \"$@\" --set duration_s={SECONDS} ;;\nesac\nexec '{program}' \"$@\"\n"
     );
-    script(&desk.path("bin/slowhand"), &shortened);
+    common::written(&desk.path("bin/slowhand"), &shortened);
     desk
 }
 
@@ -117,7 +111,7 @@ fn the_picture_with_and_without_a_relay_shows_both() {
 fn the_picture_of_one_radio_is_what_its_command_draws() {
     let desk = desk("picture");
     let whole = format!("#!/bin/sh\nexec '{}' \"$@\"\n", env!("CARGO_BIN_EXE_slowhand"));
-    script(&desk.path("bin/slowhand"), &whole);
+    common::written(&desk.path("bin/slowhand"), &whole);
     std::fs::create_dir(desk.path("docs")).unwrap();
     let picture = "docs/networks.svg";
     let ran = run(&desk, &block_that_names("docs/networks.md", picture));

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part of it")]
 
 use std::ffi::CString;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -149,6 +150,15 @@ pub fn seeing(command: &mut Command, directory: &Path, place: &str) {
 pub fn copied(program: &Path, copy: &Path) {
     let status = Command::new("cp").arg(program).arg(copy).status();
     assert!(status.unwrap().success());
+}
+
+/// Writes a program, in a process of its own, as [`copied`] does.
+pub fn written(path: &Path, text: &str) {
+    let mut install = Command::new("install");
+    install.args(["-m", "755", "/dev/stdin"]).arg(path);
+    let mut install = install.stdin(Stdio::piped()).spawn().unwrap();
+    install.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    assert!(install.wait().unwrap().success());
 }
 
 /// A directory of its own, gone at the end.

@@ -3,10 +3,10 @@
 //! The tunnel is that of `wireguard-go` and `wg-quick`, on both hosts. It sends over the interface on which
 //! the last reply came, as many programs do.
 
-use crate::common::root;
+use crate::common::{root, written};
 use crate::networks::{networks, nft, on_client, with_networks};
 use crate::patience::Patience;
-use crate::rig::{Host, until, write};
+use crate::rig::{Host, until};
 use linux::netns::Netns;
 use std::cell::Cell;
 use std::net::UdpSocket;
@@ -41,8 +41,8 @@ fn programs(host: &Host) -> PathBuf {
          verb=$1; shift; exec {0} $verb {place} \"$@\"\n",
         env!("CARGO_BIN_EXE_slowhand")
     );
-    write(&bin.join("sudo"), "#!/bin/sh\nexec \"$@\"\n", 0o755);
-    write(&bin.join("slowhand"), &slowhand, 0o755);
+    written(&bin.join("sudo"), "#!/bin/sh\nexec \"$@\"\n");
+    written(&bin.join("slowhand"), &slowhand);
     bin
 }
 

@@ -100,6 +100,18 @@ impl Flow {
         Some(String::from_utf8_lossy(&packet[..length]).into_owned())
     }
 
+    /// The same of the first packet, which alone is sent.
+    pub(crate) fn first_seen(&self) -> String {
+        let mut packet = [0; 64];
+        let mut length = 0;
+        self.0.send(b"ping").unwrap();
+        until("a reply to the first packet", || {
+            length = self.0.recv(&mut packet).unwrap_or_default();
+            length > 0
+        });
+        String::from_utf8_lossy(&packet[..length]).into_owned()
+    }
+
     /// Sends until the server sees this address.
     pub(crate) fn comes_from(&self, address: &str) {
         until(&format!("the server sees {address}"), || {

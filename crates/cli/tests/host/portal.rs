@@ -1,9 +1,9 @@
 //! `slowhand wifi portal`: a program that reaches the link behind the portal alone.
 
-use crate::common::{program, seeing};
+use crate::common::{program, seeing, written};
 use crate::names::say;
 use crate::networks::{Echo, Flow, with_networks};
-use crate::rig::{Host, Up, until, words, write};
+use crate::rig::{Host, Up, until, words};
 use linux::netns::Netns;
 use std::fs::Permissions;
 use std::io::{Read as _, Write as _};
@@ -153,7 +153,7 @@ fn below_sudo_a_program_runs_as_the_user_and_nothing_is_left() {
     std::fs::set_permissions(&host.root, Permissions::from_mode(0o1777)).unwrap();
     let script = host.root.join("who");
     let text = "#!/bin/sh\nid -u; echo $HOME; cat /etc/resolv.conf; grep hosts: /etc/nsswitch.conf; exit 3\n";
-    write(&script, text, 0o755);
+    written(&script, text);
     let before = std::fs::metadata("/etc/resolv.conf").unwrap().ino();
     let mut portal = portal(&host, &[script.to_str().unwrap()]);
     portal

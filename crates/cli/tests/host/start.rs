@@ -1,12 +1,12 @@
 //! How a daemon starts, or refuses to: before it has changed anything, and in words that say what to do.
 
-use crate::common::{Scratch, copied};
+use crate::common::{Scratch, copied, written};
 use crate::connections::connection;
 use crate::rig::{Host, output, until, words, write};
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -133,8 +133,7 @@ fn daemon_and_doctor_report_a_missing_requirement_alike() {
 
 /// Replaces the daemon by a program that prints what it is given.
 fn stand_in(path: &Path) {
-    std::fs::write(path, "#!/bin/sh\necho \"$$ $*\"\nexit 7\n").unwrap();
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    written(path, "#!/bin/sh\necho \"$$ $*\"\nexit 7\n");
 }
 
 #[test]
@@ -269,16 +268,17 @@ fn nothing_is_left(host: &Host, before: &str, controller: &str) {
 fn a_start_that_cannot_listen_changes_nothing() {
     let Some(host) = Host::new("deaf") else { return };
     let before = host.state();
+    // All namespaces have one list of controllers, and another test loads `balia` at the same time.
     for socket in ["control.sock", "status.sock"] {
         let path = host.root.join("run").join(socket);
         std::fs::create_dir_all(&path).unwrap();
-        let (code, text) = words(&up_with(&host, &["--cc", "balia"]));
+        let (code, text) = words(&up_with(&host, &["--cc", "lia"]));
         let said = format!(
             "{}: cannot listen (Is a directory (os error 21)); is its directory writable, and the path shorter than 108 bytes?\n",
             path.display()
         );
         assert_eq!((code, text), (Some(2), said));
-        nothing_is_left(&host, &before, "slow_balia");
+        nothing_is_left(&host, &before, "slow_lia");
         std::fs::remove_dir(&path).unwrap();
     }
     let long = "r".repeat(120);
@@ -288,7 +288,7 @@ fn a_start_that_cannot_listen_changes_nothing() {
         code == Some(2) && text.contains(&format!("{long}/control.sock: cannot listen (")),
         "{text}"
     );
-    nothing_is_left(&host, &before, "slow_balia");
+    nothing_is_left(&host, &before, "slow_lia");
     // Whatever it had taken by then is free again.
     host.up();
 }

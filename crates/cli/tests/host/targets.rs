@@ -98,11 +98,7 @@ fn new_flows_of_a_rule_never_begin_on_a_dead_link() {
         host.json("status")["networks"]["rules"][0]["begins"] == serde_json::json!(["desk"])
     });
     for _ in 0..20 {
-        assert_eq!(
-            Flow::to(&host, 7001).seen().as_deref(),
-            Some("10.0.0.1"),
-            "its first packet"
-        );
+        assert_eq!(Flow::to(&host, 7001).first_seen(), "10.0.0.1", "its first packet");
     }
     refused(&host, &["move", "w1", "--from", "desk"], "nothing gets through");
     host.server.run(|| nft("delete table inet cut")).unwrap();

@@ -4,6 +4,8 @@ use crate::common::{self, Scratch};
 use crate::site::Site;
 use crate::wait;
 use linux::netns::Netns;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
@@ -113,6 +115,14 @@ impl Slowhand {
         let mut child = self.running.take().unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    /// Does something while the daemon is stopped: it sees all of it at once.
+    pub fn unseen(&self, work: impl FnOnce()) {
+        let pid = Pid::from_raw(self.running.as_ref().unwrap().id().cast_signed());
+        kill(pid, Signal::SIGSTOP).unwrap();
+        work();
+        kill(pid, Signal::SIGCONT).unwrap();
     }
 
     /// Whether the daemon was started and not ended.

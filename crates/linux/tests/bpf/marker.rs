@@ -251,7 +251,8 @@ fn an_upload_is_marked_as_it_leaves() {
     let _upload = Transfer::start(&hosts.client, &hosts.server, address, MPTCP, Direction::Upload);
     let read = || marker.counters(slot).expect("read");
     eventually("some marks", || read().made >= 5, || format!("{:?}", read()));
-    assert_eq!(read().asked, read().made);
+    let both = read();
+    assert_eq!(both.asked, both.made);
     // They arrive intact: the stack would not count packets with a bad checksum.
     eventually(
         "as many marks as that at the server",

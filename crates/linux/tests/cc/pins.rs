@@ -24,8 +24,9 @@ impl Bpffs {
 impl Drop for Bpffs {
     fn drop(&mut self) {
         let target = c_path(&self.0);
+        // Not at once: a child that another test has just started may hold a copy of a descriptor in it.
         // SAFETY: a C string that outlives the call.
-        let code = unsafe { libc::umount(target.as_ptr()) };
+        let code = unsafe { libc::umount2(target.as_ptr(), libc::MNT_DETACH) };
         assert_eq!(code, 0, "umount: {}", std::io::Error::last_os_error());
         fs::remove_dir(&self.0).expect("remove the directory");
     }

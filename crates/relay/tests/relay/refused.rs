@@ -1,6 +1,6 @@
 //! What a relay refuses: wrong requests, wrong keys, and forbidden destinations.
 
-use crate::rig::{Rig, listener, nonce, now_s, reply, request, until};
+use crate::rig::{Rig, deaf, listener, nonce, now_s, reply, request, until};
 use socket2::Protocol;
 use std::io::{ErrorKind, Write as _};
 use std::net::SocketAddr;
@@ -108,8 +108,7 @@ fn a_key_reaches_the_networks_of_the_relay_only_if_allowed() {
 #[test]
 fn a_server_that_does_not_listen_is_reported() {
     let rig = Rig::new("closed", "");
-    let (server, address) = listener(Protocol::TCP);
-    drop(server);
+    let (_socket, address) = deaf();
     assert_eq!(rig.ask(&rig.car, address).1.unwrap(), refused(Code::Reset));
 }
 

@@ -156,6 +156,16 @@ pub(crate) fn listener(protocol: Protocol) -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
+/// A socket that has an address and never listens. A listener that is closed may still listen: a child that
+/// another test has just started holds a copy of it until its `exec`.
+pub(crate) fn deaf() -> (Socket, SocketAddr) {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).unwrap();
+    let any: SocketAddr = ([127, 0, 0, 1], 0).into();
+    socket.bind(&SockAddr::from(any)).unwrap();
+    let address = socket.local_addr().unwrap().as_socket().unwrap();
+    (socket, address)
+}
+
 /// Waits until `done` returns true.
 pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
     let mut left = crate::patience::Patience::of(PATIENCE);

@@ -1,6 +1,6 @@
 //! SOCKS 5 at an agent whose only way is the relay.
 
-use crate::rig::{PATIENCE, Rig, listener, program, until};
+use crate::rig::{PATIENCE, Rig, deaf, listener, program, until};
 use socket2::Protocol;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -131,8 +131,7 @@ fn what_cannot_be_done_gets_the_code_of_the_rfc() {
     let Some(agent) = Agent::new(&rig, "car") else {
         return;
     };
-    let (server, closed) = listener(Protocol::TCP);
-    drop(server);
+    let (_socket, closed) = deaf();
     let closed = Wanted::Address(closed).write().unwrap();
     let name = Wanted::Name("no-such-host.invalid".to_owned(), 80)
         .write()

@@ -5,6 +5,7 @@ use host::place::{Lock, LockError, Place};
 use linux::journal::Undone;
 use show::exit::{Refused, print_text};
 use std::fmt::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use trace::Shown;
@@ -102,11 +103,18 @@ fn code(left: &[String]) -> ExitCode {
 fn restore(args: &Args) -> anyhow::Result<ExitCode> {
     match args.place.lock() {
         Ok(lock) => put_back(args, lock),
+        // A program that it had just started holds a copy of the lock until its `exec`.
+        Err(LockError::Taken { pid }) if has_ended(&pid) => outlive(args),
         Err(error @ LockError::Taken { .. }) => {
             anyhow::bail!("{error}, but it does not reply yet; try again in a moment")
         }
         Err(error) => Err(Refused::because(error)),
     }
+}
+
+/// Whether no process has this ID, as far as it is known.
+fn has_ended(pid: &str) -> bool {
+    pid.parse::<u32>().is_ok() && !Path::new("/proc").join(pid).exists()
 }
 
 fn put_back(args: &Args, _lock: Lock) -> anyhow::Result<ExitCode> {

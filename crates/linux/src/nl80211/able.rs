@@ -14,6 +14,9 @@ use super::interface::IfType;
 use super::rfkill::Switch;
 use super::wiphy::{Combination, Wiphy};
 
+/// Most station interfaces that slowhand makes on a radio.
+pub const MOST_STATIONS: u32 = 8;
+
 /// What a radio can do at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Able {
@@ -30,11 +33,11 @@ pub struct Able {
 impl Able {
     /// What `wiphy` can do.
     pub fn of(wiphy: &Wiphy) -> Self {
-        let several = wiphy.combinations.iter().filter(|one| stations(one, &[]) >= 2);
+        let (stations, channels) = places_beside(wiphy, &[]);
         Self {
-            stations: stations_beside(wiphy, &[]),
+            stations,
+            channels: channels.max(1),
             visits: wiphy.visits,
-            channels: several.map(|one| one.channels).max().unwrap_or(1).max(1),
             monitor: has_monitor_beside(wiphy),
         }
     }
@@ -42,14 +45,24 @@ impl Able {
 
 /// Station interfaces that fit beside interfaces of these types, which are up.
 pub fn stations_beside(wiphy: &Wiphy, others: &[IfType]) -> u32 {
+    places_beside(wiphy, others).0
+}
+
+/// The same, with the number of channels on which they can be: both of the combination that has the most
+/// stations. Another one may have more channels, but not for as many stations.
+pub fn places_beside(wiphy: &Wiphy, others: &[IfType]) -> (u32, u32) {
     let counted = others.iter().filter(|kind| !wiphy.software.has(**kind));
     let counted = Vec::from_iter(counted.copied());
     let alone = u32::from(wiphy.supports(IfType::Station) && counted.is_empty());
-    let combinations = wiphy.combinations.iter();
-    let most = combinations
-        .map(|combination| stations(combination, &counted))
-        .max();
-    most.unwrap_or(alone).max(alone)
+    let places = wiphy.combinations.iter().map(|combination| {
+        let stations = stations(combination, &counted);
+        // What the others hold is a channel, too.
+        (
+            stations,
+            combination.channels.min(stations + counted.len() as u32),
+        )
+    });
+    places.chain([(alone, alone)]).max().unwrap_or_default()
 }
 
 /// Station interfaces that fit into a combination beside others. They must stay within every limit that has
@@ -130,8 +143,8 @@ pub fn finding(wiphy: &Wiphy, around: Around<'_>) -> Result<String, String> {
     }
 }
 
-const NO_MONITOR: &str = "without a monitor interface, losses and airtime follow from the driver's counters alone; a card whose \
-                          driver uses mac80211 has one";
+const NO_MONITOR: &str =
+    "without a monitor interface, losses and airtime are unknown; a card whose driver uses mac80211 has one";
 /// How a place of the driver becomes free.
 pub(crate) const SET_DOWN: &str =
     "set one down (first `nmcli device set NAME managed no`, if NetworkManager has it)";
@@ -176,6 +189,9 @@ fn country(code: &str) -> String {
 fn in_words(able: Able) -> String {
     let points = match able.stations {
         1 => "1 access point at a time".to_owned(),
+        stations if stations > MOST_STATIONS => {
+            format!("{MOST_STATIONS} access points at once on one channel, the most that slowhand joins")
+        }
         stations => format!("{stations} access points at once on one channel"),
     };
     let channels = match able.channels {

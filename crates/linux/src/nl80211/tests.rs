@@ -1,4 +1,4 @@
-use super::able::{Able, Around, finding, stations_beside};
+use super::able::{Able, Around, finding, places_beside, stations_beside};
 use super::rfkill::{Switch, switches, wifi_interfaces};
 use super::*;
 use crate::netlink::{Attrs, Messages};
@@ -334,7 +334,7 @@ fn what_cards_can_do_is_said_in_words() {
         "phy0 (wlan0): 1 access point at a time; one channel at a time; visits to others: yes; monitor beside it: yes. the driver \
          allows one station interface; a second adapter, named as `radio`, joins one beside your own connection"
     );
-    let many = "phy0 (wlan0): 2048 access points at once on one channel; one channel at a time; visits to others: yes; \
+    let many = "phy0 (wlan0): 8 access points at once on one channel, the most that slowhand joins; one channel at a time; visits to others: yes; \
                 monitor beside them: yes";
     assert_eq!(words(ath9k()).unwrap(), many);
     assert_eq!(words(hwsim()).unwrap(), many);
@@ -352,7 +352,8 @@ fn what_stands_in_the_way_comes_with_its_remedy() {
     assert_eq!((able.stations, able.channels, able.monitor), (1, 1, false));
     let words = finding(&plain, Around::default()).unwrap_err();
     assert!(
-        words.starts_with("phy0: 1 access point at a time") && words.contains("driver's counters"),
+        words.starts_with("phy0: 1 access point at a time")
+            && words.contains("losses and airtime are unknown"),
         "{words}"
     );
     let switch = |soft, hard| Switch {
@@ -404,6 +405,27 @@ fn stations_stay_within_every_limit_that_has_their_type() {
         Able::of(&radio(vec![combination(&limits[..1], 3, 1)], &[])).stations,
         3
     );
+}
+
+#[test]
+fn stations_and_channels_come_from_one_combination() {
+    let many = combination(&[(4, &[Sta])], 4, 1);
+    let wide = combination(&[(2, &[Sta, Mesh])], 2, 2);
+    let card = radio(vec![many, wide], &[]);
+    assert_eq!(places_beside(&card, &[]), (4, 1));
+    assert_eq!(
+        places_beside(&card, &[Mesh]),
+        (4, 1),
+        "it counts against no limit of the first one"
+    );
+    let one = radio(vec![combination(&[(1, &[Sta]), (1, &[Mesh])], 2, 2)], &[]);
+    assert_eq!(places_beside(&one, &[]), (1, 1), "one station is on one channel");
+    assert_eq!(
+        places_beside(&one, &[Mesh]),
+        (1, 2),
+        "the other interface may be on another one"
+    );
+    assert_eq!(places_beside(&one, &[Mesh, Mesh]), (0, 2));
 }
 
 #[test]

@@ -80,9 +80,10 @@ impl Radio {
         ours: &[IfName],
     ) -> Result<(Capacity, Vec<u16>), Box<dyn Error>> {
         let types = Vec::from_iter(self.up(kernel, rtnl, ours)?.iter().filter_map(|one| one.kind));
+        let (stations, channels) = able::places_beside(&self.wiphy, &types);
         let capacity = Capacity {
-            stations: (able::stations_beside(&self.wiphy, &types) as usize).min(ours.len()),
-            channels: self.channels(),
+            stations: (stations as usize).min(ours.len()),
+            channels: channels.max(1) as usize,
         };
         let busy = self.others(kernel, ours)?;
         let held = busy.iter().filter_map(|one| channel_number(one.mhz?)).collect();

@@ -5,13 +5,11 @@
 //!    on each visit: a portal or a reservation of addresses recognises the host. It is no secret. Where the
 //!    user wants that, it also depends on a number that is drawn at each start ([`draw`]).
 
+use crate::nl80211::able::MOST_STATIONS;
 use crate::rtnl::IfName;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 use units::MacAddr;
-
-/// Most interfaces at once.
-const MOST: u8 = 8;
 
 /// The name of an interface that only scans, as far as nothing is joined.
 pub(super) fn scanner() -> Option<IfName> {
@@ -20,12 +18,12 @@ pub(super) fn scanner() -> Option<IfName> {
 
 /// Whether an interface has a name of ours.
 pub(crate) fn is_ours(name: &str) -> bool {
-    (0..=MOST).any(|number| name == format!("slow-w{number}"))
+    (0..=MOST_STATIONS).any(|number| name == format!("slow-w{number}"))
 }
 
 /// Names of all interfaces that may be created, without those that exist already.
 pub(super) fn names(exists: impl Fn(&IfName) -> bool) -> Vec<IfName> {
-    let all = (0..=MOST).filter_map(|number| format!("slow-w{number}").parse().ok());
+    let all = (0..=MOST_STATIONS).filter_map(|number| format!("slow-w{number}").parse().ok());
     all.filter(|name| !exists(name)).collect()
 }
 
@@ -96,7 +94,7 @@ mod tests {
     #[test]
     fn names_that_exist_are_not_used() {
         let names = names(|name| name.as_str() == "slow-w1");
-        assert_eq!(names.len(), usize::from(MOST));
+        assert_eq!(names.len(), MOST_STATIONS as usize);
         assert!(names.iter().all(|name| name.as_str() != "slow-w1"));
         assert_eq!(metric(&"slow-w3".parse().unwrap()), 1_000_003);
     }

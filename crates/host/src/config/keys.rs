@@ -41,7 +41,7 @@ pub const FALLBACK_WINDOW: Key = key(
 );
 /// Whether to probe idle links, and check for captive portals.
 pub const PROBE: Key = key("probe", "true or false, without quotes");
-/// Whether to create monitor interfaces.
+/// Whether to create monitor interfaces. Without it: on radios on which slowhand joins access points.
 pub const MONITOR: Key = key("monitor", "true or false, without quotes");
 /// URL of the check for captive portals.
 pub const PORTAL_URL: Key = key(

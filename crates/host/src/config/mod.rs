@@ -87,8 +87,9 @@ pub struct Config {
     pub fallback_window: Option<Bytes>,
     /// Whether to probe links while no connection shows that they are alive.
     pub probe: bool,
-    /// Whether to create monitor interfaces on radios that have none.
-    pub monitor: bool,
+    /// Whether to create monitor interfaces on radios that have none. `None`: where slowhand joins access
+    /// points, and the card allows one.
+    pub monitor: Option<bool>,
     /// Check for captive portals; `None`: the one of NetworkManager.
     pub portal: Option<Check>,
     /// How connections of programs that do not ask for MPTCP are carried; `None`: they are left alone.
@@ -275,7 +276,7 @@ impl Draft {
         });
         Config {
             probe: self.probe.unwrap_or(true),
-            monitor: self.monitor.unwrap_or(false),
+            monitor: self.monitor,
             portal,
             policy: self.policy.unwrap_or(by_mode),
             mode,

@@ -64,7 +64,7 @@ fn without_a_file_every_adapter_is_used_by_its_kind() {
         (PolicyName::Slowhand, Mode::Aggregate, 2)
     );
     assert_eq!(config.fallback_window, None);
-    assert_eq!((config.probe, config.monitor, config.portal), (true, false, None));
+    assert_eq!((config.probe, config.monitor, config.portal), (true, None, None));
     let roles: Vec<_> = config
         .links
         .iter()
@@ -110,7 +110,7 @@ gateway = "10.64.0.1"
             portal.url.to_string().as_str(),
             portal.response.as_str()
         ),
-        (false, true, "http://check.example:8080/online", "yes")
+        (false, Some(true), "http://check.example:8080/online", "yes")
     );
     assert_eq!(
         (&config.policy, config.peer_subflows, config.cc.as_deref()),

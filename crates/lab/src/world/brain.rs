@@ -98,7 +98,7 @@ impl Wiring {
             fallback_window: None,
             probing: None,
             networks: None,
-            monitor: false,
+            monitor: Some(false),
             record: self.record,
             journal: None,
         }

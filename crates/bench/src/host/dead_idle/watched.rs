@@ -89,7 +89,7 @@ impl Watched {
                 check: None,
             }),
             networks: options.networks,
-            monitor: false,
+            monitor: Some(false),
             record: None,
             journal: None,
         };

@@ -45,8 +45,9 @@ pub struct Setup {
     pub probing: Option<Probing>,
     /// Networks for flows that cannot use several links. `None`: they follow the user's routes.
     pub networks: Option<NetworksSetup>,
-    /// Whether to create a monitor interface on each radio that has none.
-    pub monitor: bool,
+    /// Whether to create a monitor interface on each radio that has none. `None`: on radios on which slowhand
+    /// joins access points, if the driver offers it.
+    pub monitor: Option<bool>,
     /// Where the engine's inputs and actions are recorded. `None`: nowhere.
     pub record: Option<record::Recording>,
     /// Where every change is recorded before it is made. `None` for a temporary namespace.

@@ -39,13 +39,44 @@ pub(crate) struct Ears {
     /// How other stations are called while the daemon runs, whatever access points come and go: a recording
     /// would have one station under two names.
     aliases: Aliases,
-    /// Whether to create those that are missing.
-    creates: bool,
+    creates: Creates,
     /// Whether access points without a link are reported.
     newcomers: bool,
     open: BTreeMap<u32, Ear>,
     /// Radios without a monitor that can be used, and why, if one was wanted. They are not asked again.
     refused: BTreeMap<u32, Option<String>>,
+}
+
+/// Where to create monitor interfaces that are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Creates {
+    /// Nowhere.
+    No,
+    /// On radios with an interface of ours, if the driver offers it.
+    Ours,
+    /// On all radios in use.
+    All,
+}
+
+impl Creates {
+    /// `wanted`: what the configuration says. `joins`: whether slowhand joins access points by itself.
+    pub(crate) const fn of(wanted: Option<bool>, joins: bool) -> Self {
+        match wanted {
+            Some(true) => Self::All,
+            None if joins => Self::Ours,
+            Some(false) | None => Self::No,
+        }
+    }
+
+    /// Whether to create one on this radio.
+    fn on(self, wiphy: u32, interfaces: &[Interface]) -> bool {
+        let is_ours = |one: &Interface| one.wiphy == wiphy && crate::wifi::is_ours(&one.name);
+        match self {
+            Self::No => false,
+            Self::Ours => interfaces.iter().any(is_ours),
+            Self::All => true,
+        }
+    }
 }
 
 /// A radio has no monitor interface, although one was wanted.
@@ -64,7 +95,7 @@ struct Ear {
 }
 
 impl Ears {
-    pub(crate) fn new(inlet: InletSender, creates: bool, newcomers: bool) -> Self {
+    pub(crate) fn new(inlet: InletSender, creates: Creates, newcomers: bool) -> Self {
         Self {
             inlet,
             aliases: Aliases::default(),
@@ -109,9 +140,15 @@ impl Ears {
             if self.open.contains_key(&index) || self.refused.contains_key(&index) {
                 continue;
             }
-            match self.listen(index, members, interfaces, kernel, host) {
-                Ok(Some(ear)) => _ = self.open.insert(index, ear),
-                Ok(None) => _ = self.refused.insert(index, None),
+            let existing = existing(interfaces, index);
+            if existing.is_none() && !self.creates.on(index, interfaces) {
+                continue;
+            }
+            match self.listen(index, members, existing, kernel, host) {
+                Ok(ear) => _ = self.open.insert(index, ear),
+                Err(error) if self.creates == Creates::Ours && error.is::<NoMonitor>() => {
+                    self.refused.insert(index, None);
+                }
                 Err(error) => {
                     let what = "listening to access points (the driver's counters are used instead)";
                     host.outlet.trouble(what, error.as_ref());
@@ -121,33 +158,32 @@ impl Ears {
         }
     }
 
-    /// `None`: no monitor interface exists, and the configuration wants none.
+    /// `existing`: the monitor interface that the radio has. One is created otherwise.
     fn listen(
         &self,
         index: u32,
         members: Members,
-        interfaces: &[Interface],
+        existing: Option<&str>,
         kernel: &mut Nl80211,
         host: &mut Host,
-    ) -> Result<Option<Ear>, Box<dyn Error>> {
-        let name = match existing(interfaces, index) {
+    ) -> Result<Ear, Box<dyn Error>> {
+        let name = match existing {
             Some(name) => name.to_owned(),
-            None if self.creates => {
+            None => {
                 can_listen(wiphy(kernel, index).as_ref())?;
                 create(index, kernel, host)?
             }
-            None => return Ok(None),
         };
         let capture = Capture::open(&name, &members.own)?;
         let reports = self.reports(&members);
         let listener = Listener::start(vec![capture], reports, self.inlet.clone())?;
-        Ok(Some(Ear {
+        Ok(Ear {
             listener,
             members,
             name,
             told: 0,
             hears: false,
-        }))
+        })
     }
 
     /// What a listener for these access points reports.
@@ -201,9 +237,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_monitor_is_created_where_it_is_wanted_or_where_access_points_are_joined() {
+        let on = |name: &str, wiphy| Interface {
+            wiphy,
+            ifindex: None,
+            name: name.to_owned(),
+            kind: None,
+            mac: None,
+            mhz: None,
+            ssid: None,
+        };
+        let interfaces = [on("wlan0", 0), on("wlan1", 1), on("slow-w1", 1)];
+        let radios = |wanted, joins| {
+            let creates = Creates::of(wanted, joins);
+            [0, 1].map(|wiphy| creates.on(wiphy, &interfaces))
+        };
+        assert_eq!(radios(None, false), [false, false]);
+        assert_eq!(radios(None, true), [false, true], "not on the user's own radio");
+        assert_eq!(radios(Some(false), true), [false, false]);
+        assert_eq!(radios(Some(true), false), [true, true]);
+    }
+
+    #[test]
     fn a_station_keeps_its_alias_when_access_points_come_and_go() {
         let (inlet, _) = crate::daemon::inlet().unwrap();
-        let ears = Ears::new(inlet, false, false);
+        let ears = Ears::new(inlet, Creates::No, false);
         let more = Members {
             points: BTreeMap::from([(MacAddr::local(1), LinkId(0))]),
             own: Vec::new(),

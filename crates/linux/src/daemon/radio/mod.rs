@@ -24,7 +24,7 @@ use crate::netlink::ReceiveError;
 use crate::nl80211::{
     Event, Events, IfType, Interface, Nl80211, Quality, ReadError, SubscribeError, Survey, Wiphy,
 };
-use ears::{Ears, Members};
+use ears::{Creates, Ears, Members};
 use policy::{Input, LinkId, LinkKind};
 use station::{Known, Seen};
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,15 +49,17 @@ pub(crate) struct Radio {
 }
 
 impl Radio {
-    /// Opens the kernel's WiFi stack, if there is one. `creates`: whether to create monitor interfaces that
-    /// are missing. `program`: what joins access points.
-    pub(crate) fn open(inlet: InletSender, creates: bool, program: Option<&Associates>) -> Self {
+    /// Opens the kernel's WiFi stack, if there is one. `monitor`: whether to create monitor interfaces that
+    /// are missing, see [`Setup::monitor`]. `program`: what joins access points.
+    ///
+    /// [`Setup::monitor`]: crate::daemon::api::setup::Setup::monitor
+    pub(crate) fn open(inlet: InletSender, monitor: Option<bool>, program: Option<&Associates>) -> Self {
         let newcomers = program.is_some_and(|program| program.newcomer.is_some());
         Self {
             kernel: Nl80211::open().ok(),
             events: Events::open().ok(),
             known: BTreeMap::new(),
-            ears: Ears::new(inlet, creates, newcomers),
+            ears: Ears::new(inlet, Creates::of(monitor, program.is_some()), newcomers),
             silent: BTreeSet::new(),
             due: None,
         }

@@ -117,7 +117,7 @@ fn setup(
             fallback_window: None,
             probing: None,
             networks: None,
-            monitor: false,
+            monitor: Some(false),
             record: record::Recording::of_test(),
             journal,
         },

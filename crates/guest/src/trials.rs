@@ -54,7 +54,7 @@ const ESTIMATES: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 36] = [
+pub const TRIALS: [Trial; 37] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -253,6 +253,18 @@ pub const TRIALS: [Trial; 36] = [
         programs: &["wifi-meter", "slowhand", "slowhandd"],
         scenario: None,
         figure: GAP,
+    },
+    Trial {
+        name: "joins-elsewhere",
+        about: "`slowhand up` over a radio for one channel at a time: its access point goes, and another channel has one",
+        script: include_str!("../guest/trials/joins-elsewhere.sh"),
+        programs: &["wifi-meter", "slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            name: "longest gap, ms",
+            pointer: "/elsewhere/longest_gap_ms",
+            at_most: None,
+        },
     },
     Trial {
         name: "scan-cost",

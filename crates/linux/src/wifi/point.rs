@@ -25,6 +25,9 @@ const JOINS: Duration = Duration::from_secs(15);
 const ADDRESSES: Duration = Duration::from_secs(20);
 /// How long `wpa_supplicant` tries to get back to a lost access point.
 const RETURNS: Duration = Duration::from_secs(5);
+/// The same while nothing else is joined, unless it has heard the access point again. It scans for it within
+/// 0.1 s, and after that the host is better off with another access point.
+const RETURNS_ALONE: Duration = Duration::from_secs(1);
 
 /// Ages in lists are whole seconds, so one beacon may seem to be from two times this far apart.
 const AGES: Duration = Duration::from_secs(1);
@@ -72,6 +75,8 @@ pub(super) struct Station {
     pub(super) stage: Stage,
     /// When the stage began.
     pub(super) since: Instant,
+    /// It is lost, and `wpa_supplicant` has heard its access point again.
+    pub(super) returns: bool,
     pub(super) client: Option<(Client, Port)>,
     pub(super) lease: Option<Lease>,
     /// Whether systemd-resolved sends queries to the servers of the lease. `None`: it does not have them.
@@ -174,12 +179,13 @@ impl Point {
         self.warned = None;
     }
 
-    /// When its stage has taken too long.
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    /// When its stage has taken too long. `alone`: nothing else is joined.
+    pub(super) fn deadline(&self, alone: bool) -> Option<Instant> {
         let station = self.station.as_ref()?;
         let limit = match station.stage {
             Stage::Joining => JOINS,
             Stage::Addressing => ADDRESSES,
+            Stage::Lost if alone && !station.returns => RETURNS_ALONE,
             Stage::Lost => RETURNS,
             Stage::Absent | Stage::Heard | Stage::Refused | Stage::Joined => return None,
         };
@@ -250,7 +256,7 @@ impl Station {
     }
 
     pub(super) fn enter(&mut self, now: Instant, stage: Stage) {
-        (self.stage, self.since) = (stage, now);
+        (self.stage, self.since, self.returns) = (stage, now, false);
     }
 }
 

@@ -191,8 +191,20 @@ impl Supplicant {
 
     /// The key management of the association of this interface, such as `SAE`.
     pub(super) fn management(&self, name: &str) -> Result<Option<String>, SupplicantError> {
+        self.status(name, "key_mgmt=")
+    }
+
+    /// Whether this interface is associated, or about to be.
+    pub(super) fn is_at_it(&self, name: &str) -> Result<bool, SupplicantError> {
+        let state = self.status(name, "wpa_state=")?;
+        let idle = ["DISCONNECTED", "INACTIVE", "SCANNING", "INTERFACE_DISABLED"];
+        Ok(state.is_some_and(|state| !idle.contains(&state.as_str())))
+    }
+
+    /// A value of the status of this interface.
+    fn status(&self, name: &str, key: &str) -> Result<Option<String>, SupplicantError> {
         let status = self.ask(&format!("IFNAME={name} STATUS"))?;
-        let mut values = status.lines().filter_map(|line| line.strip_prefix("key_mgmt="));
+        let mut values = status.lines().filter_map(|line| line.strip_prefix(key));
         Ok(values.next().map(str::to_owned))
     }
 
@@ -360,17 +372,21 @@ mod tests {
     }
 
     #[test]
-    fn the_key_management_is_read_from_the_status() {
+    fn the_key_management_and_the_state_are_read_from_the_status() {
         let replies = &[
             "OK\n",
             "bssid=02:00:00:00:00:01\nkey_mgmt=SAE\nwpa_state=COMPLETED\n",
             "FAIL\n",
+            "wpa_state=SCANNING\n",
+            "wpa_state=4WAY_HANDSHAKE\n",
             "OK\n",
         ];
         let asked = with_stand_in("status", replies, |supplicant| {
             let supplicant = supplicant.unwrap();
             let management = || supplicant.management("slow-w1").unwrap();
             assert_eq!((management(), management()), (Some("SAE".to_owned()), None));
+            let is_at_it = || supplicant.is_at_it("slow-w1").unwrap();
+            assert_eq!((is_at_it(), is_at_it()), (false, true));
         });
         assert_eq!(asked[1], "IFNAME=slow-w1 STATUS");
     }

@@ -263,7 +263,8 @@ impl Worker {
 
     fn sleep(&self, now: Instant) -> Duration {
         let clients = self.clients().map(|(client, _)| client.wake_at());
-        let deadlines = self.points.values().filter_map(Point::deadline);
+        let alone = self.is_nothing_joined();
+        let deadlines = self.points.values().filter_map(|point| point.deadline(alone));
         let means = self.means.as_ref();
         let check = means.map(|means| means.supplicant.check_at());
         let scanner = self.scan.check_at(now);

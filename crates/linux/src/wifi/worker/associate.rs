@@ -34,7 +34,10 @@ impl Worker {
         if network.judge(&point.bss, best).is_err() {
             return;
         }
-        super::scan::remove_scanner(means);
+        if let Some(scanner) = super::scan::remove_scanner(means) {
+            // Its scan ends without a word.
+            self.scan.end(scanner.as_str());
+        }
         let what = (&point.bss, network, best);
         let begun = begin(now, (means, &self.plan.names), name, what);
         point.station = match begun {
@@ -147,6 +150,7 @@ fn begin(
         mac,
         stage: Stage::Joining,
         since: now,
+        returns: false,
         client: None,
         lease: None,
         resolves: None,

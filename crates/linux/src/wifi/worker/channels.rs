@@ -121,6 +121,7 @@ mod tests {
             mac: MacAddr::local(9),
             stage,
             since: now,
+            returns: false,
             client: None,
             lease: None,
             resolves: None,

@@ -298,6 +298,7 @@ fn point(now: Instant, stage: Stage) -> Point {
         mac: MacAddr::local(2),
         stage,
         since: now,
+        returns: false,
         client: None,
         lease: None,
         resolves: None,
@@ -321,7 +322,7 @@ fn after(stage: Stage, what: What) -> String {
 fn overdue(stage: Stage) -> String {
     let now = Instant::now();
     let (mut worker, _inlet) = worker(now, stage);
-    worker.tend(worker.points[&BSSID].deadline().unwrap());
+    worker.tend(worker.points[&BSSID].deadline(false).unwrap());
     worker.points[&BSSID].why.clone().unwrap()
 }
 

@@ -54,8 +54,11 @@ pub(super) struct Scan {
     running: Option<(IfName, Instant)>,
     /// An access point that began to send beacons may have come too late for the running one.
     hastened: bool,
-    /// Number of scans so far. Every second one asks for hidden networks by their names.
-    count: usize,
+    /// Number of scans so far, of all channels and of some. Every second one asks for hidden networks by their
+    /// names.
+    counts: [usize; 2],
+    /// While nothing is joined: the last one was of the channels on which named networks were heard before.
+    was_narrow: bool,
     pub(super) newcomers: Newcomers,
     pub(super) wide: Wide,
     pub(super) visits: Visits,
@@ -81,6 +84,24 @@ impl Scan {
             Some(_) => self.hastened = true,
             None if self.visits.awaited => self.hastened = true,
             None => self.next = self.next.map(|next| next.min(at)),
+        }
+    }
+
+    /// Nothing is joined any more: begins one at once, of the channels on which named networks were heard.
+    pub(super) fn search(&mut self, now: Instant) {
+        self.was_narrow = false;
+        self.hasten(now);
+    }
+
+    /// The frequencies in MHz of a scan while nothing is joined. None of them: all. Every second one is of the
+    /// few on which named networks were heard, because it is much shorter.
+    fn scope(&mut self) -> BTreeSet<u32> {
+        let known = self.visits.known();
+        self.was_narrow = !self.was_narrow && !known.is_empty();
+        if self.was_narrow {
+            known.clone()
+        } else {
+            BTreeSet::new()
         }
     }
 
@@ -153,21 +174,31 @@ impl Worker {
                 if let Some(means) = &mut self.means {
                     means.radio.is_usable(&mut means.kernel)?;
                 }
-                (self.scanner(now)?, self.bound_to()?)
+                let name = self.scanner(now)?;
+                let bound = self.bound_to()?;
+                (
+                    name,
+                    if bound.is_empty() {
+                        self.scan.scope()
+                    } else {
+                        bound
+                    },
+                )
             }
         };
         let Some(means) = &self.means else { return Ok(()) };
+        let count = &mut self.scan.counts[usize::from(!only.is_empty())];
+        let names = names(&self.plan.setup.networks, *count);
         let only = Vec::from_iter(only.iter().map(u32::to_string)).join(",");
         let frequency = if only.is_empty() {
             only
         } else {
             format!(" freq={only}")
         };
-        let names = names(&self.plan.setup.networks, self.scan.count);
         means
             .supplicant
             .demand(&format!("IFNAME={name} SCAN TYPE=ONLY{frequency}{names}"))?;
-        self.scan.count += 1;
+        *count += 1;
         self.scan.running = Some((name, now + LASTS));
         self.scan.hastened = false;
         Ok(())
@@ -229,6 +260,7 @@ impl Worker {
         self.keep_claims();
         self.settle_names();
         let pause = match is_scanner(&name) {
+            true if self.scan.was_narrow => newcomers::PAUSE,
             true => SEARCHES,
             false if std::mem::take(&mut self.scan.hastened) => newcomers::PAUSE,
             false if self.is_weak() => self.scan.visits.rest(now).min(self.refreshes()),
@@ -509,11 +541,11 @@ fn list(supplicant: &Supplicant, name: &IfName) -> Result<Vec<Bss>, SupplicantEr
     Ok(all)
 }
 
-/// Removes the interface that only scans.
-pub(super) fn remove_scanner(means: &mut Means) {
-    if let Some(name) = station::scanner() {
-        remove(means, name);
-    }
+/// Removes the interface that only scans. Returns its name.
+pub(super) fn remove_scanner(means: &mut Means) -> Option<IfName> {
+    let name = station::scanner()?;
+    remove(means, name);
+    Some(name)
 }
 
 #[cfg(test)]
@@ -568,6 +600,22 @@ mod tests {
         worker.plan.setup.networks[0].fixed = true;
         worker.take(now, vec![own, open]);
         assert!(worker.points.contains_key(&other) && worker.refused.is_empty());
+    }
+
+    #[test]
+    fn after_a_loss_every_second_scan_is_of_the_channels_that_are_known() {
+        let mut scan = Scan::default();
+        assert_eq!(scan.scope(), BTreeSet::new(), "none is known yet");
+        assert_eq!(scan.scope(), BTreeSet::new());
+        scan.visits.hear(2_437);
+        scan.visits.hear(5_180);
+        let known = BTreeSet::from([2_437, 5_180]);
+        let now = Instant::now();
+        scan.after(now + Duration::from_secs(2));
+        scan.search(now);
+        assert_eq!(scan.due(), Some(now));
+        let scopes = [(); 4].map(|()| scan.scope());
+        assert_eq!(scopes, [known.clone(), BTreeSet::new(), known, BTreeSet::new()]);
     }
 
     #[test]

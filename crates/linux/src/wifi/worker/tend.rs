@@ -2,6 +2,7 @@
 
 use super::Worker;
 use super::associate::in_words;
+use super::channels::is_joined;
 use crate::rtnl::{Address, Route, Table};
 use crate::wifi::dhcp::{Client, Want};
 use crate::wifi::event::{Event, What};
@@ -111,12 +112,39 @@ impl Worker {
                 self.fail(now, bssid, Failure::Other, in_words(error.as_ref()));
             }
             self.join_by_ipv6(now, bssid);
-            let point = &self.points[&bssid];
-            if point.deadline().is_some_and(|deadline| deadline <= now) {
-                let (failure, why) = point.overdue();
+            let is_overdue =
+                |point: &Point, alone| point.deadline(alone).is_some_and(|deadline| deadline <= now);
+            let alone = self.is_nothing_joined();
+            if is_overdue(&self.points[&bssid], alone)
+                && (is_overdue(&self.points[&bssid], false) || !self.returns(bssid))
+            {
+                let (failure, why) = self.points[&bssid].overdue();
                 self.fail(now, bssid, failure, why);
+                if alone && failure == Failure::Lost {
+                    self.scan.search(now);
+                }
             }
         }
+    }
+
+    /// Whether no access point is joined.
+    pub(super) fn is_nothing_joined(&self) -> bool {
+        let mut stations = self.points.values().filter_map(|point| point.station.as_ref());
+        !stations.any(is_joined)
+    }
+
+    /// Whether `wpa_supplicant` has heard a lost access point again, and associates with it.
+    fn returns(&mut self, bssid: MacAddr) -> bool {
+        let station = self
+            .points
+            .get_mut(&bssid)
+            .and_then(|point| point.station.as_mut());
+        let (Some(station), Some(means)) = (station, &self.means) else {
+            return false;
+        };
+        // A program that does not answer is started again.
+        station.returns = means.supplicant.is_at_it(station.name.as_str()).unwrap_or(false);
+        station.returns
     }
 
     /// Takes an access point as joined that gives addresses by router advertisements alone. Its address of
@@ -352,6 +380,48 @@ fn seek(station: &mut Station, supplicant: &Supplicant) {
         Err(error) => {
             let why = in_words(&error);
             tracing::warn!(interface = %station.name, "its access point is sought on its old channel: {why}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::faults::worker;
+    use super::*;
+
+    #[test]
+    fn a_lost_access_point_is_waited_for_shortly_while_nothing_else_is_joined() {
+        let now = Instant::now();
+        let (mut worker, _inlet) = worker(now, Stage::Lost);
+        assert!(worker.is_nothing_joined());
+        let point = worker.points.values_mut().next().unwrap();
+        let mut waits = |alone, returns| {
+            point.station.as_mut().unwrap().returns = returns;
+            point.deadline(alone).unwrap().duration_since(now).as_secs()
+        };
+        assert_eq!(waits(false, false), 5);
+        assert_eq!(waits(true, false), 1);
+        assert_eq!(waits(true, true), 5, "it was heard again");
+        let station = point.station.as_mut().unwrap();
+        station.enter(now, Stage::Lost);
+        assert!(!station.returns, "it is lost once more");
+    }
+
+    #[test]
+    fn after_a_loss_with_nothing_else_joined_the_search_begins_at_once() {
+        let start = Instant::now();
+        let later = start + Duration::from_secs(1);
+        for (stage, left) in [
+            (Stage::Lost, true),
+            (Stage::Joined, false),
+            (Stage::Joining, false),
+        ] {
+            let (mut worker, _inlet) = worker(start, stage);
+            worker.scan.after(start + Duration::from_secs(9));
+            worker.tend(later);
+            let point = worker.points.values().next().unwrap();
+            assert_eq!(point.station.is_none(), left, "{stage:?}");
+            assert_eq!(worker.scan.due() == Some(later), left, "{stage:?}");
         }
     }
 }

@@ -85,6 +85,11 @@ impl Visits {
         self.known.insert(mhz);
     }
 
+    /// Where access points of named networks were heard, by frequency in MHz.
+    pub(super) const fn known(&self) -> &BTreeSet<u32> {
+        &self.known
+    }
+
     /// Time until the next one may begin.
     pub(super) fn rest(&self, now: Instant) -> Duration {
         let rest = |until: Instant| until.saturating_duration_since(now);

@@ -1,0 +1,84 @@
+# shellcheck shell=bash
+# `slowhand up` over a radio that serves one channel at a time, with an access point on each of two channels:
+# the one in use goes for good during a download, ends the association during another one, and is started again
+# while there is no other.
+TRIAL=joins-elsewhere
+# shellcheck source=crates/guest/guest/box.sh
+. /lib/box.sh
+# shellcheck source=crates/guest/guest/joining.sh
+. /lib/joining.sh
+
+# carries_one: whether one of the two carries packets. Its number is in $joined then, and that of the other one
+# in $other.
+carries_one() {
+    joined=1 other=2
+    carries 1 || { joined=2 other=1 && carries 2; }
+}
+
+# ends N: ends hostapd of access point N, which sends a deauthentication.
+ends() {
+    local hostapd
+    hostapd=$(cat "/run/ap$1.hostapd")
+    kill "$hostapd"
+    await "the end of access point $1" has_ended "$hostapd"
+    rm "$LOGS/ap$1.hostapd"
+}
+
+# serves: lets the server send /run/content to one client.
+serves() {
+    ip netns exec server wifi-meter serve "$SERVER:5000" /run/content &
+    await "the server" has_listener
+}
+
+# same_bytes FIGURES: fails unless a download got the bytes of /run/content.
+same_bytes() {
+    [[ $1 == *"\"sha256\":\"$(sha256sum /run/content | cut -d ' ' -f 1)\""* ]] || fail "other bytes arrived than were sent: $1"
+}
+
+ssids=('' first second)
+channels=('' 6 11)
+say "radios, and an access point on each of two channels"
+radios 2
+server
+access_point 1 first 6 12mbit 5ms
+access_point 2 second 11 12mbit 5ms
+networks first second
+host >/run/before
+head -c 8000000 /dev/urandom >/run/content
+start
+await "that one carries packets" carries_one
+
+say "the loss of access point $joined"
+serves
+elsewhere=$(wifi-meter fetch "$SERVER:5000" --after 1000000 --terminate "$(cat "/run/ap$joined.hostapd")")
+same_bytes "$elsewhere"
+carries "$other" || fail "the other one is not in use"
+rm "$LOGS/ap$joined.hostapd"
+radio_on "$joined" "${ssids[$joined]}" "${channels[$joined]}"
+
+say "an association that ends, although its access point stays"
+before=$(joined_to "$other")
+serves
+wifi-meter fetch "$SERVER:5000" >/run/back &
+fetch=$!
+sleep 2
+ip netns exec "ap$other" hostapd_cli -p "/run/hostapd-ap$other" deauthenticate "$(mac_of "$other")"
+wait $fetch || fail "the download has broken"
+back=$(cat /run/back)
+same_bytes "$back"
+await "that it carries packets again" carries "$other"
+[ "$(joined_to "$other")" = "$before" ] || fail "another interface is joined"
+
+say "access point $other is started again, and there is no other"
+ends "$joined"
+ends "$other"
+sleep 3
+radio_on "$other" "${ssids[$other]}" "${channels[$other]}"
+begun=$(uptime_s)
+await "that it carries packets again" carries "$other"
+restarted=$(since "$begun")
+stop
+host >/run/after
+diff /run/before /run/after || fail "slowhand left the host changed"
+printf '{"trial":"%s","elsewhere":%s,"back":%s,"restarted_s":%s}\n' "$TRIAL" "$elsewhere" "$back" "$restarted" \
+    | tee /share/figures.json

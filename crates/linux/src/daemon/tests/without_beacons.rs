@@ -51,11 +51,14 @@ fn wifi_first_uses_wifi_and_not_the_modem() {
 
 #[test]
 fn hand_over_uses_the_first_access_point() {
+    goes_over(Policy::Handover, &[1]);
     goes_over(Policy::HandoverWarm, &[1]);
     goes_over(Policy::HandoverCell, &[0, 1]);
 }
 
 #[test]
 fn both_access_points_are_used_together() {
-    goes_over(Policy::SlowhandNoWindow, &[0, 1, 2]);
+    for policy in [Policy::Mptcp, Policy::SlowhandNoWindow, Policy::Slowhand] {
+        goes_over(policy, &[0, 1, 2]);
+    }
 }

@@ -56,6 +56,11 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
 
+    /// Record the hardware addresses of other people's stations as they are. Otherwise they are random ones,
+    /// which are others in each recording.
+    #[arg(long, requires = "record")]
+    pub plain: bool,
+
     /// Its directories.
     #[command(flatten)]
     pub place: Place,

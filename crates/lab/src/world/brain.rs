@@ -5,6 +5,7 @@ use super::note::Note;
 use super::observe;
 use crate::traffic::Answers;
 use linux::bpf::WindowKind;
+use linux::capture::Aliases;
 use linux::daemon::{
     Associates, Association, Daemon, DeclaredLink, Inlet, RunError, Sender as SendWith, Setup, SignalReports,
     StartError, Stopper,
@@ -99,6 +100,7 @@ impl Wiring {
             probing: None,
             networks: None,
             monitor: Some(false),
+            aliases: Aliases::default(),
             record: self.record,
             journal: None,
         }

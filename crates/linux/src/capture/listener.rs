@@ -39,16 +39,27 @@ pub enum Beacons {
 }
 
 /// Other names for the stations of other people. With the same aliases, a station keeps its name.
-#[derive(Debug, Clone, Default)]
-pub struct Aliases(RandomState);
+#[derive(Debug, Clone)]
+pub struct Aliases(Option<RandomState>);
+
+impl Default for Aliases {
+    fn default() -> Self {
+        Self(Some(RandomState::new()))
+    }
+}
 
 impl Aliases {
+    /// None: stations keep their addresses.
+    pub const fn none() -> Self {
+        Self(None)
+    }
+
     /// A locally administered address in place of a station's own.
     pub(crate) fn of(&self, station: MacAddr) -> MacAddr {
         const GROUP: u8 = 1;
         const LOCAL: u8 = 2;
-        let [first, second, third, fourth, fifth, sixth, ..] =
-            self.0.hash_one(station.octets()).to_be_bytes();
+        let Some(salt) = &self.0 else { return station };
+        let [first, second, third, fourth, fifth, sixth, ..] = salt.hash_one(station.octets()).to_be_bytes();
         MacAddr::new([first & !GROUP | LOCAL, second, third, fourth, fifth, sixth])
     }
 }
@@ -230,6 +241,7 @@ mod tests {
     fn a_station_keeps_its_alias_and_others_have_another_one() {
         let aliases = Aliases::default();
         let [one, two] = [7, 8].map(|number| aliases.of(MacAddr::local(number)));
+        assert_eq!(Aliases::none().of(MacAddr::local(7)), MacAddr::local(7));
         assert_eq!(
             one,
             aliases.clone().of(MacAddr::local(7)),

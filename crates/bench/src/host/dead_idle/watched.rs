@@ -2,6 +2,7 @@
 
 use super::home::{Home, LINES, SERVER};
 use anyhow::Context as _;
+use linux::capture::Aliases;
 use linux::daemon::{
     self, Daemon, DeclaredLink, InletSender, NetworksSetup, Observation, Probing, Setup, Stopper,
 };
@@ -90,6 +91,7 @@ impl Watched {
             }),
             networks: options.networks,
             monitor: Some(false),
+            aliases: Aliases::default(),
             record: None,
             journal: None,
         };

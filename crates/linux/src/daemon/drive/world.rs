@@ -92,7 +92,11 @@ impl World {
             sampler: Sampler::new(),
             endpoints: Endpoints::default(),
             upkeep: Upkeep::default(),
-            radio: Radio::open(setup.inlet.sender(), setup.monitor, setup.associate.as_ref()),
+            radio: Radio::open(
+                setup.inlet.sender(),
+                (setup.monitor, setup.aliases),
+                setup.associate.as_ref(),
+            ),
             associate: setup.associate,
             leading_out: Vec::new(),
             assign: setup.assign,

@@ -95,10 +95,10 @@ struct Ear {
 }
 
 impl Ears {
-    pub(crate) fn new(inlet: InletSender, creates: Creates, newcomers: bool) -> Self {
+    pub(crate) const fn new(inlet: InletSender, aliases: Aliases, creates: Creates, newcomers: bool) -> Self {
         Self {
             inlet,
-            aliases: Aliases::default(),
+            aliases,
             creates,
             newcomers,
             open: BTreeMap::new(),
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn a_station_keeps_its_alias_when_access_points_come_and_go() {
         let (inlet, _) = crate::daemon::inlet().unwrap();
-        let ears = Ears::new(inlet, Creates::No, false);
+        let ears = Ears::new(inlet, Aliases::default(), Creates::No, false);
         let more = Members {
             points: BTreeMap::from([(MacAddr::local(1), LinkId(0))]),
             own: Vec::new(),

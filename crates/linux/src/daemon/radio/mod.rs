@@ -15,6 +15,7 @@
 pub(crate) mod ears;
 pub(crate) mod station;
 
+use crate::capture::Aliases;
 use crate::daemon::api::inlet::InletSender;
 use crate::daemon::api::report::WifiReport;
 use crate::daemon::api::setup::Associates;
@@ -50,16 +51,21 @@ pub(crate) struct Radio {
 
 impl Radio {
     /// Opens the kernel's WiFi stack, if there is one. `monitor`: whether to create monitor interfaces that
-    /// are missing, see [`Setup::monitor`]. `program`: what joins access points.
+    /// are missing, see [`Setup::monitor`]. `aliases`: how the stations are called that these hear. `program`:
+    /// what joins access points.
     ///
     /// [`Setup::monitor`]: crate::daemon::api::setup::Setup::monitor
-    pub(crate) fn open(inlet: InletSender, monitor: Option<bool>, program: Option<&Associates>) -> Self {
+    pub(crate) fn open(
+        inlet: InletSender,
+        (monitor, aliases): (Option<bool>, Aliases),
+        program: Option<&Associates>,
+    ) -> Self {
         let newcomers = program.is_some_and(|program| program.newcomer.is_some());
         Self {
             kernel: Nl80211::open().ok(),
             events: Events::open().ok(),
             known: BTreeMap::new(),
-            ears: Ears::new(inlet, Creates::of(monitor, program.is_some()), newcomers),
+            ears: Ears::new(inlet, aliases, Creates::of(monitor, program.is_some()), newcomers),
             silent: BTreeSet::new(),
             due: None,
         }

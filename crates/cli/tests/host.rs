@@ -296,6 +296,31 @@ fn a_wrong_configuration_changes_nothing() {
     assert_eq!(host.state(), before);
 }
 
+#[test]
+fn a_wrong_configuration_of_wifi_changes_nothing() {
+    let Some(host) = Host::new("wrongwifi") else {
+        return;
+    };
+    let before = host.state();
+    let secret = host.root.join("home.psk");
+    write(&secret, "correct horse battery\n", 0o644);
+    let place = secret.display();
+    let network = format!("[wifi]\n[[wifi.network]]\nssid = \"home\"\npsk_file = \"{place}\"\n");
+    let open = format!("slowhand.toml:4:12: {place}: mode 0644, readable by others; run chmod 600 {place}\n");
+    let unknown = "slowhand.toml:1:1: unknown key `moniter`".to_owned();
+    let number = "slowhand.toml:1:11: `monitor` is 1".to_owned();
+    for (line, said) in [
+        ("", open),
+        ("moniter = true\n", unknown),
+        ("monitor = 1\n", number),
+    ] {
+        let config = host.config(&format!("{line}{network}"));
+        let (code, text) = words(&host.ask("up", &["--config", config.to_str().unwrap()]));
+        assert!(code == Some(2) && text.contains(&said), "{said}: {text}");
+        assert_eq!(host.state(), before);
+    }
+}
+
 /// From the next start the daemon reports signals to servers, with the key in this file.
 fn ask_for_reports(host: &Host, key_file: &Path) {
     let additions = host.root.join("conf.d");

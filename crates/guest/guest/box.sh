@@ -32,6 +32,16 @@ await() {
     done
 }
 
+# within SECONDS WHAT COMMAND...: as `await`, for this long.
+within() {
+    local until=$((SECONDS + $1)) event=$2
+    shift 2
+    until "$@" >/dev/null 2>&1; do
+        [ $SECONDS -lt $until ] || fail "$event did not happen"
+        sleep 0.1
+    done
+}
+
 has_text() { grep -q "$2" "$1"; }
 
 # Further parameters of the radios' driver.
@@ -39,6 +49,16 @@ RADIO_OPTIONS=()
 
 # Channels that each radio can serve at a time.
 CHANNELS=1
+
+# regulatory: lets the kernel know the rules of countries. Comes before `radios`. Without it, `iw reg set` has no
+# effect.
+regulatory() {
+    ln -s regulatory.db-debian /lib/firmware/regulatory.db
+    ln -s regulatory.db.p7s-debian /lib/firmware/regulatory.db.p7s
+}
+
+# has_country COUNTRY: whether its rules hold.
+has_country() { iw reg get | grep -q "^country $1:"; }
 
 # radios N: a client's radio, phy0, and N for access points.
 radios() {

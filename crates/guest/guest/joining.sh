@@ -61,9 +61,10 @@ host() {
     find /run -path '/run/slowhand/wifi*'
 }
 
-# start: `slowhand up`. Its process is in $daemon.
+# start: `slowhand up`, with the options in $UP. Its process is in $daemon.
+UP=()
 start() {
-    slowhand up >>"$LOGS/slowhand" 2>&1 &
+    slowhand up "${UP[@]}" >>"$LOGS/slowhand" 2>&1 &
     daemon=$!
 }
 

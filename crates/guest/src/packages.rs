@@ -15,7 +15,7 @@ use crate::tool::{self, KEYRING, ToolError};
 
 /// The programs of the guest. apt adds what they need. `usr-is-merged` satisfies a dependency that would
 /// otherwise pull in Perl.
-pub const PROGRAMS: [&str; 21] = [
+pub const PROGRAMS: [&str; 22] = [
     "bash",
     "busybox-static",
     "coreutils",
@@ -35,6 +35,7 @@ pub const PROGRAMS: [&str; 21] = [
     "systemd-resolved",
     "tcpdump",
     "usr-is-merged",
+    "wireless-regdb",
     "wpasupplicant",
     "zlib1g",
 ];

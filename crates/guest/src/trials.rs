@@ -54,7 +54,7 @@ const ESTIMATES: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 37] = [
+pub const TRIALS: [Trial; 38] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -134,6 +134,18 @@ pub const TRIALS: [Trial; 37] = [
         figure: Figure {
             at_most: Some(300.0),
             ..GAP
+        },
+    },
+    Trial {
+        name: "joins-fades",
+        about: "the same, and 20 s longer: the first access point fades, is drained and is left",
+        script: include_str!("../guest/trials/joins-fades.sh"),
+        programs: &["wifi-meter", "wifi-medium", "slowhand", "slowhandd"],
+        scenario: Some(WALK),
+        figure: Figure {
+            name: "time until it is left, s",
+            pointer: "/left_s",
+            at_most: None,
         },
     },
     Trial {

@@ -18,10 +18,15 @@ both_again() {
 }
 RETURNS=()
 
+# ends: how many associations slowhand has seen end.
+ends() { grep -c 'the association has ended' "$LOGS/slowhand" || true; }
+
 # is_ended PROCESS
 is_ended() { ! kill -0 "$1"; }
 
+regulatory
 two_known_networks
+await "the rules of a country" has_country DE
 start
 for n in 1 2; do await "joining network $n" carries $n; done
 
@@ -49,10 +54,13 @@ both_again rfkill
 
 say "the clock jumps and the country changes"
 interfaces=$(ip -o link show | grep slow-w | cut -d : -f 1)
+ends_before=$(ends)
 date -s "@$(($(date +%s) + 86400))"
 iw reg set US
+await "the rules of another country" has_country US
 sleep 3
 both_again clock
+[ "$(ends)" -eq "$ends_before" ] || fail "a clock or a country ended an association"
 [ "$(ip -o link show | grep slow-w | cut -d : -f 1)" = "$interfaces" ] || fail "a clock or a country cost an association"
 
 say "the access points change channel"
@@ -71,6 +79,38 @@ done
 both_again deauthentications
 ended=$(($(grep -c 'has ended (reason 2)' "$LOGS/slowhand") - ended_before))
 [ $ended -eq 20 ] || fail "slowhand has seen $ended ends of 20"
+
+say "access point 1 floods it with ends of the association"
+client=$(mac_of 1)
+ends_before=$(ends)
+sent=0
+for round in $(seq 50); do
+    hostapd_cli -p /run/hostapd-ap1 -i wlan deauthenticate "$client" | grep -q OK && sent=$((sent + 1))
+    [ $((round % 10)) -ne 0 ] || carries 2 || fail "the other access point carries nothing in the flood"
+done
+[[ $sent -eq 50 && $(ends) -gt $ends_before ]] || fail "the flood has ended nothing"
+both_again flood
+
+say "the country forbids the channel in use"
+iw reg set DE
+await "the rules of the first country" has_country DE
+for n in 1 2; do hostapd_cli -p "/run/hostapd-ap$n" -i wlan chan_switch 5 2472; done
+for n in 1 2; do await "the channel of access point $n" on_channel "$n" 13; done
+both_again channel_13
+iw reg set US
+# The kernel ends such associations after 60 s.
+within 100 "the loss of both" carries_none
+slowhand status >"$LOGS/status-forbidden"
+slowhand doctor --json >"$LOGS/doctor-forbidden" || true
+iw reg set DE
+await "the rules of the first country" has_country DE
+for n in 1 2; do
+    kill "$(cat "/run/ap$n.hostapd")"
+    rm "$LOGS/ap$n.hostapd"
+done
+radio_on 1 first 6
+radio_on 2 second 6
+both_again country
 
 say "the radio goes away"
 ip netns add away

@@ -56,6 +56,12 @@ for n in 5 6 7; do [ -z "$(interface_of $n)" ] || fail "access point $n was join
 sed -i '/^ssid = "net3"/a security = "wpa2"' /etc/slowhand/slowhand.toml
 slowhand reload
 await "joining the one without WPA3 where that is allowed" has_lease 7
+say "the access point with another key"
+attempts=$(grep -c 'wlan: STA .* IEEE 802.11: associated' "$LOGS/ap6.hostapd" || true)
+said=$(grep -c 'ssid=locked.*the key is wrong\|the key is wrong.*ssid=locked' "$LOGS/slowhand" || true)
+# The pause after the first attempt is 60 s, and after the second one 120 s.
+[[ $attempts -ge 1 && $attempts -le 2 ]] || fail "$attempts attempts with the wrong key"
+[ "$said" -eq 1 ] || fail "the wrong key was reported $said times"
 stop
 host >/run/after
 diff /run/before /run/after || fail "slowhand left the host changed"

@@ -34,16 +34,6 @@ TIMES=()
 # connected: whether the user's connection is there.
 connected() { has_state wlan0 100; }
 
-# within SECONDS WHAT COMMAND...: waits for it longer than `await` does.
-within() {
-    local until=$((SECONDS + $1)) event=$2
-    shift 2
-    until "$@" >/dev/null 2>&1; do
-        [ $SECONDS -lt $until ] || fail "$event did not happen"
-        sleep 0.1
-    done
-}
-
 # returned: waits for the user's connection, and writes down how long that took.
 returned() {
     await "the user's connection again" connected

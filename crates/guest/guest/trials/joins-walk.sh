@@ -7,9 +7,13 @@ TRIAL=joins-walk
 # shellcheck source=crates/guest/guest/joining.sh
 . /lib/joining.sh
 
+# shellcheck disable=SC2034 # joining.sh reads it
+UP=(--record /run/walk.record)
 download_on_a_walk monitored
 carries 3 || fail "the last access point is not in use after the walk"
 stop
+slowhand replay /run/walk.record >"$LOGS/replay" || fail "the recording is not replayed: $(cat "$LOGS/replay")"
+has_text "$LOGS/replay" identical || fail "the same inputs lead to other decisions: $(cat "$LOGS/replay")"
 medium_end
 joined=$(grep -c 'joined ssid=' "$LOGS/slowhand")
 failed=$(grep -c 'not joined' "$LOGS/slowhand" || true)

@@ -429,8 +429,9 @@ pub const TRIALS: [Trial; 37] = [
         programs: &["wifi-meter", "slowhand", "slowhandd"],
         scenario: None,
         figure: Figure {
-            at_most: Some(150.0),
-            ..GAP
+            name: "time that a stop takes, s",
+            pointer: "/unit_s/stopped",
+            at_most: Some(1.0),
         },
     },
     Trial {

@@ -32,13 +32,13 @@ await() {
     done
 }
 
-# within SECONDS WHAT COMMAND...: as `await`, for this long.
+# within SECONDS WHAT COMMAND...: as `await`, for this long, with a look once a second.
 within() {
     local until=$((SECONDS + $1)) event=$2
     shift 2
     until "$@" >/dev/null 2>&1; do
         [ $SECONDS -lt $until ] || fail "$event did not happen"
-        sleep 0.1
+        sleep 1
     done
 }
 

@@ -30,13 +30,19 @@ use crate::programs::{self, ProgramError};
 use crate::tool;
 
 /// The guest's own files: path in the guest, permissions, content.
-const FILES: [(&str, u32, &str); 6] = [
+const FILES: [(&str, u32, &str); 7] = [
     ("init", 0o755, include_str!("../guest/init.sh")),
     ("lib/box.sh", 0o644, include_str!("../guest/box.sh")),
     ("lib/beside.sh", 0o644, include_str!("../guest/beside.sh")),
     ("lib/driver.sh", 0o644, include_str!("../guest/driver.sh")),
     ("lib/joining.sh", 0o644, include_str!("../guest/joining.sh")),
     ("lib/udhcpc.sh", 0o755, include_str!("../guest/udhcpc.sh")),
+    // Where `make install` puts it with `PREFIX=/usr`: in Debian, `/lib` is `/usr/lib`.
+    (
+        "lib/systemd/system/slowhand.service",
+        0o644,
+        include_str!("../../../dist/slowhand.service"),
+    ),
 ];
 /// MiB of the guest's memory. The kernel unpacks the root file system into at most half of it.
 const MEMORY: &str = "1024";

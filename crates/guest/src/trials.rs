@@ -54,7 +54,7 @@ const ESTIMATES: Figure = Figure {
 };
 
 /// Every trial.
-pub const TRIALS: [Trial; 38] = [
+pub const TRIALS: [Trial; 39] = [
     Trial {
         name: "kernel-alone",
         about: "two access points over one radio, an MPTCP download, one access point killed: Linux alone",
@@ -444,6 +444,18 @@ pub const TRIALS: [Trial; 38] = [
             name: "time from the loss of one access point until the other one carries packets, s",
             pointer: "/takes_s/other",
             at_most: Some(20.0),
+        },
+    },
+    Trial {
+        name: "joins-unit",
+        about: "systemd starts, reloads, restarts and stops slowhand by its unit, which joins two; one is killed",
+        script: include_str!("../guest/trials/joins-unit.sh"),
+        programs: &["wifi-meter", "slowhand", "slowhandd"],
+        scenario: None,
+        figure: Figure {
+            name: "time that a stop takes, s",
+            pointer: "/unit_s/stopped",
+            at_most: Some(1.0),
         },
     },
     Trial {

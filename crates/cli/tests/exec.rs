@@ -48,10 +48,9 @@ fn listener(netns: &Netns) -> Socket {
     netns.run(listen).unwrap()
 }
 
-/// Runs a command that connects to `listener` from this namespace, and returns whether it came over plain TCP.
-///
-/// The listener is the caller's, so that a test has one for all its commands: after a close its port can still be in
-/// use, because a child that another test's thread has just forked holds a copy of it until that child's `exec`.
+/// Runs a command that connects to `listener` from this namespace, and returns whether it came over plain
+/// TCP. A test has one listener for all its commands: a closed one may still hold the port. A child that
+/// another test's thread has just forked has a copy of it until its `exec`.
 fn comes_over_tcp(netns: &Netns, listener: &Socket, mut command: Command) -> bool {
     netns.prepare(&mut command);
     let child = command.stdout(Stdio::piped()).spawn().unwrap();

@@ -50,11 +50,11 @@ RADIO_OPTIONS=()
 # Channels that each radio can serve at a time.
 CHANNELS=1
 
-# regulatory: lets the kernel know the rules of countries. Comes before `radios`. Without it, `iw reg set` has no
-# effect.
+# regulatory: lets the kernel know the rules of countries. Comes before `radios`. Without it, `iw reg set` has
+# no effect.
 regulatory() {
-    ln -s regulatory.db-debian /lib/firmware/regulatory.db
-    ln -s regulatory.db.p7s-debian /lib/firmware/regulatory.db.p7s
+    ln -sf regulatory.db-debian /lib/firmware/regulatory.db
+    ln -sf regulatory.db.p7s-debian /lib/firmware/regulatory.db.p7s
 }
 
 # has_country COUNTRY: whether its rules hold.

@@ -52,12 +52,12 @@ pub struct Args {
     pub cc: Option<String>,
 
     /// Record what the engine is told and what it asks for in this new file, for `slowhand replay`. Links
-    /// have their configured names there. Payload, addresses and networks' names are not recorded.
+    /// have their configured names there. Payload, IP addresses and networks' names are not recorded.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
 
     /// Record the hardware addresses of other people's stations as they are. Otherwise they are random ones,
-    /// which are others in each recording.
+    /// which are others in each run of the daemon.
     #[arg(long, requires = "record")]
     pub plain: bool,
 

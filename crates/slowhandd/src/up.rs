@@ -14,7 +14,6 @@ use host::doctor;
 use host::log::Form;
 use host::up::{self, Args};
 use linux::bpf::cc::{Controller, Coupled};
-use linux::capture::Aliases;
 use linux::daemon::{
     self, AskError, Daemon, FlowRule, Inlet, InletSender, NamesSetup, NetworksSetup, Probing, RunError,
     Sender, Setup, Stopper,
@@ -158,11 +157,7 @@ fn setup(planned: Planned, inlet: Inlet, record: Option<Recording>, args: &Args)
         probing,
         networks: config.networks.map(networks),
         monitor: config.monitor,
-        aliases: if args.plain {
-            Aliases::none()
-        } else {
-            Aliases::default()
-        },
+        plain: args.plain,
         record,
         journal: Some(args.place.journal()),
     }

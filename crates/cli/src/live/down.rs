@@ -103,12 +103,28 @@ fn code(left: &[String]) -> ExitCode {
 fn restore(args: &Args) -> anyhow::Result<ExitCode> {
     match args.place.lock() {
         Ok(lock) => put_back(args, lock),
-        // A program that it had just started holds a copy of the lock until its `exec`.
-        Err(LockError::Taken { pid }) if has_ended(&pid) => outlive(args),
+        Err(LockError::Taken { pid }) if has_ended(&pid) => outlive_killed(args),
         Err(error @ LockError::Taken { .. }) => {
             anyhow::bail!("{error}, but it does not reply yet; try again in a moment")
         }
         Err(error) => Err(Refused::because(error)),
+    }
+}
+
+/// After the daemon was killed: a program that it had just started holds a copy of the lock until its `exec`.
+/// A new daemon may begin meanwhile, and is ended.
+fn outlive_killed(args: &Args) -> anyhow::Result<ExitCode> {
+    let until = Instant::now() + Duration::from_secs(args.timeout);
+    loop {
+        match args.place.lock() {
+            Ok(lock) => return put_back(args, lock),
+            Err(error) if Instant::now() >= until => return Err(error.into()),
+            Err(_) => {}
+        }
+        if let Ok(ending) = control::stop(&args.place) {
+            return wait(args, ending);
+        }
+        std::thread::sleep(LOOK_EVERY);
     }
 }
 

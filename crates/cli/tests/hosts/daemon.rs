@@ -121,6 +121,11 @@ impl Slowhand {
     pub fn unseen(&self, work: impl FnOnce()) {
         let pid = Pid::from_raw(self.running.as_ref().unwrap().id().cast_signed());
         kill(pid, Signal::SIGSTOP).unwrap();
+        let is_stopped = || {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+            stat.rsplit(") ").next().unwrap().starts_with('T')
+        };
+        assert!(wait::within(START, is_stopped), "the daemon is not stopped");
         work();
         kill(pid, Signal::SIGCONT).unwrap();
     }

@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # `slowhand up` over a radio that serves one channel at a time, with an access point on each of two channels:
-# the one in use goes for good during a download, ends the association during another one, and is started again
-# while there is no other.
+# the one in use goes for good during a download. The other one ends the association during another download,
+# and is started again while it is the only one.
 TRIAL=joins-elsewhere
 # shellcheck source=crates/guest/guest/box.sh
 . /lib/box.sh
 # shellcheck source=crates/guest/guest/joining.sh
 . /lib/joining.sh
 
-# carries_one: whether one of the two carries packets. Its number is in $joined then, and that of the other one
-# in $other.
+# carries_one: whether one of the two carries packets. Its number is in $joined then, and that of the other
+# one in $other.
 carries_one() {
     joined=1 other=2
     carries 1 || { joined=2 other=1 && carries 2; }
@@ -57,7 +57,7 @@ rm "$LOGS/ap$joined.hostapd"
 radio_on "$joined" "${ssids[$joined]}" "${channels[$joined]}"
 
 say "an association that ends, although its access point stays"
-before=$(joined_to "$other")
+before=$(cat "/sys/class/net/$(joined_to "$other")/ifindex")
 serves
 wifi-meter fetch "$SERVER:5000" >/run/back &
 fetch=$!
@@ -67,7 +67,8 @@ wait $fetch || fail "the download has broken"
 back=$(cat /run/back)
 same_bytes "$back"
 await "that it carries packets again" carries "$other"
-[ "$(joined_to "$other")" = "$before" ] || fail "another interface is joined"
+after=$(cat "/sys/class/net/$(joined_to "$other")/ifindex")
+[ "$after" = "$before" ] || fail "the interface was made anew"
 
 say "access point $other is started again, and there is no other"
 ends "$joined"

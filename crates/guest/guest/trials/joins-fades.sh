@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# `slowhand up` on a walk past three access points of one channel, and 20 s after it, while a download continues:
-# the first access point fades, its data in flight is drained, and slowhand leaves it.
+# `slowhand up` on a walk past three access points of one channel, and 20 s after it, while a download
+# continues: the first access point fades, its data in flight is drained, and slowhand leaves it.
 TRIAL=joins-fades
 # shellcheck source=crates/guest/guest/box.sh
 . /lib/box.sh

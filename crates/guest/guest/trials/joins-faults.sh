@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # What happens to a laptop while slowhand has joined two access points: its supplicant dies or hangs, its
-# radio is blocked or goes away, its clock and its country change, and access points change channel. After
-# each of them, both access points carry packets again.
+# radio is blocked or goes away, its clock and its country change, the country forbids the channel, and access
+# points change channel or end the association. After each of them, both access points carry packets again.
 TRIAL=joins-faults
 # shellcheck source=crates/guest/guest/box.sh
 . /lib/box.sh
@@ -51,6 +51,9 @@ await "a warning of the block" has_text "$LOGS/slowhand" 'is blocked'
 reports 'blocked' || fail "status does not say that the radio is blocked"
 echo 0 >"$block"
 both_again rfkill
+for n in 1 2; do
+    await "frames of access point $n again" reports "$(bssid_of $n).*measured on its frames"
+done
 
 say "the clock jumps and the country changes"
 interfaces=$(ip -o link show | grep slow-w | cut -d : -f 1)
@@ -100,12 +103,12 @@ both_again channel_13
 iw reg set US
 # The kernel ends such associations after 60 s.
 within 100 "the loss of both" carries_none
-slowhand status >"$LOGS/status-forbidden"
-slowhand doctor --json >"$LOGS/doctor-forbidden" || true
 iw reg set DE
 await "the rules of the first country" has_country DE
 for n in 1 2; do
-    kill "$(cat "/run/ap$n.hostapd")"
+    hostapd=$(cat "/run/ap$n.hostapd")
+    kill "$hostapd"
+    await "the end of hostapd of access point $n" has_ended "$hostapd"
     rm "$LOGS/ap$n.hostapd"
 done
 radio_on 1 first 6

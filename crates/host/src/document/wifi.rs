@@ -26,7 +26,7 @@ pub struct Wifi {
     /// Where the facts about it come from: `monitor` (its frames), or `statistics` (the driver's counters:
     /// losses and airtime are unknown).
     pub source: String,
-    /// Why no monitor interface hears its frames, although the configuration wants one.
+    /// Why no monitor interface hears its frames, although one was wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_monitor: Option<String>,
 }
@@ -78,7 +78,7 @@ impl Wifi {
     }
 }
 
-/// Which links no monitor interface hears, although the configuration wants one, and what follows.
+/// Which links no monitor interface hears, although one was wanted, and what follows.
 pub(super) fn unheard(report: &Report) -> impl Iterator<Item = String> {
     report.links.iter().filter_map(|link| {
         let why = link.wifi.as_ref()?.no_monitor.as_ref()?;

@@ -5,7 +5,6 @@ use super::note::Note;
 use super::observe;
 use crate::traffic::Answers;
 use linux::bpf::WindowKind;
-use linux::capture::Aliases;
 use linux::daemon::{
     Associates, Association, Daemon, DeclaredLink, Inlet, RunError, Sender as SendWith, Setup, SignalReports,
     StartError, Stopper,
@@ -100,7 +99,7 @@ impl Wiring {
             probing: None,
             networks: None,
             monitor: Some(false),
-            aliases: Aliases::default(),
+            plain: false,
             record: self.record,
             journal: None,
         }

@@ -2,7 +2,8 @@
 //!
 //! # Sources
 //! - `net/wireless/util.c` (Linux 6.18), `cfg80211_iter_combinations`: an interface counts against every
-//!   limit that has its type, and against the total. Types made of software do not count.
+//!   limit that has its type, and against the total. A combination is void if it lacks the type of one that
+//!   is up. Types made of software do not count.
 //!
 //! # Where we differ, and why
 //! 1. Only station interfaces and a monitor are considered: slowhand makes no others.
@@ -48,14 +49,14 @@ pub fn stations_beside(wiphy: &Wiphy, others: &[IfType]) -> u32 {
     places_beside(wiphy, others).0
 }
 
-/// The same, with the number of channels on which they can be: both of the combination that has the most
-/// stations. Another one may have more channels, but not for as many stations.
+/// The same, with the number of channels on which they and the others can be: both of the combination that
+/// has the most stations. Another one may have more channels, but not for as many stations.
 pub fn places_beside(wiphy: &Wiphy, others: &[IfType]) -> (u32, u32) {
     let counted = others.iter().filter(|kind| !wiphy.software.has(**kind));
     let counted = Vec::from_iter(counted.copied());
     let alone = u32::from(wiphy.supports(IfType::Station) && counted.is_empty());
     let places = wiphy.combinations.iter().map(|combination| {
-        let stations = stations(combination, &counted);
+        let stations = stations(combination, &counted).min(MOST_STATIONS);
         // What the others hold is a channel, too.
         (
             stations,
@@ -65,15 +66,19 @@ pub fn places_beside(wiphy: &Wiphy, others: &[IfType]) -> (u32, u32) {
     places.chain([(alone, alone)]).max().unwrap_or_default()
 }
 
-/// Station interfaces that fit into a combination beside others. They must stay within every limit that has
-/// their type.
+/// Station interfaces that fit into a combination beside others. All must stay within every limit that has
+/// their type, and each type must have one.
 fn stations(combination: &Combination, others: &[IfType]) -> u32 {
+    let limits = || combination.limits.iter();
     let taken = |types: super::Types| others.iter().filter(|kind| types.has(**kind)).count() as u32;
-    let limits = combination.limits.iter();
-    let limits = limits.filter(|limit| limit.types.has(IfType::Station));
-    let left = limits.map(|limit| limit.most.saturating_sub(taken(limit.types)));
+    let has_limit = |kind: &IfType| limits().any(|limit| limit.types.has(*kind));
+    if !others.iter().all(has_limit) || limits().any(|limit| taken(limit.types) > limit.most) {
+        return 0;
+    }
+    let own = limits().filter(|limit| limit.types.has(IfType::Station));
+    let left = own.map(|limit| limit.most - taken(limit.types)).min();
     let total = combination.most.saturating_sub(others.len() as u32);
-    left.min().unwrap_or(0).min(total)
+    left.unwrap_or(0).min(total)
 }
 
 /// Whether a monitor interface can exist beside as many station interfaces as are possible.
@@ -189,7 +194,7 @@ fn country(code: &str) -> String {
 fn in_words(able: Able) -> String {
     let points = match able.stations {
         1 => "1 access point at a time".to_owned(),
-        stations if stations > MOST_STATIONS => {
+        MOST_STATIONS => {
             format!("{MOST_STATIONS} access points at once on one channel, the most that slowhand joins")
         }
         stations => format!("{stations} access points at once on one channel"),

@@ -413,11 +413,7 @@ fn stations_and_channels_come_from_one_combination() {
     let wide = combination(&[(2, &[Sta, Mesh])], 2, 2);
     let card = radio(vec![many, wide], &[]);
     assert_eq!(places_beside(&card, &[]), (4, 1));
-    assert_eq!(
-        places_beside(&card, &[Mesh]),
-        (4, 1),
-        "it counts against no limit of the first one"
-    );
+    assert_eq!(places_beside(&card, &[Mesh]), (1, 2), "the first one has no mesh");
     let one = radio(vec![combination(&[(1, &[Sta]), (1, &[Mesh])], 2, 2)], &[]);
     assert_eq!(places_beside(&one, &[]), (1, 1), "one station is on one channel");
     assert_eq!(
@@ -440,7 +436,8 @@ fn interfaces_of_others_take_places_of_their_limits() {
     assert_eq!(left(&both(2), &[Sta]), 1);
     assert_eq!(left(&both(2), &[Sta, Mesh]), 0);
     assert_eq!(left(&both(2), &[Monitor, Monitor]), 2, "monitors count nowhere");
-    assert_eq!(left(&both(2), &[AccessPoint]), 2, "only against the total");
+    assert_eq!(left(&both(2), &[AccessPoint]), 0, "the combination has none");
+    assert_eq!(left(&both(2), &[Mesh, Mesh, Mesh]), 0, "more than the limit");
     let plain = radio(Vec::new(), &[]);
     assert_eq!([left(&plain, &[]), left(&plain, &[Sta])], [1, 0]);
     let said = |others: &[(&str, IfType)]| finding(&both(2), Around { others, ..WLAN0 });

@@ -25,8 +25,8 @@ const JOINS: Duration = Duration::from_secs(15);
 const ADDRESSES: Duration = Duration::from_secs(20);
 /// How long `wpa_supplicant` tries to get back to a lost access point.
 const RETURNS: Duration = Duration::from_secs(5);
-/// The same while nothing else is joined, unless it has heard the access point again. It scans for it within
-/// 0.1 s, and after that the host is better off with another access point.
+/// The same while nothing else is joined, unless it has heard the access point again. Its first scan for it
+/// begins after 0.1 s. If that hears nothing, the host is better off with another access point.
 const RETURNS_ALONE: Duration = Duration::from_secs(1);
 
 /// Ages in lists are whole seconds, so one beacon may seem to be from two times this far apart.

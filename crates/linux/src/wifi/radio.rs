@@ -137,30 +137,34 @@ impl Radio {
         Ok(own.map(|wiphy| wiphy.frequencies).unwrap_or_default())
     }
 
-    fn channels(&self) -> usize {
-        Able::of(&self.wiphy).channels as usize
+    /// Channels on which it can be beside interfaces of others that are up.
+    fn channels_beside(&self, up: &[Interface]) -> usize {
+        let types = Vec::from_iter(up.iter().filter_map(|one| one.kind));
+        able::places_beside(&self.wiphy, &types).1.max(1) as usize
     }
 
     /// Frequencies in MHz that others use, if they leave no channel for anything else. A scan of other
     /// channels finds nothing to join then, and costs the user's connection.
     pub(super) fn bound_to(
         &self,
-        kernel: &mut Nl80211,
+        (kernel, rtnl): (&mut Nl80211, &mut Rtnl),
         ours: &[IfName],
-    ) -> Result<Option<BTreeSet<u32>>, ReadError> {
+    ) -> Result<Option<BTreeSet<u32>>, Box<dyn Error>> {
         let busy = self.others(kernel, ours)?;
         let all: BTreeSet<u32> = busy.iter().filter_map(|one| one.mhz).collect();
-        Ok((all.len() >= self.channels()).then_some(all))
+        let channels = self.channels_beside(&self.up(kernel, rtnl, ours)?);
+        Ok((all.len() >= channels).then_some(all))
     }
 
     /// Whether it can be on another channel beside these frequencies in MHz and those of others.
     pub(super) fn has_free_channel(
         &self,
-        kernel: &mut Nl80211,
+        (kernel, rtnl): (&mut Nl80211, &mut Rtnl),
         ours: &[IfName],
         used: &BTreeSet<u32>,
-    ) -> Result<bool, ReadError> {
-        if self.channels() <= used.len() {
+    ) -> Result<bool, Box<dyn Error>> {
+        let channels = self.channels_beside(&self.up(kernel, rtnl, ours)?);
+        if channels <= used.len() {
             return Ok(false);
         }
         let busy = self.others(kernel, ours)?;
@@ -169,7 +173,7 @@ impl Radio {
             .filter_map(|one| one.mhz)
             .chain(used.iter().copied())
             .collect();
-        Ok(all.len() < self.channels())
+        Ok(all.len() < channels)
     }
 
     /// Interfaces of others that are on a channel. One without a channel is down or idle, and holds none.
@@ -192,7 +196,7 @@ impl Radio {
     ) -> Result<bool, Box<dyn Error>> {
         let up = self.up(kernel, rtnl, ours)?;
         let mut stations = up.iter().filter(|one| one.kind == Some(IfType::Station));
-        Ok(self.channels() == 1 && stations.any(|one| one.mhz.is_none()))
+        Ok(self.channels_beside(&up) == 1 && stations.any(|one| one.mhz.is_none()))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::home::{Home, LINES, SERVER};
 use anyhow::Context as _;
-use linux::capture::Aliases;
 use linux::daemon::{
     self, Daemon, DeclaredLink, InletSender, NetworksSetup, Observation, Probing, Setup, Stopper,
 };
@@ -91,7 +90,7 @@ impl Watched {
             }),
             networks: options.networks,
             monitor: Some(false),
-            aliases: Aliases::default(),
+            plain: false,
             record: None,
             journal: None,
         };

@@ -1,7 +1,6 @@
 //! The setup with which a daemon is started.
 
 use crate::bpf::WindowKind;
-use crate::capture::Aliases;
 use crate::daemon::api::inlet::Inlet;
 use crate::daemon::api::networks::NetworksSetup;
 use crate::daemon::api::observe::Observation;
@@ -49,8 +48,9 @@ pub struct Setup {
     /// Whether to create a monitor interface on each radio that has none. `None`: on radios on which slowhand
     /// joins access points, if the driver offers it.
     pub monitor: Option<bool>,
-    /// How other people's stations are called in what the engine is told, and in a recording of it.
-    pub aliases: Aliases,
+    /// Other people's stations keep their addresses in what the engine is told, and in a recording of it.
+    /// Otherwise they have random ones.
+    pub plain: bool,
     /// Where the engine's inputs and actions are recorded. `None`: nowhere.
     pub record: Option<record::Recording>,
     /// Where every change is recorded before it is made. `None` for a temporary namespace.

@@ -94,7 +94,7 @@ impl World {
             upkeep: Upkeep::default(),
             radio: Radio::open(
                 setup.inlet.sender(),
-                (setup.monitor, setup.aliases),
+                (setup.monitor, setup.plain),
                 setup.associate.as_ref(),
             ),
             associate: setup.associate,

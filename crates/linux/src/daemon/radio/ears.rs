@@ -1,7 +1,7 @@
-//! Monitor interfaces: finds one on each radio in use, or creates it where the user wants that, and listens.
+//! Monitor interfaces: finds one on each radio in use, or creates it where that is wanted, and listens.
 //!
 //! # Where we differ, and why
-//! 1. A monitor interface that exists is used as it is, and not brought up: it is its owner's.
+//! 1. A monitor interface of another owner is used as it is, and not brought up.
 //! 2. A monitor counts as a source only while frames arrive. Some drivers accept the interface and pass
 //!    nothing to it while a station is connected.
 //!
@@ -75,6 +75,20 @@ impl Creates {
             Self::No => false,
             Self::Ours => interfaces.iter().any(is_ours),
             Self::All => true,
+        }
+    }
+
+    /// Whether this radio has a monitor interface beside stations. Where nobody has asked for one, it must
+    /// not take the place of a station either.
+    fn fits(self, wiphy: Option<&Wiphy>) -> Result<(), NoMonitor> {
+        let has = |wiphy: &Wiphy| match self {
+            Self::Ours => wiphy.software.has(IfType::Monitor),
+            Self::No | Self::All => Able::of(wiphy).monitor,
+        };
+        match wiphy {
+            Some(wiphy) if has(wiphy) => Ok(()),
+            Some(wiphy) => Err(NoMonitor(wiphy.name.clone())),
+            None => Err(NoMonitor("a radio that has gone".to_owned())),
         }
     }
 }
@@ -167,13 +181,20 @@ impl Ears {
         kernel: &mut Nl80211,
         host: &mut Host,
     ) -> Result<Ear, Box<dyn Error>> {
+        let own = own_name(index)?;
         let name = match existing {
             Some(name) => name.to_owned(),
             None => {
-                can_listen(wiphy(kernel, index).as_ref())?;
-                create(index, kernel, host)?
+                self.creates.fits(wiphy(kernel, index).as_ref())?;
+                host.settings.journal.will(Change::Monitor(own))?;
+                kernel.add_monitor(index, own)?;
+                own.to_string()
             }
         };
+        // A radio that was blocked has set down all its interfaces.
+        if name == own.as_str() {
+            set_up(own)?;
+        }
         let capture = Capture::open(&name, &members.own)?;
         let reports = self.reports(&members);
         let listener = Listener::start(vec![capture], reports, self.inlet.clone())?;
@@ -211,25 +232,17 @@ fn existing(interfaces: &[Interface], wiphy: u32) -> Option<&str> {
     (!one.name.is_empty()).then_some(one.name.as_str())
 }
 
-/// Whether a radio has a monitor interface beside stations.
-fn can_listen(wiphy: Option<&Wiphy>) -> Result<(), NoMonitor> {
-    match wiphy {
-        Some(wiphy) if Able::of(wiphy).monitor => Ok(()),
-        Some(wiphy) => Err(NoMonitor(wiphy.name.clone())),
-        None => Err(NoMonitor("a radio that has gone".to_owned())),
-    }
+/// The name of our own monitor interface on a radio.
+fn own_name(wiphy: u32) -> Result<IfName, Box<dyn Error>> {
+    Ok(format!("slowhand{wiphy}").parse()?)
 }
 
-/// Creates a monitor interface, on record, and sets it up.
-fn create(wiphy: u32, kernel: &mut Nl80211, host: &mut Host) -> Result<String, Box<dyn Error>> {
-    let name: IfName = format!("slowhand{wiphy}").parse()?;
-    host.settings.journal.will(Change::Monitor(name))?;
-    kernel.add_monitor(wiphy, name)?;
+fn set_up(name: IfName) -> Result<(), Box<dyn Error>> {
     let mut rtnl = Rtnl::open()?;
-    if let Some(link) = rtnl.link_named(name)? {
-        rtnl.set_up(link.ifindex, true)?;
+    match rtnl.link_named(name)? {
+        Some(link) if !link.up => Ok(rtnl.set_up(link.ifindex, true)?),
+        _ => Ok(()),
     }
-    Ok(name.to_string())
 }
 
 #[cfg(test)]

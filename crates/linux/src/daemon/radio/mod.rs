@@ -51,15 +51,21 @@ pub(crate) struct Radio {
 
 impl Radio {
     /// Opens the kernel's WiFi stack, if there is one. `monitor`: whether to create monitor interfaces that
-    /// are missing, see [`Setup::monitor`]. `aliases`: how the stations are called that these hear. `program`:
-    /// what joins access points.
+    /// are missing, see [`Setup::monitor`]. `plain`: see [`Setup::plain`]. `program`: what joins access
+    /// points.
     ///
     /// [`Setup::monitor`]: crate::daemon::api::setup::Setup::monitor
+    /// [`Setup::plain`]: crate::daemon::api::setup::Setup::plain
     pub(crate) fn open(
         inlet: InletSender,
-        (monitor, aliases): (Option<bool>, Aliases),
+        (monitor, plain): (Option<bool>, bool),
         program: Option<&Associates>,
     ) -> Self {
+        let aliases = if plain {
+            Aliases::none()
+        } else {
+            Aliases::default()
+        };
         let newcomers = program.is_some_and(|program| program.newcomer.is_some());
         Self {
             kernel: Nl80211::open().ok(),

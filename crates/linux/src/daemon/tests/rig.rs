@@ -3,7 +3,6 @@
 
 use super::net::{Net, PORT, SERVER, gateway};
 use crate::bpf::WindowKind;
-use crate::capture::Aliases;
 use crate::daemon::act::error::ActError;
 use crate::daemon::api::inlet::Stopper;
 use crate::daemon::api::observe::Observation;
@@ -119,7 +118,7 @@ fn setup(
             probing: None,
             networks: None,
             monitor: Some(false),
-            aliases: Aliases::default(),
+            plain: false,
             record: record::Recording::of_test(),
             journal,
         },

@@ -9,11 +9,11 @@
 //! `tests`.
 
 use super::Worker;
-use crate::nl80211::ReadError;
 use crate::rtnl::IfName;
 use crate::wifi::point::{Point, Station};
 use crate::wifi::view::Stage;
 use std::collections::BTreeSet;
+use std::error::Error;
 use std::time::{Duration, Instant};
 
 /// Pause between two scans of all channels.
@@ -47,7 +47,10 @@ impl Wide {
 
 impl Worker {
     /// The interface for a scan while something is joined, and the frequencies in MHz. None of them: all.
-    pub(super) fn scan_beside(&mut self, now: Instant) -> Result<Option<(IfName, BTreeSet<u32>)>, ReadError> {
+    pub(super) fn scan_beside(
+        &mut self,
+        now: Instant,
+    ) -> Result<Option<(IfName, BTreeSet<u32>)>, Box<dyn Error>> {
         let Some((name, used)) = in_use(self.points.values()) else {
             return Ok(None);
         };
@@ -55,13 +58,13 @@ impl Worker {
         Ok(Some((name, if looks_elsewhere { BTreeSet::new() } else { used })))
     }
 
-    fn looks_elsewhere(&mut self, now: Instant, used: &BTreeSet<u32>) -> Result<bool, ReadError> {
+    fn looks_elsewhere(&mut self, now: Instant, used: &BTreeSet<u32>) -> Result<bool, Box<dyn Error>> {
         let Some(means) = &mut self.means else {
             return Ok(false);
         };
         if !means
             .radio
-            .has_free_channel(&mut means.kernel, &self.plan.names, used)?
+            .has_free_channel((&mut means.kernel, &mut means.rtnl), &self.plan.names, used)?
         {
             return Ok(false);
         }

@@ -1,15 +1,14 @@
 //! Scans, and decides which access points become links.
 
-use super::associate::{create_scanner, hex, in_words, is_scanner, remove};
-use super::channels::{Wide, in_use};
-use super::newcomers::{self, Newcomers};
-use super::visits::Visits;
+use super::associate::{create_scanner, in_words, is_scanner, remove};
+use super::channels::in_use;
+use super::newcomers;
+use super::schedule;
 use super::{AGAIN, Means, Worker};
 use crate::daemon::DeclaredLink;
 use crate::nl80211::{SET_DOWN, channel_number};
 use crate::rtnl::IfName;
 use crate::wifi::bss::{self, Bss};
-use crate::wifi::network::Network;
 use crate::wifi::point::Point;
 use crate::wifi::radio::Refused;
 use crate::wifi::station;
@@ -24,8 +23,8 @@ use units::{Bitrate, Dbm, MacAddr};
 
 /// Beacons that are reported for an access point in a scan.
 const SIGHTINGS: usize = 3;
-/// Pause between two scans while nothing is joined.
-const SEARCHES: Duration = Duration::from_secs(2);
+/// Pause after a scan of all channels while nothing is joined.
+pub(super) const SEARCHES: Duration = Duration::from_secs(2);
 /// The same on the channels in use.
 pub(super) const REFRESHES: Duration = Duration::from_secs(5);
 /// The same if that is a single channel, which the radio does not leave for it.
@@ -40,87 +39,8 @@ const REMEMBERED: Duration = Duration::from_secs(30);
 const OWN_FIRST: Duration = Duration::from_secs(5);
 const WAITS: &str =
     "it waits up to 5 s: your own connection over this radio comes first, and chooses the channel";
-/// Most hidden networks in one scan. Every driver takes as many names.
-const MOST_NAMES: usize = 4;
 /// Most lists read after one scan.
 const MOST_LISTS: usize = 64;
-
-/// Where scanning is.
-#[derive(Debug, Default)]
-pub(super) struct Scan {
-    /// When the next one begins. `None`: at once.
-    next: Option<Instant>,
-    /// The interface that scans, and when it should have ended.
-    running: Option<(IfName, Instant)>,
-    /// An access point that began to send beacons may have come too late for the running one.
-    hastened: bool,
-    /// Number of scans so far, of all channels and of some. Every second one asks for hidden networks by their
-    /// names.
-    counts: [usize; 2],
-    /// While nothing is joined: the last one was of the channels on which named networks were heard before.
-    was_narrow: bool,
-    pub(super) newcomers: Newcomers,
-    pub(super) wide: Wide,
-    pub(super) visits: Visits,
-}
-
-impl Scan {
-    /// When it has work.
-    pub(super) fn due(&self) -> Option<Instant> {
-        self.running.map(|(_, until)| until).or(self.next)
-    }
-
-    /// When to check whether the scanner is still up, as long as it scans.
-    pub(super) fn check_at(&self, now: Instant) -> Option<Instant> {
-        self.running
-            .filter(|(name, _)| is_scanner(name))
-            .map(|_| now + SEARCHES)
-    }
-
-    /// Begins the next one at this time, or earlier. If one runs, or another channel is visited, it begins
-    /// after that.
-    pub(super) fn hasten(&mut self, at: Instant) {
-        match self.running {
-            Some(_) => self.hastened = true,
-            None if self.visits.awaited => self.hastened = true,
-            None => self.next = self.next.map(|next| next.min(at)),
-        }
-    }
-
-    /// Nothing is joined any more: begins one at once, of the channels on which named networks were heard.
-    pub(super) fn search(&mut self, now: Instant) {
-        self.was_narrow = false;
-        self.hasten(now);
-    }
-
-    /// The frequencies in MHz of a scan while nothing is joined. None of them: all. Every second one is of the
-    /// few on which named networks were heard, because it is much shorter.
-    fn scope(&mut self) -> BTreeSet<u32> {
-        let known = self.visits.known();
-        self.was_narrow = !self.was_narrow && !known.is_empty();
-        if self.was_narrow {
-            known.clone()
-        } else {
-            BTreeSet::new()
-        }
-    }
-
-    /// Nothing scans for now.
-    pub(super) fn rest(&mut self, now: Instant) {
-        (self.running, self.next) = (None, Some(now + AGAIN));
-    }
-
-    #[cfg(test)]
-    pub(super) const fn after(&mut self, next: Instant) {
-        self.next = Some(next);
-    }
-
-    /// Ends the running scan if it is of this interface. Returns whether it was.
-    pub(super) fn end(&mut self, interface: &str) -> bool {
-        let running = self.running.take_if(|(name, _)| name.as_str() == interface);
-        running.is_some()
-    }
-}
 
 impl Worker {
     /// Begins a scan if it is time, and takes in what the last one found.
@@ -176,19 +96,12 @@ impl Worker {
                 }
                 let name = self.scanner(now)?;
                 let bound = self.bound_to()?;
-                (
-                    name,
-                    if bound.is_empty() {
-                        self.scan.scope()
-                    } else {
-                        bound
-                    },
-                )
+                (name, self.scan.scope(bound))
             }
         };
         let Some(means) = &self.means else { return Ok(()) };
         let count = &mut self.scan.counts[usize::from(!only.is_empty())];
-        let names = names(&self.plan.setup.networks, *count);
+        let names = schedule::names(&self.plan.setup.networks, *count);
         let only = Vec::from_iter(only.iter().map(u32::to_string)).join(",");
         let frequency = if only.is_empty() {
             only
@@ -209,7 +122,9 @@ impl Worker {
         let Some(means) = &mut self.means else {
             return Ok(BTreeSet::new());
         };
-        let bound = means.radio.bound_to(&mut means.kernel, &self.plan.names)?;
+        let bound = means
+            .radio
+            .bound_to((&mut means.kernel, &mut means.rtnl), &self.plan.names)?;
         Ok(bound.unwrap_or_default())
     }
 
@@ -494,21 +409,6 @@ fn why_left_out(left: LeftOut, capacity: Capacity) -> String {
     }
 }
 
-/// The names of hidden networks that a scan asks for. A scan for names does not ask all others, so every
-/// second one has none.
-fn names(networks: &[Network], count: usize) -> String {
-    let hidden = Vec::from_iter(networks.iter().filter(|network| network.hidden));
-    if count.is_multiple_of(2) || hidden.is_empty() {
-        return String::new();
-    }
-    let first = count / 2 * MOST_NAMES;
-    let some = hidden.iter().cycle().skip(first % hidden.len());
-    let names = some.take(hidden.len().min(MOST_NAMES));
-    names
-        .map(|network| format!(" ssid {}", hex(network.ssid.as_bytes())))
-        .collect()
-}
-
 /// `offer`: see [`Audible::offer`].
 pub(super) fn audible(point: &Point, offer: Option<Dbm>) -> Option<Audible> {
     Some(Audible {
@@ -552,8 +452,7 @@ pub(super) fn remove_scanner(means: &mut Means) -> Option<IfName> {
 mod tests {
     use super::super::faults::worker;
     use super::*;
-    use crate::wifi::network::{Best, Security};
-    use policy::Tariff;
+    use crate::wifi::network::Best;
 
     #[test]
     fn each_reason_to_leave_an_access_point_out_has_its_own_sentence() {
@@ -600,40 +499,5 @@ mod tests {
         worker.plan.setup.networks[0].fixed = true;
         worker.take(now, vec![own, open]);
         assert!(worker.points.contains_key(&other) && worker.refused.is_empty());
-    }
-
-    #[test]
-    fn after_a_loss_every_second_scan_is_of_the_channels_that_are_known() {
-        let mut scan = Scan::default();
-        assert_eq!(scan.scope(), BTreeSet::new(), "none is known yet");
-        assert_eq!(scan.scope(), BTreeSet::new());
-        scan.visits.hear(2_437);
-        scan.visits.hear(5_180);
-        let known = BTreeSet::from([2_437, 5_180]);
-        let now = Instant::now();
-        scan.after(now + Duration::from_secs(2));
-        scan.search(now);
-        assert_eq!(scan.due(), Some(now));
-        let scopes = [(); 4].map(|()| scan.scope());
-        assert_eq!(scopes, [known.clone(), BTreeSet::new(), known, BTreeSet::new()]);
-    }
-
-    #[test]
-    fn hidden_networks_are_asked_for_in_turn_by_every_second_scan() {
-        let network = |number: usize| Network {
-            ssid: format!("n{number}"),
-            hidden: number > 0,
-            security: Security::Open,
-            fixed: false,
-            role: Role::Primary,
-            tariff: Tariff::Flat,
-        };
-        let all = Vec::from_iter((0..=6).map(network));
-        let asked = |count| names(&all, count);
-        assert_eq!([asked(0), asked(2)], ["", ""]);
-        assert_eq!(asked(1), " ssid 6e31 ssid 6e32 ssid 6e33 ssid 6e34");
-        assert_eq!(asked(3), " ssid 6e35 ssid 6e36 ssid 6e31 ssid 6e32");
-        assert_eq!(names(&all[..2], 1), " ssid 6e31");
-        assert_eq!(names(&all[..1], 1), "");
     }
 }

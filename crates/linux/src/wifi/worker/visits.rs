@@ -196,7 +196,9 @@ impl Worker {
         };
         let used: BTreeSet<u32> = joined.iter().map(|(_, mhz)| *mhz).collect();
         // What others hold cannot be left, and nothing elsewhere could be joined.
-        let bound = means.radio.bound_to(&mut means.kernel, &self.plan.names);
+        let bound = means
+            .radio
+            .bound_to((&mut means.kernel, &mut means.rtnl), &self.plan.names);
         let frequencies = means.radio.frequencies(&mut means.kernel);
         let (Ok(None), Ok(frequencies)) = (bound, frequencies) else {
             return Ok(0);

@@ -49,6 +49,17 @@ two_known_networks() {
     host >/run/before
 }
 
+# two_known_channels: as two_known_networks, with the second access point on channel 11.
+two_known_channels() {
+    say "radios, and an access point on each of two channels"
+    radios 2
+    server
+    access_point 1 first 6 12mbit 5ms
+    access_point 2 second 11 12mbit 5ms
+    networks first second
+    host >/run/before
+}
+
 # host: what slowhand changes on a host, and restores.
 host() {
     iw dev | grep -E '^phy|Interface|addr|type'

@@ -7,15 +7,9 @@ TRIAL=joins-channels
 # shellcheck source=crates/guest/guest/joining.sh
 . /lib/joining.sh
 
-say "a radio for two channels, and an access point on each"
 # shellcheck disable=SC2034 # box.sh reads it
 CHANNELS=2
-radios 2
-server
-access_point 1 first 6 12mbit 5ms
-access_point 2 second 11 12mbit 5ms
-networks first second
-host >/run/before
+two_known_channels
 start
 for n in 1 2; do await "joining network $n" carries $n; done
 for n in 1 2; do

@@ -37,13 +37,7 @@ same_bytes() {
 
 ssids=('' first second)
 channels=('' 6 11)
-say "radios, and an access point on each of two channels"
-radios 2
-server
-access_point 1 first 6 12mbit 5ms
-access_point 2 second 11 12mbit 5ms
-networks first second
-host >/run/before
+two_known_channels
 head -c 8000000 /dev/urandom >/run/content
 start
 await "that one carries packets" carries_one

@@ -162,7 +162,8 @@ const ONE_STATION: &str = "the driver allows one station interface; a second ada
 
 /// What interfaces of other programs leave, if that is less than two access points at once.
 fn taken(wiphy: &Wiphy, stations: u32, around: Around<'_>) -> Option<String> {
-    let others = around.others;
+    let others = around.others.iter();
+    let others = Vec::from_iter(others.filter(|(_, kind)| !wiphy.software.has(*kind)));
     let types = Vec::from_iter(others.iter().map(|(_, kind)| *kind));
     let left = stations_beside(wiphy, &types);
     let names = Vec::from_iter(others.iter().map(|(name, _)| *name)).join(", ");

@@ -450,6 +450,8 @@ fn interfaces_of_others_take_places_of_their_limits() {
         ),
         "{one}"
     );
+    let heard = said(&[("wlan0", Sta), ("slowhand0", Monitor)]).unwrap_err();
+    assert_eq!(heard, one, "a monitor takes no place");
     let none = said(&[("wlan0", Sta), ("mesh0", Mesh)]).unwrap_err();
     assert!(
         none.contains("(wlan0, mesh0)") && none.contains("nothing is left"),

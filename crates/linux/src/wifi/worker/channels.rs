@@ -45,12 +45,12 @@ impl Wide {
     }
 }
 
+/// The interface of a scan, and its frequencies in MHz. None of them: all.
+type Scope = (IfName, BTreeSet<u32>);
+
 impl Worker {
-    /// The interface for a scan while something is joined, and the frequencies in MHz. None of them: all.
-    pub(super) fn scan_beside(
-        &mut self,
-        now: Instant,
-    ) -> Result<Option<(IfName, BTreeSet<u32>)>, Box<dyn Error>> {
+    /// The scan that is due while something is joined.
+    pub(super) fn scan_beside(&mut self, now: Instant) -> Result<Option<Scope>, Box<dyn Error>> {
         let Some((name, used)) = in_use(self.points.values()) else {
             return Ok(None);
         };

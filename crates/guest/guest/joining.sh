@@ -60,6 +60,15 @@ two_known_channels() {
     host >/run/before
 }
 
+# ends_hostapd N: ends hostapd of access point N, which sends a deauthentication.
+ends_hostapd() {
+    local hostapd
+    hostapd=$(cat "/run/ap$1.hostapd")
+    kill "$hostapd"
+    await "the end of access point $1" has_ended "$hostapd"
+    rm "$LOGS/ap$1.hostapd"
+}
+
 # host: what slowhand changes on a host, and restores.
 host() {
     iw dev | grep -E '^phy|Interface|addr|type'
@@ -94,12 +103,11 @@ monitored() {
     sed -i '1i monitor = true' /etc/slowhand/slowhand.toml
 }
 
-# download_on_a_walk CONFIGURE: slowhand joins the access points of /scenario.toml by itself, and downloads
-# while the scenario plays. CONFIGURE is `networks` or `monitored`. Sets $download. What slowhand knows of its
-# links meanwhile is in $LOGS/estimates.
+# download_on_a_walk: slowhand joins the access points of /scenario.toml by itself, and downloads while the
+# scenario plays. Sets $download. What slowhand knows of its links meanwhile is in $LOGS/estimates.
 download_on_a_walk() {
     scenario_access_points
-    "$1" "${NAMES[@]}"
+    networks "${NAMES[@]}"
     start
     await "joining the first one" carries 1
     slowhand status >"$LOGS/status-before"

@@ -15,15 +15,6 @@ carries_one() {
     carries 1 || { joined=2 other=1 && carries 2; }
 }
 
-# ends N: ends hostapd of access point N, which sends a deauthentication.
-ends() {
-    local hostapd
-    hostapd=$(cat "/run/ap$1.hostapd")
-    kill "$hostapd"
-    await "the end of access point $1" has_ended "$hostapd"
-    rm "$LOGS/ap$1.hostapd"
-}
-
 # serves: lets the server send /run/content to one client.
 serves() {
     ip netns exec server wifi-meter serve "$SERVER:5000" /run/content &
@@ -65,8 +56,8 @@ after=$(cat "/sys/class/net/$(joined_to "$other")/ifindex")
 [ "$after" = "$before" ] || fail "the interface was made anew"
 
 say "access point $other is started again, and there is no other"
-ends "$joined"
-ends "$other"
+ends_hostapd "$joined"
+ends_hostapd "$other"
 sleep 3
 radio_on "$other" "${ssids[$other]}" "${channels[$other]}"
 begun=$(uptime_s)

@@ -105,12 +105,7 @@ iw reg set US
 within 100 "the loss of both" carries_none
 iw reg set DE
 await "the rules of the first country" has_country DE
-for n in 1 2; do
-    hostapd=$(cat "/run/ap$n.hostapd")
-    kill "$hostapd"
-    await "the end of hostapd of access point $n" has_ended "$hostapd"
-    rm "$LOGS/ap$n.hostapd"
-done
+for n in 1 2; do ends_hostapd $n; done
 radio_on 1 first 6
 radio_on 2 second 6
 both_again country

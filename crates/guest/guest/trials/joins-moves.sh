@@ -7,7 +7,7 @@ TRIAL=joins-moves
 # shellcheck source=crates/guest/guest/joining.sh
 . /lib/joining.sh
 
-download_on_a_walk networks
+download_on_a_walk
 carries 2 || fail "the second access point is not in use after the walk"
 stop
 medium_end

@@ -15,9 +15,9 @@ UNIT=/lib/systemd/system/slowhand.service
 # The numbers of capabilities (linux/capability.h).
 declare -A NUMBERS=([CAP_NET_ADMIN]=12 [CAP_NET_RAW]=13 [CAP_PERFMON]=38 [CAP_BPF]=39)
 
-# programs_apart: a control group for all programs of the guest, as a host of systemd has one for each. Linux
-# 6.12 corrupts memory when slowhand, which is in such a group, adds a subflow to a connection of a program
-# that is in none: it then releases slowhand's group twice (net/mptcp/subflow.c, mptcp_attach_cgroup).
+# programs_apart: a control group for all programs of the guest, as a host of systemd has one for each.
+# Without it, Linux 6.12 crashes after slowhand, which is in such a group, has added a subflow to a connection
+# of a program that is in none. Presumably it releases slowhand's group twice (`mptcp_attach_cgroup`).
 programs_apart() {
     echo +memory >/sys/fs/cgroup/cgroup.subtree_control
     mkdir /sys/fs/cgroup/programs
@@ -141,7 +141,7 @@ joins() { grep -c "joined ssid=$1 " "$LOGS/slowhand"; }
 
 # reloads SSID...: with these networks in the configuration.
 reloads() {
-    monitored "$@"
+    networks "$@"
     inside systemctl reload slowhand
     [ "$(process slowhandd) $(property NRestarts)" = "$daemon 0" ] || fail "a reload has started another process"
 }
@@ -150,7 +150,7 @@ reloads() {
 DHCP_OPTIONS=("6,$SERVER")
 programs_apart
 two_access_points
-monitored first second
+networks first second
 system_bus
 resolved
 network_manager

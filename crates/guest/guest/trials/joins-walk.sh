@@ -9,7 +9,7 @@ TRIAL=joins-walk
 
 # shellcheck disable=SC2034 # joining.sh reads it
 UP=(--record /run/walk.record)
-download_on_a_walk monitored
+download_on_a_walk
 carries 3 || fail "the last access point is not in use after the walk"
 stop
 slowhand replay /run/walk.record >"$LOGS/replay" || fail "the recording is not replayed: $(cat "$LOGS/replay")"

@@ -22,7 +22,7 @@ has_two_subflows() { [ "$(subflows | wc -l)" -eq 2 ]; }
 joins() { grep -c 'joined ssid=' "$LOGS/slowhand"; }
 
 two_known_networks
-monitored first second
+networks first second
 start
 for n in 1 2; do await "joining network $n" has_lease $n; done
 say "joined: $(ip -br -4 address show | grep slow-w | tr -s ' ' | tr '\n' ' ')"
@@ -51,18 +51,18 @@ fetch=$!
 await "a subflow over each access point" has_two_subflows
 subflows >/run/subflows-before
 before=$(joins)
-monitored first second third
+networks first second third
 slowhand reload
 await "the network that was added" reports 'network third: absent'
 subflows >/run/subflows-after
 diff /run/subflows-before /run/subflows-after || fail "a subflow was lost by a reload"
-monitored first third
+networks first third
 slowhand reload
 await "that the removed network is left" eval '! joined_to 2'
 wait $fetch || fail "the download has broken"
 await "that the network which has not changed is joined" has_lease 1
 [ "$(joins)" -eq "$before" ] || fail "something was joined again"
-monitored first second
+networks first second
 slowhand reload
 await "joining the network that was added again" has_lease 2
 [ "$(joins)" -eq $((before + 1)) ] || fail "more than the added network was joined"

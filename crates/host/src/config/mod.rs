@@ -88,7 +88,7 @@ pub struct Config {
     /// Whether to probe links while no connection shows that they are alive.
     pub probe: bool,
     /// Whether to create monitor interfaces on radios that have none. `None`: where slowhand joins access
-    /// points, and the card allows one.
+    /// points, and the driver makes it in software.
     pub monitor: Option<bool>,
     /// Check for captive portals; `None`: the one of NetworkManager.
     pub portal: Option<Check>,

@@ -131,6 +131,8 @@ impl Point {
             Failure::Other => PAUSES,
             Failure::Lost => {
                 (self.silent, self.why) = (true, Some(why));
+                // Lists may still have what it sent before.
+                self.answered = self.answered.max(now.checked_sub(AGES).unwrap_or(now));
                 return;
             }
         };
@@ -327,6 +329,12 @@ mod tests {
         point.failed(now, Failure::Lost, "it has fallen silent".into());
         assert!(!point.is_paused(now), "it may be back at once");
         assert_eq!(point.report("first").stage, Stage::Lost);
+        let before = Bss {
+            age: Duration::from_secs(1),
+            ..point.bss.clone()
+        };
+        point.hear(now + Duration::from_millis(300), before);
+        assert_eq!(point.report("first").stage, Stage::Lost, "it was heard before");
         point.hear(now + Duration::from_secs(2), point.bss.clone());
         assert_eq!(point.report("first").stage, Stage::Heard);
     }

@@ -5,6 +5,7 @@ use linux::bpf::cc::{self, Coupled, PinError, Pins, UnloadError};
 use std::ffi::CString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// A BPF file system for this test.
 struct Bpffs(PathBuf);
@@ -24,10 +25,15 @@ impl Bpffs {
 impl Drop for Bpffs {
     fn drop(&mut self) {
         let target = c_path(&self.0);
-        // Not at once: a child that another test has just started may hold a copy of a descriptor in it.
+        // A child that another test has just started holds a copy of a descriptor in it until its `exec`.
+        let until = Instant::now() + Duration::from_secs(20);
         // SAFETY: a C string that outlives the call.
-        let code = unsafe { libc::umount2(target.as_ptr(), libc::MNT_DETACH) };
-        assert_eq!(code, 0, "umount: {}", std::io::Error::last_os_error());
+        while unsafe { libc::umount(target.as_ptr()) } != 0 {
+            let error = std::io::Error::last_os_error();
+            let is_busy = error.raw_os_error() == Some(libc::EBUSY);
+            assert!(is_busy && Instant::now() < until, "umount: {error}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
         fs::remove_dir(&self.0).expect("remove the directory");
     }
 }

@@ -46,7 +46,7 @@ pub struct Setup {
     /// Networks for flows that cannot use several links. `None`: they follow the user's routes.
     pub networks: Option<NetworksSetup>,
     /// Whether to create a monitor interface on each radio that has none. `None`: on radios on which slowhand
-    /// joins access points, if the driver offers it.
+    /// joins access points, if the driver makes it in software.
     pub monitor: Option<bool>,
     /// Other people's stations keep their addresses in what the engine is told, and in a recording of it.
     /// Otherwise they have random ones.

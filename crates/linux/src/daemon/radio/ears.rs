@@ -52,7 +52,7 @@ pub(crate) struct Ears {
 pub(crate) enum Creates {
     /// Nowhere.
     No,
-    /// On radios with an interface of ours, if the driver offers it.
+    /// On radios with an interface of ours, if the driver makes it in software.
     Ours,
     /// On all radios in use.
     All,

@@ -201,6 +201,7 @@ impl Worker {
     /// A scan of this interface has failed. It does so on a radio that is blocked.
     pub(super) fn scan_failed(&mut self, now: Instant, interface: &str) {
         if self.scan.end(interface) {
+            self.scan.was_narrow = false;
             self.scan.next = Some(now + SEARCHES);
             self.check_radio(now);
         }

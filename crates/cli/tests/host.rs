@@ -306,7 +306,7 @@ fn a_wrong_configuration_of_wifi_changes_nothing() {
     write(&secret, "correct horse battery\n", 0o644);
     let place = secret.display();
     let network = format!("[wifi]\n[[wifi.network]]\nssid = \"home\"\npsk_file = \"{place}\"\n");
-    let open = format!("slowhand.toml:4:12: {place}: mode 0644, readable by others; run chmod 600 {place}\n");
+    let open = format!("[[wifi.network]] {place}: mode 0644, readable by others; run chmod 600 {place}\n");
     let unknown = "slowhand.toml:1:1: unknown key `moniter`".to_owned();
     let number = "slowhand.toml:1:11: `monitor` is 1".to_owned();
     for (line, said) in [

@@ -38,7 +38,7 @@ const PACKAGES: [(&str, &str); 29] = [
 /// Benches build a peer if its compiler and library are installed, and say so if they are not.
 const WHERE_IT_IS: [&str; 1] = ["c++"];
 /// Part of every system.
-const EVERYWHERE: [&str; 6] = ["/bin/sh", "bash", "cp", "mkfifo", "sh", "umount"];
+const EVERYWHERE: [&str; 7] = ["/bin/sh", "bash", "cp", "install", "mkfifo", "sh", "umount"];
 
 /// Every `.rs` file below a folder.
 fn sources(folder: &Path, found: &mut Vec<String>) {

@@ -226,13 +226,16 @@ source_route() {
 # received NAME: bytes that an interface has received.
 received() { cat "/sys/class/net/$1/statistics/rx_bytes"; }
 
-# two_access_points: two on one channel, each with a wire of its own to the server.
+# The channel of the second one of `two_access_points`.
+SECOND_CHANNEL=6
+
+# two_access_points: two, the first one on channel 6, each with a wire of its own to the server.
 two_access_points() {
     say "radios and access points"
     radios 2
     server
     access_point 1 first 6 12mbit 5ms
-    access_point 2 second 6 12mbit 5ms
+    access_point 2 second "$SECOND_CHANNEL" 12mbit 5ms
 }
 
 # two_networks: two access points on one channel, and a client on both with a lease from each.

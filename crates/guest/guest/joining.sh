@@ -41,21 +41,10 @@ networks() {
     } >/etc/slowhand/slowhand.toml
 }
 
-# two_known_networks: two access points on one channel, both in the configuration. /run/before has the host
-# as it is without slowhand.
+# two_known_networks: two_access_points, both in the configuration. /run/before has the host as it is without
+# slowhand.
 two_known_networks() {
     two_access_points
-    networks first second
-    host >/run/before
-}
-
-# two_known_channels: as two_known_networks, with the second access point on channel 11.
-two_known_channels() {
-    say "radios, and an access point on each of two channels"
-    radios 2
-    server
-    access_point 1 first 6 12mbit 5ms
-    access_point 2 second 11 12mbit 5ms
     networks first second
     host >/run/before
 }
@@ -157,6 +146,14 @@ joined_to() {
 carries() {
     local name
     name=$(joined_to "$1") && ping -q -c 1 -W 1 -I "$name" "$SERVER"
+}
+
+# carries_one: whether exactly one of two access points carries packets. Its number is in $joined then, and
+# that of the other one in $other.
+carries_one() {
+    joined=1 other=2
+    carries 1 || joined=2 other=1
+    carries $joined && ! joined_to $other
 }
 
 # carries_none: whether no access point carries packets.

@@ -7,9 +7,9 @@ TRIAL=joins-channels
 # shellcheck source=crates/guest/guest/joining.sh
 . /lib/joining.sh
 
-# shellcheck disable=SC2034 # box.sh reads it
-CHANNELS=2
-two_known_channels
+# shellcheck disable=SC2034 # box.sh reads both
+CHANNELS=2 SECOND_CHANNEL=11
+two_known_networks
 start
 for n in 1 2; do await "joining network $n" carries $n; done
 for n in 1 2; do

@@ -16,14 +16,6 @@ refused() {
     has_text "$LOGS/refused" "$2" || fail "$1 is refused for another reason: $(cat "$LOGS/refused")"
 }
 
-# carries_one: whether exactly one access point carries packets. Its number is in $joined then, and that of
-# the other one in $other.
-carries_one() {
-    joined=1 other=2
-    carries 1 || joined=2 other=1
-    carries $joined && ! joined_to $other
-}
-
 # joins N: waits until slowhand has joined N times since the trial began. It reads only the log, which takes
 # little of the guest's time.
 joins() { await "join number $1" has_joined "$1"; }

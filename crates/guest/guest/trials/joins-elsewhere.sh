@@ -8,13 +8,6 @@ TRIAL=joins-elsewhere
 # shellcheck source=crates/guest/guest/joining.sh
 . /lib/joining.sh
 
-# carries_one: whether one of the two carries packets. Its number is in $joined then, and that of the other
-# one in $other.
-carries_one() {
-    joined=1 other=2
-    carries 1 || { joined=2 other=1 && carries 2; }
-}
-
 # serves: lets the server send /run/content to one client.
 serves() {
     ip netns exec server wifi-meter serve "$SERVER:5000" /run/content &
@@ -28,7 +21,9 @@ same_bytes() {
 
 ssids=('' first second)
 channels=('' 6 11)
-two_known_channels
+# shellcheck disable=SC2034 # box.sh reads it
+SECOND_CHANNEL=11
+two_known_networks
 head -c 8000000 /dev/urandom >/run/content
 start
 await "that one carries packets" carries_one

@@ -15,14 +15,6 @@ TRIAL=joins-takeover
 # takes_over: the configuration lets slowhand take the place.
 takes_over() { sed -i 's/^\[wifi\]$/&\ntake_over = true/' /etc/slowhand/slowhand.toml; }
 
-# carries_one: whether exactly one access point carries packets. Its number is in $joined then, and that of
-# the other one in $other.
-carries_one() {
-    joined=1 other=2
-    carries 1 || joined=2 other=1
-    carries $joined && ! joined_to $other
-}
-
 # begins WHAT: from now on, the time until `ended` is that of WHAT.
 begins() { what=$1 begun=$(uptime_s); }
 ended() {

@@ -2,7 +2,7 @@
 
 use super::Worker;
 use super::associate::in_words;
-use super::channels::is_joined;
+use super::channels::in_use;
 use crate::rtnl::{Address, Route, Table};
 use crate::wifi::dhcp::{Client, Want};
 use crate::wifi::event::{Event, What};
@@ -129,8 +129,7 @@ impl Worker {
 
     /// Whether no access point is joined.
     pub(super) fn is_nothing_joined(&self) -> bool {
-        let mut stations = self.points.values().filter_map(|point| point.station.as_ref());
-        !stations.any(is_joined)
+        in_use(self.points.values()).is_none()
     }
 
     /// Whether `wpa_supplicant` has heard a lost access point again, and associates with it.

@@ -1,7 +1,7 @@
 //! A thread that reports frames heard on monitor interfaces to a running daemon.
 //!
 //! The engine only needs to tell other stations apart. It gets hashes of their addresses, with a salt
-//! ([`Aliases`]). So a recording of the engine names no device of other people.
+//! ([`Aliases`]). So a recording of the engine names no device of other people, unless the user wants that.
 //!
 //! What joins access points gets the addresses of those that begin to send beacons ([`Reports::newcomers`]).
 

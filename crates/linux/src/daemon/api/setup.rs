@@ -48,7 +48,7 @@ pub struct Setup {
     /// Whether to create a monitor interface on each radio that has none. `None`: on radios on which slowhand
     /// joins access points, if the driver makes it in software.
     pub monitor: Option<bool>,
-    /// Other people's stations keep their addresses in what the engine is told, and in a recording of it.
+    /// Whether inputs of the engine, and a recording of them, have the addresses of other people's stations.
     /// Otherwise they have random ones.
     pub plain: bool,
     /// Where the engine's inputs and actions are recorded. `None`: nowhere.

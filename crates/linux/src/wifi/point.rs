@@ -116,6 +116,12 @@ impl Point {
         self.pause.is_some_and(|until| now < until)
     }
 
+    /// Whether an attempt may begin. The engine's wish may come just after the access point was lost, and an
+    /// attempt that nobody answers would keep the radio from others for as long as it lasts.
+    pub(super) fn may_begin(&self, now: Instant) -> bool {
+        self.station.is_none() && !self.silent && !self.is_paused(now)
+    }
+
     /// An attempt has failed: leaves it alone for a while, longer each time. Returns whether to warn: not
     /// again about the same failure.
     pub(super) fn failed(&mut self, now: Instant, failure: Failure, why: String) -> bool {
@@ -328,6 +334,7 @@ mod tests {
         let mut point = point(now);
         point.failed(now, Failure::Lost, "it has fallen silent".into());
         assert!(!point.is_paused(now), "it may be back at once");
+        assert!(!point.may_begin(now), "nobody would answer");
         assert_eq!(point.report("first").stage, Stage::Lost);
         let before = Bss {
             age: Duration::from_secs(1),
@@ -337,6 +344,7 @@ mod tests {
         assert_eq!(point.report("first").stage, Stage::Lost, "it was heard before");
         point.hear(now + Duration::from_secs(2), point.bss.clone());
         assert_eq!(point.report("first").stage, Stage::Heard);
+        assert!(point.may_begin(now));
     }
 
     #[test]

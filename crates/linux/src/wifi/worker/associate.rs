@@ -22,10 +22,7 @@ impl Worker {
         let (Some(means), Some(point)) = (&mut self.means, points.get_mut(&bssid)) else {
             return;
         };
-        let Some((_, name)) = point
-            .link
-            .filter(|_| point.station.is_none() && !point.is_paused(now))
-        else {
+        let Some((_, name)) = point.link.filter(|_| point.may_begin(now)) else {
             return;
         };
         let network = &networks[point.network];

@@ -227,7 +227,8 @@ impl Nl80211 {
     }
 
     /// Creates a monitor interface beside the others of a radio. It hears all networks of the radio's
-    /// channel.
+    /// channel. With an address of its own, it takes none of those that the radio gives the user's next
+    /// interfaces. Drivers that cannot set one ignore it.
     ///
     /// # Errors
     /// If the driver refuses, or the name is taken.
@@ -236,6 +237,7 @@ impl Nl80211 {
             .u32(attr::WIPHY, wiphy)
             .str0(attr::IFNAME, name.as_str())
             .u32(attr::IFTYPE, IfType::Monitor as u32)
+            .attr(attr::MAC, &monitor_mac(wiphy).octets())
             .nested(attr::MNTR_FLAGS, |flags| {
                 flags.attr(OTHER_BSS, &[]);
             });
@@ -308,4 +310,9 @@ impl Nl80211 {
             .dump_whole(&mut self.request, parse)
             .map_err(|source| ReadError { what, source })
     }
+}
+
+/// Address of a radio's monitor interface, which never sends: locally administered, with the letters "slow".
+const fn monitor_mac(wiphy: u32) -> MacAddr {
+    MacAddr::new([0x02, b's', b'l', b'o', b'w', wiphy as u8])
 }

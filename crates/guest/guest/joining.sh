@@ -117,6 +117,9 @@ has_lease() {
 # interface_of N: the interface with an address of access point N.
 interface_of() { ip -o -4 address show | grep -F " 10.0.$1." | tr -s ' ' | cut -d ' ' -f 2; }
 
+# has_address N: whether an interface has an address of access point N.
+has_address() { [ -n "$(interface_of "$1")" ]; }
+
 # darkens N: what terminates the process in /run/apN.hostapd makes access point N dark. That of hostapd must
 # not get to say goodbye.
 darkens() {
@@ -186,6 +189,9 @@ explains() {
     slowhand why >"$LOGS/explained"
     has_text "$LOGS/explained" "$1"
 }
+
+# held_out WHY: waits until `slowhand why` says that the link of access point 1 is held out for this reason.
+held_out() { await "the reason: $1" explains "$(interface_of 1): held-out: $1"; }
 
 # sent_to N: bytes that the server has sent to access point N.
 sent_to() { ip netns exec server cat "/sys/class/net/ap$1/statistics/tx_bytes"; }

@@ -59,6 +59,11 @@ pub enum Policy {
 }
 
 impl Policy {
+    /// Whether it probes links, and asks whether they lead to the Internet.
+    pub const fn probes_links(self) -> bool {
+        matches!(self, Self::Slowhand | Self::SlowhandNoWindow)
+    }
+
     /// Whether it uses frames and surveys. It compares the access points of one channel by them.
     pub const fn uses_frames(self) -> bool {
         match self {

@@ -181,6 +181,7 @@ fn access_points(
         leases: args.place.leases(),
         // Who has turned probes off wants no check.
         checks: !planned.config.probe || planned.check().is_some(),
+        asks: planned.config.probe && planned.policy.probes_links(),
     };
     Prepared::new(setup, inlet.clone()).map(Some)
 }

@@ -5,7 +5,7 @@ use host::config::{Asked, Config, DEFAULT};
 use host::control::{Question, ask};
 use host::document::{AccessPoint, Link, Status};
 use host::place::Place;
-use linux::portal::{Check, Over, from_network_manager};
+use linux::portal::{Api, Check, Inquiry, Over, from_network_manager};
 use linux::rtnl::Rtnl;
 use policy::Checked;
 use show::exit::{Refused, print_text};
@@ -68,26 +68,35 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// The URL of the portal behind this link, or why there is none. `given`: the one that the network's DHCP
-/// server gives. By RFC 8910 that is for programs (the API of RFC 8908), so it comes last.
+/// server gives. By RFC 8910 that is an API, which names the page. Some networks give the page itself.
 fn found(
     config: &Path,
     link: &str,
     over: &Over,
     given: Option<&str>,
 ) -> anyhow::Result<Result<String, String>> {
-    let check = match (check(config), given) {
-        (Err(_), Some(url)) => return Ok(Ok(url.to_owned())),
-        (check, _) => check?,
+    let api = given.and_then(Api::new).map(Inquiry::Api);
+    let inquiries = match (check(config), given) {
+        (Err(error), None) => return Err(error),
+        (check, _) => [api, check.ok().map(Inquiry::Check)],
     };
-    Ok(match (check.find(over), given) {
-        ((Checked::Portal, Some(url)), _) => Ok(url),
-        ((Checked::Portal | Checked::Failed, _), Some(url)) => Ok(url.to_owned()),
-        // The portal answers in place of the host that was asked.
-        ((Checked::Portal, None), None) => Ok(check.url.to_string()),
-        ((Checked::Passed, _), _) => Err(format!("{link}: no captive portal: it leads to the Internet")),
-        ((Checked::Failed, _), None) => Err(format!(
-            "{link}: no reply to {}; check again when it is alive",
-            check.url
+    let mut passed = false;
+    for inquiry in inquiries.iter().flatten() {
+        match (inquiry.find(over), inquiry) {
+            ((Checked::Portal, Some(url)), _) => return Ok(Ok(url)),
+            // The portal answers in place of the host that was asked.
+            ((Checked::Portal, None), Inquiry::Check(check)) if given.is_none() => {
+                return Ok(Ok(check.url.to_string()));
+            }
+            ((Checked::Passed, _), _) => passed = true,
+            ((Checked::Portal | Checked::Failed, _), _) => {}
+        }
+    }
+    Ok(match (given, passed) {
+        (_, true) => Err(format!("{link}: no captive portal: it leads to the Internet")),
+        (Some(url), false) => Ok(url.to_owned()),
+        (None, false) => Err(format!(
+            "{link}: no reply to the check; try again when it is alive"
         )),
     })
 }

@@ -13,7 +13,7 @@ say "radios, access points and the user's programs"
 radios 2
 server
 # shellcheck disable=SC2034 # box.sh reads it
-DHCP_OPTIONS=("6,$SERVER" "114,https://portal.example/api")
+DHCP_OPTIONS=("6,$SERVER" "114,http://portal.example/")
 access_point 1 first 6 12mbit 5ms
 access_point 2 second 6 12mbit 5ms
 system_bus
@@ -45,10 +45,10 @@ has_state wlan0 100 || fail "the user's connection has ended"
 slowhand status >"$LOGS/status-joined"
 ! grep 'a network of unknown name' "$LOGS/status-joined" || fail "a joined network has no name"
 # Nothing checks for a portal here: NetworkManager has no URL for that.
-await "the portal in status" reports 'announces a captive portal (https://portal.example/api)'
+await "the portal in status" reports 'announces a captive portal (http://portal.example/)'
 has_text "$LOGS/slowhand" 'announces a captive portal' || fail "the log does not name the portal"
 sleep 5
-[ "$(slowhand wifi portal slow-w1)" = https://portal.example/api ] || fail "no URL of the portal"
+[ "$(slowhand wifi portal slow-w1)" = http://portal.example/ ] || fail "no URL of the portal"
 
 say "starting NetworkManager again"
 kill -INT $pinging

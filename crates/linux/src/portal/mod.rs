@@ -1,4 +1,5 @@
-//! Checks whether a link leads to the Internet: sends one HTTP request with a known reply over it.
+//! Checks whether a link leads to the Internet: sends one HTTP request with a known reply over it. Without
+//! such a request, it asks the API of the network, if that announces one ([`Api`]).
 //!
 //! | reply | result |
 //! |---|---|
@@ -12,7 +13,7 @@
 //! - NetworkManager.conf(5), `[connectivity]`: how a reply must begin.
 //!
 //! # Where we differ, and why
-//! 1. Plain HTTP only: a portal cannot answer for a host over TLS, so the check would show only a failure.
+//! 1. Plain HTTP: a portal cannot answer for a host over TLS, so the check would show only a failure.
 //! 2. The socket is bound to the link. So is the DNS query for the host's address, which goes to the link's
 //!    own resolver. A portal's resolver returns the portal's address, and the reply then shows the portal. A
 //!    URL with an IP address needs no resolver.
@@ -21,20 +22,22 @@
 //! # Checked by
 //! `tests`; `daemon::tests::portal`, in namespaces.
 
+mod api;
 mod network_manager;
 #[cfg(test)]
 mod tests;
 mod url;
 
+pub use api::Api;
 pub use network_manager::from_network_manager;
-pub use url::{Url, UrlError};
+pub use url::{Scheme, Url, UrlError};
 
 use crate::rtnl::IfName;
 use policy::Checked;
 use socket2::{Domain, Protocol, Socket, Type};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 use wire::dns;
 
@@ -70,16 +73,35 @@ pub struct Over {
     pub resolvers: Vec<IpAddr>,
 }
 
-impl Check {
-    /// Runs the check. It blocks for up to [`PATIENCE`], so call it on a thread of its own.
+/// What shows whether a link leads to the Internet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Inquiry {
+    /// A host behind the network.
+    Check(Check),
+    /// The network itself.
+    Api(Api),
+}
+
+impl Inquiry {
+    /// Runs it. It blocks for up to [`PATIENCE`], so call it on a thread of its own.
     pub fn run(&self, over: &Over) -> Checked {
         self.find(over).0
     }
 
-    /// The same, with the URL to which a portal redirects.
+    /// The same, with the URL of the portal's page, if that is known.
+    pub fn find(&self, over: &Over) -> (Checked, Option<String>) {
+        match self {
+            Self::Check(check) => check.find(over),
+            Self::Api(api) => api.find(over),
+        }
+    }
+}
+
+impl Check {
+    /// Runs the check, for up to [`PATIENCE`]. Returns the URL to which a portal redirects, too.
     pub fn find(&self, over: &Over) -> (Checked, Option<String>) {
         let until = Instant::now() + PATIENCE;
-        for to in self.hosts(over, until) {
+        for to in over.hosts(&self.url, until) {
             let Ok(reply) = self.ask(over, to, until) else {
                 continue;
             };
@@ -90,40 +112,9 @@ impl Check {
         (Checked::Failed, None)
     }
 
-    /// Addresses of the URL's host, for the address families of the link.
-    fn hosts(&self, over: &Over, until: Instant) -> Vec<SocketAddr> {
-        let addresses = match self.url.host.parse::<IpAddr>() {
-            Ok(address) => vec![address],
-            Err(_) => over
-                .resolvers
-                .iter()
-                .map(|&resolver| resolve(over, resolver, &self.url.host, until).unwrap_or_default())
-                .find(|found| !found.is_empty())
-                .unwrap_or_default(),
-        };
-        let fits = |address: &IpAddr| over.source(*address).is_some();
-        let hosts = addresses.into_iter().filter(fits).take(2);
-        hosts
-            .map(|address| SocketAddr::new(address, self.url.port))
-            .collect()
-    }
-
     fn ask(&self, over: &Over, to: SocketAddr, until: Instant) -> io::Result<Vec<u8>> {
-        let socket = bound(over, to.ip(), Type::STREAM, Protocol::TCP)?;
-        socket.connect_timeout(&to.into(), left(until)?)?;
-        socket.set_write_timeout(Some(left(until)?))?;
-        let mut stream = std::net::TcpStream::from(socket);
-        stream.write_all(self.url.request().as_bytes())?;
-        let mut reply = Vec::new();
-        let mut part = [0; 4_096];
-        while reply.len() < LONGEST_REPLY && !is_whole(&reply) {
-            stream.set_read_timeout(Some(left(until)?))?;
-            match stream.read(&mut part)? {
-                0 => break,
-                length => reply.extend(&part[..length]),
-            }
-        }
-        Ok(reply)
+        let mut stream = over.connect(to, until)?;
+        exchange(&mut stream, &self.url.request("1.1", "*/*"))
     }
 
     /// Classifies a reply. `None` if it is not a valid one.
@@ -154,6 +145,79 @@ impl Over {
         let mut from = self.from.iter().copied();
         from.find(|from| from.is_ipv4() == to.is_ipv4())
     }
+
+    /// Addresses of the URL's host, for the address families of the link.
+    fn hosts(&self, url: &Url, until: Instant) -> Vec<SocketAddr> {
+        let addresses = match url.host.parse::<IpAddr>() {
+            Ok(address) => vec![address],
+            Err(_) => self
+                .resolvers
+                .iter()
+                .map(|&resolver| resolve(self, resolver, &url.host, until).unwrap_or_default())
+                .find(|found| !found.is_empty())
+                .unwrap_or_default(),
+        };
+        let fits = |address: &IpAddr| self.source(*address).is_some();
+        let hosts = addresses.into_iter().filter(fits).take(2);
+        hosts.map(|address| SocketAddr::new(address, url.port)).collect()
+    }
+
+    fn connect(&self, to: SocketAddr, until: Instant) -> io::Result<Bounded> {
+        let socket = bound(self, to.ip(), Type::STREAM, Protocol::TCP)?;
+        socket.connect_timeout(&to.into(), left(until)?)?;
+        Ok(Bounded {
+            stream: socket.into(),
+            until,
+        })
+    }
+}
+
+/// A connection whose reads and writes fail after a time.
+#[derive(Debug)]
+struct Bounded {
+    stream: TcpStream,
+    until: Instant,
+}
+
+impl Read for Bounded {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(Some(left(self.until)?))?;
+        self.stream.read(into)
+    }
+}
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(Some(left(self.until)?))?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+/// Sends a request and returns the reply.
+fn exchange(stream: &mut (impl Read + Write), request: &str) -> io::Result<Vec<u8>> {
+    stream.write_all(request.as_bytes())?;
+    let mut reply = Vec::new();
+    let mut part = [0; 4_096];
+    while reply.len() < LONGEST_REPLY && !is_whole(&reply) {
+        match stream.read(&mut part) {
+            Ok(0) => break,
+            Ok(length) => reply.extend(&part[..length]),
+            // A server that closes TLS without saying so.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(reply)
+}
+
+/// Whether a text from the network is the URL of a page that a browser may be given.
+pub(crate) fn is_page(text: &str) -> bool {
+    let is_web = text.starts_with("https://") || text.starts_with("http://");
+    is_web && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 fn left(until: Instant) -> io::Result<Duration> {
@@ -240,10 +304,7 @@ fn location(reply: &[u8]) -> Option<String> {
     lines.find_map(|line| {
         let (name, value) = line.split_once(':')?;
         let value = value.trim();
-        let is_web = ["http://", "https://"]
-            .iter()
-            .any(|scheme| value.starts_with(scheme));
-        (name.eq_ignore_ascii_case("location") && is_web).then(|| value.to_owned())
+        (name.eq_ignore_ascii_case("location") && is_page(value)).then(|| value.to_owned())
     })
 }
 

@@ -126,14 +126,18 @@ fn over(link: &str, from: &str) -> Over {
 fn one_request_leaves_over_the_link_and_reveals_nothing_of_the_host() {
     let Some(pair) = Pair::joined(2) else { return };
     let server = serve(&pair, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nonline");
-    let found = pair.client.run(|| check("online").run(&over("w0", "10.0.0.1")));
+    let found = pair
+        .client
+        .run(|| check("online").find(&over("w0", "10.0.0.1")).0);
     assert_eq!(found.unwrap(), Checked::Passed);
     assert_eq!(
         server.join().unwrap(),
         "GET /check HTTP/1.1\r\nHost: 10.0.0.2:8080\r\nUser-Agent: slowhand\r\nAccept: */*\r\nConnection: close\r\n\r\n"
     );
     // The other link cannot reach it, and on the first nothing listens now.
-    let refused = pair.client.run(|| check("online").run(&over("w0", "10.0.0.1")));
+    let refused = pair
+        .client
+        .run(|| check("online").find(&over("w0", "10.0.0.1")).0);
     assert_eq!(refused.unwrap(), Checked::Failed);
 }
 
@@ -165,7 +169,7 @@ fn the_links_own_resolver_resolves_the_host() {
         resolvers: vec!["10.0.0.2".parse().unwrap()],
         ..over("w0", "10.0.0.1")
     };
-    let found = pair.client.run(|| check.run(&over));
+    let found = pair.client.run(|| check.find(&over).0);
     assert_eq!(found.unwrap(), Checked::Portal);
     assert!(server.join().unwrap().contains("Host: check.example:8080\r\n"));
 }

@@ -1,7 +1,7 @@
-//! A URL for the check: `http://HOST[:PORT][/PATH]`.
+//! A URL for a check: `http://HOST[:PORT][/PATH]`, or the same with `https`.
 //!
 //! # Sources
-//! - RFC 3986 §3; RFC 9110 §4.2.1 (`http`), RFC 9112 §3.2 (the `Host` field).
+//! - RFC 3986 §3; RFC 9110 §4.2.1 and §4.2.2 (`http`, `https`), RFC 9112 §3.2 (the `Host` field).
 //!
 //! # Checked by
 //! `portal::tests`.
@@ -11,16 +11,42 @@ use std::net::Ipv6Addr;
 use std::str::FromStr;
 use thiserror::Error;
 
-const HTTP_PORT: u16 = 80;
 /// Longest accepted URL, in bytes.
 const LONGEST: usize = 1_024;
+
+/// The scheme of a URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// HTTP over TCP.
+    Http,
+    /// HTTP over TLS.
+    Https,
+}
+
+impl Scheme {
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::Http => "http://",
+            Self::Https => "https://",
+        }
+    }
+
+    const fn port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
+}
 
 /// A URL without user name and fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Url {
+    /// How the host is reached.
+    pub scheme: Scheme,
     /// A name or an address.
     pub host: String,
-    /// The port, 80 by default.
+    /// The port; by default that of the scheme.
     pub port: u16,
     /// Path with its leading slash, and the query.
     pub path: String,
@@ -47,7 +73,14 @@ impl FromStr for Url {
     type Err = UrlError;
 
     fn from_str(text: &str) -> Result<Self, UrlError> {
-        let rest = text.strip_prefix("http://").ok_or(UrlError::Scheme)?;
+        Self::parse(text, Scheme::Http)
+    }
+}
+
+impl Url {
+    /// Reads a URL of this scheme.
+    pub(super) fn parse(text: &str, scheme: Scheme) -> Result<Self, UrlError> {
+        let rest = text.strip_prefix(scheme.prefix()).ok_or(UrlError::Scheme)?;
         let wrong =
             |byte: u8| !byte.is_ascii_graphic() || matches!(byte, b'#' | b'@' | b'"' | b'<' | b'>' | b'\\');
         if text.len() > LONGEST || text.bytes().any(wrong) {
@@ -75,34 +108,35 @@ impl FromStr for Url {
             return Err(UrlError::Host);
         }
         let port = port
-            .map_or(Ok(HTTP_PORT), str::parse)
+            .map_or(Ok(scheme.port()), str::parse)
             .ok()
             .filter(|port| *port > 0);
         let slash = if path.starts_with('/') { "" } else { "/" };
         Ok(Self {
+            scheme,
             host: host.to_owned(),
             port: port.ok_or(UrlError::Port)?,
             path: format!("{slash}{path}"),
         })
     }
-}
 
-impl Url {
     fn place(&self) -> String {
         let host = match self.host.parse::<Ipv6Addr>() {
             Ok(_) => format!("[{}]", self.host),
             Err(_) => self.host.clone(),
         };
-        match self.port {
-            HTTP_PORT => host,
-            port => format!("{host}:{port}"),
+        match self.port == self.scheme.port() {
+            true => host,
+            false => format!("{host}:{}", self.port),
         }
     }
 
-    /// The HTTP request. It reveals nothing about this host.
-    pub(super) fn request(&self) -> String {
+    /// The HTTP request for this type of content. It reveals nothing about this host. `version`: 1.1, or 1.0
+    /// for a reply that no server divides into chunks.
+    pub(super) fn request(&self, version: &str, content: &str) -> String {
         format!(
-            "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: slowhand\r\nAccept: */*\r\nConnection: close\r\n\r\n",
+            "GET {} HTTP/{version}\r\nHost: {}\r\nUser-Agent: slowhand\r\nAccept: {content}\r\nConnection: \
+             close\r\n\r\n",
             self.path,
             self.place()
         )
@@ -111,6 +145,6 @@ impl Url {
 
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}{}", self.place(), self.path)
+        write!(f, "{}{}{}", self.scheme.prefix(), self.place(), self.path)
     }
 }

@@ -6,6 +6,7 @@
 //! # Checked by
 //! The tests of `dhcp`.
 
+use crate::portal::is_page;
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 use wire::dhcp::Message;
@@ -58,8 +59,7 @@ impl Lease {
 /// The URL of a portal that a server gives. `None`: none, or no text that can be shown.
 pub(super) fn portal(message: &Message) -> Option<String> {
     let text = std::str::from_utf8(&message.options.portal).ok()?;
-    let is_url = text.starts_with("https://") || text.starts_with("http://");
-    (is_url && text.bytes().all(|byte| byte.is_ascii_graphic())).then(|| text.to_owned())
+    is_page(text).then(|| text.to_owned())
 }
 
 /// The relay that a server announces. `None`: none, or no address or name with a port.

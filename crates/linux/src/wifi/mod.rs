@@ -90,6 +90,8 @@ pub struct Setup {
     /// Whether the daemon checks whether links lead to the Internet, or the user wants no checks. Otherwise,
     /// an announced captive portal is reported.
     pub checks: bool,
+    /// Whether the daemon asks a portal that a network announces whether it is open, if there are no checks.
+    pub asks: bool,
 }
 
 /// Why access points cannot be joined.

@@ -9,6 +9,7 @@ use super::dhcp::Client;
 use super::grant::Lease;
 use super::lease::Port;
 use super::view::{PointReport, Stage};
+use crate::portal::Api;
 use crate::rtnl::IfName;
 use policy::LinkId;
 use std::net::Ipv4Addr;
@@ -116,8 +117,8 @@ impl Point {
         self.pause.is_some_and(|until| now < until)
     }
 
-    /// Whether an attempt may begin. The engine's wish may come just after the access point was lost, and an
-    /// attempt that nobody answers would keep the radio from others for as long as it lasts.
+    /// Whether an attempt may begin. The engine's wish may come just after the access point was lost. An
+    /// attempt that nobody answers keeps the radio from others for as long as it lasts.
     pub(super) fn may_begin(&self, now: Instant) -> bool {
         self.station.is_none() && !self.silent && !self.is_paused(now)
     }
@@ -234,23 +235,30 @@ impl Point {
     }
 }
 
-/// What to do about a captive portal that a network announces.
-pub(super) fn announced(interface: IfName, url: &str) -> String {
-    format!(
-        "its network announces a captive portal ({url}), and nothing checks whether it is open: \
-         `slowhand wifi portal {interface}` opens it, and `portal_url` in the configuration adds a check"
-    )
+/// What to do about a captive portal that a network announces. `asks`: its URL is an API, and the daemon asks
+/// it.
+pub(super) fn announced(interface: &IfName, url: &str, asks: bool) -> String {
+    let open = format!("`slowhand wifi portal {interface}` opens it");
+    match asks {
+        true => format!(
+            "its network announces a captive portal ({url}). slowhand asks it whether it is open. {open}"
+        ),
+        false => format!(
+            "its network announces a captive portal ({url}), and nothing checks whether it is open: {open}, and \
+             `portal_url` in the configuration adds a check"
+        ),
+    }
 }
 
 impl Station {
     /// URL of the captive portal, if its DHCP server gives one.
-    fn portal(&self) -> Option<&str> {
+    pub(super) fn portal(&self) -> Option<&str> {
         self.client.as_ref()?.0.portal()
     }
 
-    /// What to do about a captive portal that its DHCP server announces, if nothing else checks it.
-    pub(super) fn unchecked_portal(&self) -> Option<String> {
-        self.portal().map(|url| announced(self.name, url))
+    /// The API that says whether this portal is open.
+    pub(super) fn portal_api(&self) -> Option<Api> {
+        self.portal().and_then(Api::new)
     }
 
     /// Address or name and port of a relay, if its DHCP server announces one.

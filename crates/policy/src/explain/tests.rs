@@ -319,7 +319,7 @@ fn access() -> Vec<Row> {
         row(Access::Allowed, "the user's rules allow it again"),
         row(
             Access::Held(Held::Portal),
-            "a captive portal replies instead of the Internet: log in over this link; it is checked every 30 s",
+            "its captive portal is closed: log in over this link; it is checked every 30 s",
         ),
         row(
             Access::Held(Held::NoReply(LAN)),

@@ -63,7 +63,7 @@ fn a_portal_is_held_out_and_used_again_when_it_opens() {
         why(&world, 0),
         (
             "held-out",
-            "a captive portal replies instead of the Internet: log in over this link; it is checked every 30 s".into()
+            "its captive portal is closed: log in over this link; it is checked every 30 s".into()
         )
     );
     world.open(1, 1);

@@ -6,6 +6,7 @@ use crate::daemon::api::report::Report;
 use crate::daemon::api::setup::DeclaredLink;
 use crate::daemon::os::eventfd::EventFd;
 use crate::journal::{JournalError, TakenOver};
+use crate::portal::Api;
 use policy::{Input, LinkId};
 use std::io;
 use std::net::IpAddr;
@@ -49,6 +50,8 @@ pub(crate) enum Word {
     Retire(LinkId),
     /// The DNS resolvers of a link.
     Resolvers(LinkId, Vec<IpAddr>),
+    /// The API of the captive portal behind a link.
+    Portal(LinkId, Api),
     /// An access point without a link has begun to send beacons.
     Newcomer(MacAddr),
     /// An interface of NetworkManager is about to be taken over.
@@ -143,6 +146,15 @@ impl InletSender {
     /// If the daemon has ended.
     pub fn resolvers(&self, link: LinkId, resolvers: Vec<IpAddr>) -> Result<(), Ended> {
         self.say(Word::Resolvers(link, resolvers))
+    }
+
+    /// Names the API of the captive portal that the network behind a link announces. The daemon asks it where
+    /// there is no other check.
+    ///
+    /// # Errors
+    /// If the daemon has ended.
+    pub fn portal(&self, link: LinkId, api: Api) -> Result<(), Ended> {
+        self.say(Word::Portal(link, api))
     }
 
     /// Reports that an access point without a link has begun to send beacons.

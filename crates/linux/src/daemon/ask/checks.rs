@@ -4,13 +4,14 @@
 //! # Checked by
 //! `daemon::tests::portal`.
 
+use crate::daemon::Probing;
 use crate::daemon::ask::idle::Idle;
 use crate::daemon::host::outlet::Outlet;
 use crate::daemon::links::book::Links;
 use crate::daemon::os::eventfd::EventFd;
-use crate::portal::{Check, Over};
+use crate::portal::{Api, Check, Inquiry, Over};
 use policy::{Checked, Input, LinkEvent, LinkId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
@@ -19,10 +20,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 /// A link, and the result of its check.
 type Found = (LinkId, Checked);
 
-/// The check to run, and its unread results.
+/// What to ask over each link, and the unread replies.
 #[derive(Debug)]
 pub(crate) struct Checks {
+    /// Whether anything may be asked.
+    asks: bool,
     check: Option<Check>,
+    /// What the networks behind links have announced, to ask where there is no check.
+    apis: BTreeMap<LinkId, Api>,
     running: BTreeSet<LinkId>,
     /// Those that are to be checked again when their check has ended: their addresses have changed meanwhile.
     again: BTreeSet<LinkId>,
@@ -32,10 +37,13 @@ pub(crate) struct Checks {
 }
 
 impl Checks {
-    pub(crate) fn new(check: Option<Check>) -> io::Result<Self> {
+    /// `probing`: `None` if nothing may be asked.
+    pub(crate) fn new(probing: Option<&Probing>) -> io::Result<Self> {
         let (sender, results) = channel();
         Ok(Self {
-            check,
+            asks: probing.is_some(),
+            check: probing.and_then(|probing| probing.check.clone()),
+            apis: BTreeMap::new(),
             running: BTreeSet::new(),
             again: BTreeSet::new(),
             sender,
@@ -44,8 +52,28 @@ impl Checks {
         })
     }
 
-    pub(crate) const fn can_check(&self) -> bool {
-        self.check.is_some()
+    pub(crate) fn can_check(&self, link: LinkId) -> bool {
+        self.check.is_some() || self.apis.contains_key(&link)
+    }
+
+    /// Takes the API that the network behind a link announces. Returns whether it is new and will be used.
+    pub(crate) fn announced(&mut self, link: LinkId, api: Api) -> bool {
+        if !self.asks {
+            return false;
+        }
+        let is_news = self.apis.get(&link) != Some(&api);
+        self.apis.insert(link, api);
+        is_news && self.check.is_none()
+    }
+
+    /// The link is gone.
+    pub(crate) fn forget(&mut self, link: LinkId) {
+        self.apis.remove(&link);
+    }
+
+    fn inquiry(&self, link: LinkId) -> Option<Inquiry> {
+        let check = self.check.clone().map(Inquiry::Check);
+        check.or_else(|| self.apis.get(&link).cloned().map(Inquiry::Api))
     }
 
     /// Checks a link. The result comes as a fact. That of a check which runs already does not count then.
@@ -81,7 +109,7 @@ impl Checks {
     /// Starts a check, after the one that is running on this link. Its thread is in the namespace of the
     /// thread that starts it.
     fn begin(&mut self, link: LinkId, over: Over) -> io::Result<()> {
-        let Some(check) = self.check.clone() else {
+        let Some(inquiry) = self.inquiry(link) else {
             return Ok(());
         };
         if !self.running.insert(link) {
@@ -91,7 +119,7 @@ impl Checks {
         let (results, ready) = (self.sender.clone(), Arc::clone(&self.ready));
         let work = move || {
             // The reader of the result may be gone.
-            let _ = results.send((link, check.run(&over)));
+            let _ = results.send((link, inquiry.run(&over)));
             ready.signal();
         };
         let begun = std::thread::Builder::new().name("check".to_owned()).spawn(work);
@@ -112,5 +140,36 @@ impl AsRawFd for Checks {
     /// Readable when there may be a result.
     fn as_raw_fd(&self) -> RawFd {
         self.ready.as_raw_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_is_asked_where_there_is_no_check_and_probes_are_wanted() {
+        let (link, other) = (LinkId(7), LinkId(8));
+        let api = Api::new("https://portal.example/api").unwrap();
+        let mut probing = Probing {
+            root: "/".into(),
+            check: None,
+        };
+        let checks = |probing: Option<&Probing>| Checks::new(probing).unwrap();
+        assert!(!checks(None).announced(link, api.clone()), "nothing may be asked");
+        let mut alone = checks(Some(&probing));
+        assert!(alone.announced(link, api.clone()) && !alone.announced(link, api.clone()));
+        assert!(alone.can_check(link) && !alone.can_check(other));
+        assert_eq!(alone.inquiry(link), Some(Inquiry::Api(api.clone())));
+        alone.forget(link);
+        assert!(!alone.can_check(link));
+        let check = Check {
+            url: "http://check.example/".parse().unwrap(),
+            response: String::new(),
+        };
+        probing.check = Some(check.clone());
+        let mut both = checks(Some(&probing));
+        assert!(!both.announced(link, api), "the check shows more");
+        assert_eq!(both.inquiry(link), Some(Inquiry::Check(check)));
     }
 }

@@ -243,9 +243,11 @@ impl Daemon {
                         .change_links(now, |links, steps| links.declare(*link, steps));
                 }
                 Word::Resolvers(link, resolvers) => self.world.idle.take_resolvers(link, resolvers),
+                Word::Portal(link, api) => self.world.announced(link, api),
                 Word::Newcomer(bssid) => self.world.newcomer(bssid),
                 Word::Retire(link) => {
                     self.world.idle.take_resolvers(link, Vec::new());
+                    self.world.checks.forget(link);
                     let now = self.now();
                     self.world
                         .change_links(now, |links, steps| links.retire(link, steps));

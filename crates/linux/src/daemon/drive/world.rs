@@ -17,11 +17,13 @@ use crate::daemon::host::endpoints::Endpoints;
 use crate::daemon::host::outlet::Outlet;
 use crate::daemon::host::upkeep::Upkeep;
 use crate::daemon::links::book::{Links, Step};
+use crate::daemon::links::managed::Managed;
 use crate::daemon::networks::Networks;
 use crate::daemon::queues::bounds::Bounds;
 use crate::daemon::radio::Radio;
 use crate::journal::{Change, JournalError, TakenOver};
 use crate::mptcp_pm::Event;
+use crate::portal::Api;
 use crate::sysctl::PathManager;
 use policy::{Engine, Input, LinkEvent, LinkId, Policy};
 use units::{Instant, MacAddr};
@@ -51,17 +53,14 @@ impl World {
     /// Opens all handles and takes the namespace over.
     pub(crate) fn start(setup: Setup, engine: &Engine, now: Instant) -> Result<(Self, Inlet), StartError> {
         let kernel_managed = engine.uses_kernel_path_manager();
-        // Only these policies use probes.
-        let heeds = matches!(setup.engine.policy, Policy::Slowhand | Policy::SlowhandNoWindow);
-        let probing = setup.probing.filter(|_| heeds);
-        let check = probing.as_ref().and_then(|probing| probing.check.clone());
+        let probing = setup.probing.filter(|_| setup.engine.policy.probes_links());
+        let checks = Checks::new(probing.as_ref()).map_err(StartError::Loop)?;
         let probes = Probes::open(!kernel_managed).map_err(StartError::Probes)?;
         let names = setup
             .networks
             .as_ref()
             .and_then(|networks| networks.names.as_ref());
         let idle = Idle::new(probing, names.map(|names| names.address.into()))?;
-        let checks = Checks::new(check).map_err(StartError::Loop)?;
         let bounds = Bounds::new(setup.window, setup.fallback_window)?;
         let mut host = Host::open(setup.journal.as_deref(), Outlet::new(setup.observe, now))?;
         let cla = Cla::start(setup.sender.as_ref(), setup.reports)?;
@@ -324,7 +323,15 @@ impl World {
     /// first that it can be checked, so that it may wait for the result before it uses the link.
     pub(crate) fn usable(&mut self, link: LinkId) {
         self.idle.begin_anew(link);
-        if self.checks.can_check() {
+        if self.checks.can_check(link) {
+            self.host.outlet.tell(Input::Link(link, LinkEvent::Checkable));
+        }
+    }
+
+    /// The network behind a link announces the API of its captive portal.
+    pub(crate) fn announced(&mut self, link: LinkId, api: Api) {
+        let is_usable = self.links.get(link).is_some_and(Managed::usable);
+        if self.checks.announced(link, api) && is_usable {
             self.host.outlet.tell(Input::Link(link, LinkEvent::Checkable));
         }
     }

@@ -116,7 +116,7 @@ fn a_portal_is_held_out_and_taken_back_when_it_opens() {
         state(&daemon),
         (
             "held-out",
-            "a captive portal replies instead of the Internet: log in over this link; it is checked every 30 s".to_owned()
+            "its captive portal is closed: log in over this link; it is checked every 30 s".to_owned()
         )
     );
     check_again(&daemon);

@@ -265,6 +265,7 @@ pub(super) fn worker(now: Instant, stage: Stage) -> (Worker, Inlet) {
         directory: nowhere.into(),
         leases: nowhere.into(),
         checks: true,
+        asks: true,
     };
     let mut worker = Worker::new(Plan {
         setup,
@@ -365,6 +366,7 @@ fn absent() -> String {
 fn attempts() -> Vec<Said> {
     let refused = after(Stage::Joining, What::Refused { status: 17 });
     let disconnected = after(Stage::Joined, What::Disconnected { reason: 4 });
+    let slow_w1 = "slow-w1".parse().unwrap();
     vec![
         ("absent", absent()),
         ("wrong-key", after(Stage::Joining, What::WrongKey)),
@@ -377,9 +379,10 @@ fn attempts() -> Vec<Said> {
         ("address-taken", declined()),
         ("disconnected", disconnected),
         ("silent", overdue(Stage::Lost)),
+        ("portal", announced(&slow_w1, "http://portal.example/", false)),
         (
-            "portal",
-            announced("slow-w1".parse().unwrap(), "https://portal.example/api"),
+            "portal-api",
+            announced(&slow_w1, "https://portal.example/api", true),
         ),
     ]
 }

@@ -9,7 +9,7 @@ use crate::wifi::event::{Event, What};
 use crate::wifi::lease::{self, Port};
 use crate::wifi::memory::Memory;
 use crate::wifi::network::Best;
-use crate::wifi::point::{Failure, Point, Station};
+use crate::wifi::point::{Failure, Point, Station, announced};
 use crate::wifi::supplicant::Supplicant;
 use crate::wifi::view::Stage;
 use std::collections::hash_map::RandomState;
@@ -276,13 +276,13 @@ impl Worker {
         station.lease = granted;
         match granted {
             Some(lease) => {
-                let portal = (!self.plan.setup.checks)
-                    .then(|| station.unchecked_portal())
-                    .flatten();
+                let asks = self.plan.setup.asks && station.portal_api().is_some();
+                let portal = station.portal().filter(|_| !self.plan.setup.checks);
+                let portal = portal.map(|url| announced(&station.name, url, asks));
                 if station.stage != Stage::Joined {
                     let (address, interface) = (lease.address, station.name);
                     tracing::info!(ssid, %bssid, %interface, %address, "joined");
-                    if let Some(portal) = &portal {
+                    if let Some(portal) = portal.as_ref().filter(|_| !asks) {
                         tracing::warn!(ssid, %bssid, "{portal}");
                     }
                 }

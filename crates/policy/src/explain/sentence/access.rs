@@ -17,7 +17,7 @@ pub(super) fn sentence(access: Access, names: &(impl Names + ?Sized)) -> String 
         }
         Access::Allowed => String::from("the user's rules allow it again"),
         Access::Held(Held::Portal) => format!(
-            "a captive portal replies instead of the Internet: log in over this link; it is checked every {} s",
+            "its captive portal is closed: log in over this link; it is checked every {} s",
             WHILE_HELD.as_secs()
         ),
         Access::Held(Held::NoReply(passes)) => format!(

@@ -21,8 +21,8 @@ Rights: CAP_NET_ADMIN and CAP_NET_RAW, and CAP_BPF and CAP_PERFMON to limit wind
 what is missing. If it says that slowhand cannot work, this command refuses with the same message. One daemon runs in a network namespace.
 
 The daemon listens on no network. In the runtime directory are two Unix sockets: control.sock for root (`down`, `reload`), and status.sock, which answers
-every user's `status` and `why`. It sends probes to hosts in use, to the links' resolvers and to the URL of the portal check. `probe = false`
-turns the last two off. SECURITY.md names each kind, and how often.
+every user's `status` and `why`. It sends probes to hosts in use, to the links' resolvers, and to the URL of the portal check or the
+portals that networks announce. `probe = false` turns all but the first off. SECURITY.md names each kind, and how often.
 
 Configuration files that others can write to, and a key that others can read, are refused.
 

@@ -22,7 +22,7 @@
 //! | [`wifi`] | joins access points with `wpa_supplicant` and DHCP | `wifi::Prepared` |
 //! | [`netstat`] | counters of a namespace's kernel | `netstat::counted` |
 //! | [`netns`] | namespaces without names, and work inside them | `Netns::new`, `Netns::run` |
-//! | [`portal`] | whether a link leads to the Internet | `portal::Check::run` |
+//! | [`portal`] | whether a link leads to the Internet | `portal::Inquiry::run` |
 //! | [`resolvers`] | which hosts resolve names for a link | `resolvers::of_link` |
 //! | [`claim`] | a single daemon per namespace | `Claim::take` |
 //! | [`doctor`] | what this host lacks and how to get it | `doctor::checks`, `doctor::needs` |

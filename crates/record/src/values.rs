@@ -84,7 +84,7 @@ enums! {
     Wish { 0 Active, 1 Network(link), 2 Peer(peer), 3 Only(link) }
     Division { 0 Adaptive(rules), 1 Weighted { radio, slice } }
     JoinFailure { 0 Refused, 1 Timeout, 2 Local, 3 Elsewhere, 4 NoAddress, 5 Untimely }
-    Checked { 0 Passed, 1 Portal, 2 Failed }
+    Checked { 0 Passed, 1 Portal, 2 Failed, 3 Unknown }
     LinkKind { 0 Wifi, 1 Cellular, 2 Cable }
     Role { 0 Primary, 1 Secondary, 2 Backup, 3 Never }
     Family { 0 V4, 1 V6 }

@@ -134,10 +134,10 @@ fn portal(root: &Path, configured: Option<linux::portal::Check>) -> Result<Strin
     match linux::portal::from_network_manager(root) {
         Ok(Some(check)) => Ok(format!("{} (NetworkManager's)", check.url)),
         Ok(None) => Err(
-            "no URL to check, so only captive portals that networks announce by DHCP are detected; set portal_url in /etc/slowhand/slowhand.toml, or uri in [connectivity] of NetworkManager.conf".into(),
+            "no URL to check, so captive portals are not detected, except those that announce an API to slowhand's own WiFi interfaces; set portal_url in /etc/slowhand/slowhand.toml, or uri in [connectivity] of NetworkManager.conf".into(),
         ),
         Err(error) => Err(format!(
-            "captive portals are not detected: NetworkManager's connectivity URL cannot be used ({error}); set portal_url in /etc/slowhand/slowhand.toml"
+            "captive portals are not detected, except those that announce an API to slowhand's own WiFi interfaces: NetworkManager's connectivity URL cannot be used ({error}); set portal_url in /etc/slowhand/slowhand.toml"
         )),
     }
 }
@@ -169,7 +169,7 @@ mod tests {
         );
         assert_eq!(
             portal,
-            "-- no URL to check, so only captive portals that networks announce by DHCP are detected; set portal_url in /etc/slowhand/slowhand.toml, or uri in [connectivity] of NetworkManager.conf"
+            "-- no URL to check, so captive portals are not detected, except those that announce an API to slowhand's own WiFi interfaces; set portal_url in /etc/slowhand/slowhand.toml, or uri in [connectivity] of NetworkManager.conf"
         );
         write("etc/resolv.conf", "nameserver 192.0.2.53\n");
         write(
@@ -183,7 +183,7 @@ mod tests {
         );
         assert_eq!(
             portal,
-            "-- captive portals are not detected: NetworkManager's connectivity URL cannot be used (only http:// can be checked: a captive portal cannot answer in \
+            "-- captive portals are not detected, except those that announce an API to slowhand's own WiFi interfaces: NetworkManager's connectivity URL cannot be used (only http:// can be checked: a captive portal cannot answer in \
              place of a TLS host); set portal_url in /etc/slowhand/slowhand.toml"
         );
         write(

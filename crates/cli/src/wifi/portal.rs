@@ -5,7 +5,7 @@ use host::config::{Asked, Config, DEFAULT};
 use host::control::{Question, ask};
 use host::document::{AccessPoint, Link, Status};
 use host::place::Place;
-use linux::portal::{Api, Check, Inquiry, Over, from_network_manager};
+use linux::portal::{Api, Check, Over, from_network_manager};
 use linux::rtnl::Rtnl;
 use policy::Checked;
 use show::exit::{Refused, print_text};
@@ -16,8 +16,10 @@ use std::process::ExitCode;
 
 /// Open a link's captive portal: print its URL, and run a browser that reaches this link alone.
 ///
-/// A check over this link is repeated, and the place to which the portal redirects it is used. If it does not
-/// redirect, the URL is that which the network's DHCP server gives. The exit code is 1 if there is no portal.
+/// The page is the one that the network's API names (RFC 8908), if its DHCP server announces an API.
+/// Otherwise a check over this link is repeated, and the place to which the portal redirects it is used. If
+/// it does not redirect, the URL is that which the DHCP server gives. The exit code is 1 if there is no
+/// portal.
 ///
 /// The browser has a profile of its own, which is deleted afterwards. Its TCP and UDP sockets are bound to
 /// the link, and it asks the link's DNS servers. Below sudo it runs as the user who has called sudo. Without
@@ -68,36 +70,62 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// The URL of the portal behind this link, or why there is none. `given`: the one that the network's DHCP
-/// server gives. By RFC 8910 that is an API, which names the page. Some networks give the page itself.
+/// server gives.
 fn found(
     config: &Path,
     link: &str,
     over: &Over,
     given: Option<&str>,
 ) -> anyhow::Result<Result<String, String>> {
-    let api = given.and_then(Api::new).map(Inquiry::Api);
-    let inquiries = match (check(config), given) {
+    let api = given.and_then(Api::new).map(|api| api.find(over));
+    let check = match (check(config), given) {
         (Err(error), None) => return Err(error),
-        (check, _) => [api, check.ok().map(Inquiry::Check)],
+        (check, _) => check.ok(),
     };
-    let mut passed = false;
-    for inquiry in inquiries.iter().flatten() {
-        match (inquiry.find(over), inquiry) {
-            ((Checked::Portal, Some(url)), _) => return Ok(Ok(url)),
-            // The portal answers in place of the host that was asked.
-            ((Checked::Portal, None), Inquiry::Check(check)) if given.is_none() => {
-                return Ok(Ok(check.url.to_string()));
-            }
-            ((Checked::Passed, _), _) => passed = true,
-            ((Checked::Portal | Checked::Failed, _), _) => {}
-        }
-    }
-    Ok(match (given, passed) {
-        (_, true) => Err(format!("{link}: no captive portal: it leads to the Internet")),
-        (Some(url), false) => Ok(url.to_owned()),
-        (None, false) => Err(format!(
-            "{link}: no reply to the check; try again when it is alive"
-        )),
+    let checked = check.as_ref().map(|check| check.find(over));
+    let says = match api {
+        Some(Ok(state)) if state.is_closed => Says::Closed(state.page),
+        Some(Ok(_)) => Says::Open,
+        Some(Err(_)) | None => Says::Nothing,
+    };
+    let url = check.map(|check| check.url.to_string());
+    let place = place(says, checked, (given, url.as_deref()));
+    Ok(place.map_err(|why| format!("{link}: {why}")))
+}
+
+/// What the network's API says of its portal.
+enum Says {
+    Nothing,
+    Open,
+    Closed(Option<String>),
+}
+
+/// The URL of the portal. As in the daemon, a check decides whether there is one, and the API only without a
+/// check. `given`, `url`: that of the DHCP server, and that of the check.
+fn place(
+    says: Says,
+    checked: Option<(Checked, Option<String>)>,
+    (given, url): (Option<&str>, Option<&str>),
+) -> Result<String, String> {
+    let open = Err("no captive portal: it leads to the Internet".to_owned());
+    let page = match (says, &checked) {
+        (_, Some((Checked::Passed, _))) | (Says::Open, None) => return open,
+        (Says::Closed(page), _) => page,
+        (Says::Open | Says::Nothing, _) => None,
+    };
+    let (redirect, is_portal) = match checked {
+        Some((checked, redirect)) => (redirect, checked == Checked::Portal),
+        None => (None, false),
+    };
+    // Without a redirect, the portal answers in place of the host that was asked.
+    let in_place = url.filter(|_| is_portal).map(str::to_owned);
+    let known = page
+        .or(redirect)
+        .or_else(|| given.map(str::to_owned))
+        .or(in_place);
+    known.ok_or_else(|| {
+        let url = url.unwrap_or_default();
+        format!("no reply to {url}; check again when the link is alive")
     })
 }
 
@@ -135,6 +163,51 @@ fn over(link: &Link, point: Option<&AccessPoint>) -> anyhow::Result<Over> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_check_decides_and_the_api_names_the_page() {
+        let (api, url) = ("https://portal.example/api", "http://check.example/");
+        let page = || Some("https://login.example/".to_owned());
+        let redirect = || Some("http://redirect.example/".to_owned());
+        let passed = || Some((Checked::Passed, None));
+        let portal = |to| Some((Checked::Portal, to));
+        let failed = || Some((Checked::Failed, None));
+        let open = "no captive portal: it leads to the Internet";
+        let silent = "no reply to http://check.example/; check again when the link is alive";
+        for (says, checked, given, found) in [
+            (
+                Says::Closed(page()),
+                None,
+                Some(api),
+                Ok("https://login.example/"),
+            ),
+            (
+                Says::Closed(page()),
+                portal(redirect()),
+                Some(api),
+                Ok("https://login.example/"),
+            ),
+            (
+                Says::Closed(None),
+                portal(redirect()),
+                Some(api),
+                Ok("http://redirect.example/"),
+            ),
+            (Says::Closed(None), None, Some(api), Ok(api)),
+            (Says::Closed(page()), passed(), Some(api), Err(open)),
+            (Says::Open, None, Some(api), Err(open)),
+            (Says::Open, portal(None), Some(api), Ok(api)),
+            (Says::Open, failed(), Some(api), Ok(api)),
+            (Says::Nothing, None, Some(api), Ok(api)),
+            (Says::Nothing, passed(), None, Err(open)),
+            (Says::Nothing, portal(None), None, Ok(url)),
+            (Says::Nothing, failed(), None, Err(silent)),
+        ] {
+            let of_check = checked.is_some().then_some(url);
+            let place = place(says, checked, (given, of_check));
+            assert_eq!(place.as_deref().map_err(String::as_str), found);
+        }
+    }
 
     #[test]
     fn a_link_has_the_url_and_the_name_servers_of_its_own_access_point() {

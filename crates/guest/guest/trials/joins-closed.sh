@@ -91,7 +91,7 @@ site ap1 'Status: 302 Found' 'Location: http://login.example/'
 portal=$!
 # It is checked every 30 s.
 sleep 15
-held_out 'its captive portal is closed'
+held_out 'a captive portal blocks it'
 ! wait $watcher || fail "names were resolved over a link that leads nowhere, or to a portal"
 resolves_only_over_2 || fail "the captive portal answers for the names of others"
 download /run/portal

@@ -2,9 +2,9 @@
 //!
 //! | reply | result |
 //! |---|---|
-//! | `captive` is false | passed |
-//! | `captive` is true | a captive portal; `user-portal-url` is its page |
-//! | none, from a host without a valid certificate, or not such an object | nothing |
+//! | `captive` is false | the portal is open |
+//! | `captive` is true | it is closed; `user-portal-url` is its page |
+//! | none, from a host without a valid certificate, or not such an object | an error: nothing is known |
 //!
 //! # Sources
 //! - RFC 8910 §2 (the announcement), RFC 8908 §4 (HTTPS, a certificate that is checked), §5 (the keys).
@@ -18,7 +18,6 @@
 
 use super::url::{Scheme, Url};
 use super::{Over, PATIENCE, exchange, is_page, split, status};
-use policy::Checked;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serde::Deserialize;
@@ -27,6 +26,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
+use thiserror::Error;
 
 /// The type of content that it accepts.
 const CONTENT: &str = "application/captive+json";
@@ -37,12 +37,34 @@ pub struct Api {
     url: Url,
 }
 
-/// What it replies. Other keys are ignored.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct State {
-    captive: bool,
-    user_portal_url: Option<String>,
+/// What it says.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct State {
+    /// Whether this host has to log in.
+    #[serde(rename = "captive")]
+    pub is_closed: bool,
+    /// The page of the portal.
+    #[serde(rename = "user-portal-url")]
+    pub page: Option<String>,
+}
+
+/// Why an API says nothing.
+#[derive(Debug, Error)]
+pub enum ApiError {
+    /// This host trusts no certificate.
+    #[error("no certificates to check it with; install the package ca-certificates, or set portal_url")]
+    NoCertificates,
+    /// The link's resolvers do not know its host.
+    #[error("{0}: no address of its host; set portal_url in the configuration for another check")]
+    NoAddress(Api),
+    /// It cannot be reached, or has no valid certificate.
+    #[error("{0}: no reply; set portal_url in the configuration for another check")]
+    NoReply(Api, #[source] io::Error),
+    /// Something else replies.
+    #[error(
+        "{0}: not the API of a captive portal (RFC 8908); set portal_url in the configuration for another check"
+    )]
+    Other(Api),
 }
 
 impl Api {
@@ -52,27 +74,30 @@ impl Api {
         Some(Self { url })
     }
 
-    /// Asks over a link, for up to [`PATIENCE`]. Returns the URL of the portal's page, too, if it is closed.
-    pub fn find(&self, over: &Over) -> (Checked, Option<String>) {
+    /// Asks over a link, for up to [`PATIENCE`].
+    ///
+    /// # Errors
+    /// If it gives no valid reply.
+    pub fn find(&self, over: &Over) -> Result<State, ApiError> {
         self.find_trusting(over, roots())
     }
 
-    fn find_trusting(&self, over: &Over, roots: RootCertStore) -> (Checked, Option<String>) {
-        let until = Instant::now() + PATIENCE;
-        let Some(config) = client(roots) else {
-            return (Checked::Failed, None);
-        };
-        let replies = over.hosts(&self.url, until).into_iter().filter_map(|to| {
-            let reply = self.ask(over, to, (until, &config));
-            reply
-                .inspect_err(|error| tracing::debug!("{}: no reply from {to}: {error}", self.url))
-                .ok()
-        });
-        match replies.into_iter().find_map(|reply| judge(&reply)) {
-            Some(State { captive: false, .. }) => (Checked::Passed, None),
-            Some(state) => (Checked::Portal, state.user_portal_url.filter(|url| is_page(url))),
-            None => (Checked::Failed, None),
+    fn find_trusting(&self, over: &Over, roots: RootCertStore) -> Result<State, ApiError> {
+        if roots.is_empty() {
+            return Err(ApiError::NoCertificates);
         }
+        let until = Instant::now() + PATIENCE;
+        let no_reply = |error| ApiError::NoReply(self.clone(), error);
+        let config = client(roots).map_err(|error| no_reply(io::Error::other(error)))?;
+        let mut failure = ApiError::NoAddress(self.clone());
+        for to in over.hosts(&self.url, until) {
+            match self.ask(over, to, (until, &config)).map(|reply| judge(&reply)) {
+                Ok(Some(state)) => return Ok(state),
+                Ok(None) => failure = ApiError::Other(self.clone()),
+                Err(error) => failure = no_reply(error),
+            }
+        }
+        Err(failure)
     }
 
     fn ask(
@@ -94,11 +119,15 @@ impl fmt::Display for Api {
     }
 }
 
-/// `None`: the reply is not that of such an API.
+/// `None`: the reply is not that of such an API. A page must be one of HTTPS (RFC 8908 §5).
 fn judge(reply: &[u8]) -> Option<State> {
     let (head, body) = split(reply)?;
     let is_found = status(head)? == 200;
-    serde_json::from_slice(body).ok().filter(|_| is_found)
+    let mut state: State = serde_json::from_slice(body).ok().filter(|_| is_found)?;
+    state.page = state
+        .page
+        .filter(|page| is_page(page) && page.starts_with("https://"));
+    Some(state)
 }
 
 /// The certificates that this host trusts. One that cannot be read is left out.
@@ -108,12 +137,10 @@ fn roots() -> RootCertStore {
     roots
 }
 
-/// `None`: the cryptography of this program has no protocol version in common with `rustls`.
-fn client(roots: RootCertStore) -> Option<Arc<ClientConfig>> {
+fn client(roots: RootCertStore) -> Result<Arc<ClientConfig>, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider);
-    let builder = builder.with_safe_default_protocol_versions().ok()?;
-    Some(Arc::new(
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(Arc::new(
         builder.with_root_certificates(roots).with_no_client_auth(),
     ))
 }

@@ -28,7 +28,7 @@ mod network_manager;
 mod tests;
 mod url;
 
-pub use api::Api;
+pub use api::{Api, ApiError};
 pub use network_manager::from_network_manager;
 pub use url::{Scheme, Url, UrlError};
 
@@ -83,16 +83,17 @@ pub enum Inquiry {
 }
 
 impl Inquiry {
-    /// Runs it. It blocks for up to [`PATIENCE`], so call it on a thread of its own.
-    pub fn run(&self, over: &Over) -> Checked {
-        self.find(over).0
-    }
-
-    /// The same, with the URL of the portal's page, if that is known.
-    pub fn find(&self, over: &Over) -> (Checked, Option<String>) {
+    /// Runs it, and says why it shows nothing. It blocks for up to [`PATIENCE`], so call it on a thread of
+    /// its own.
+    pub fn run(&self, over: &Over) -> (Checked, Option<ApiError>) {
         match self {
-            Self::Check(check) => check.find(over),
-            Self::Api(api) => api.find(over),
+            Self::Check(check) => (check.find(over).0, None),
+            Self::Api(api) => match api.find(over) {
+                Ok(state) if state.is_closed => (Checked::Portal, None),
+                Ok(_) => (Checked::Passed, None),
+                // The API of one network is no evidence beside that of another one.
+                Err(error) => (Checked::Unknown, Some(error)),
+            },
         }
     }
 }

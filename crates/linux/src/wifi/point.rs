@@ -177,7 +177,7 @@ impl Point {
         self.failures >= 3
     }
 
-    /// Lets an attempt begin at once, whatever has failed before.
+    /// Lets an attempt begin at once, whatever has failed before, unless it has fallen silent.
     pub(super) fn begin_anew(&mut self) {
         (self.failures, self.pause, self.warned) = (0, None, None);
     }
@@ -238,14 +238,11 @@ impl Point {
 /// What to do about a captive portal that a network announces. `asks`: its URL is an API, and the daemon asks
 /// it.
 pub(super) fn announced(interface: &IfName, url: &str, asks: bool) -> String {
-    let open = format!("`slowhand wifi portal {interface}` opens it");
     match asks {
-        true => format!(
-            "its network announces a captive portal ({url}). slowhand asks it whether it is open. {open}"
-        ),
+        true => format!("its network announces the API of a captive portal ({url}), which slowhand asks"),
         false => format!(
-            "its network announces a captive portal ({url}), and nothing checks whether it is open: {open}, and \
-             `portal_url` in the configuration adds a check"
+            "its network announces a captive portal ({url}), and nothing checks whether it is open: `slowhand wifi \
+             portal {interface}` opens it, and `portal_url` in the configuration adds a check"
         ),
     }
 }

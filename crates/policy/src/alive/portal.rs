@@ -1,14 +1,15 @@
 //! Holds out links that lead to a captive portal, or only to the next hop.
 //!
-//! The world checks a link by requesting a known URL over it ([`crate::Action::Check`]). While another link
-//! is usable, a link that is held out gets no new connection, no default route and no join. Its existing
-//! subflows stay.
+//! The world checks a link by requesting a known URL over it, or asks its network
+//! ([`crate::Action::Check`]). While another link is usable, a link that is held out gets no new connection,
+//! no default route and no join. Its existing subflows stay.
 //!
 //! | the check | verdict |
 //! |---|---|
 //! | has not passed yet, but had passed over another link before | held out: not checked yet |
 //! | passes | none, or the link is used again |
-//! | gets an unexpected reply | held out: a portal |
+//! | gets an unexpected reply, or the network says that it has a closed portal | held out: a portal |
+//! | shows nothing | none: only a host that others reach shows something by its silence |
 //! | gets no reply twice in a row, and passes over another link | held out: nothing beyond the next hop |
 //!
 //! # Sources
@@ -56,7 +57,7 @@ impl Portals {
         let is_other = |(other, door): &(&LinkId, &Door)| **other != link && door.has_passed_lately(now);
         let mut others = self.doors.iter().filter(is_other);
         match door.last.map(|(checked, _)| checked) {
-            Some(Checked::Passed) => None,
+            Some(Checked::Passed | Checked::Unknown) => None,
             Some(Checked::Portal) => Some(Held::Portal),
             Some(Checked::Failed) if door.failures >= LEAST_FAILURES => {
                 others.next().map(|(&other, _)| Held::NoReply(other))
@@ -133,14 +134,11 @@ fn hold(state: &mut State, link: LinkId, held: Option<Held>) {
             state.note(Some(link), None, Verb::Refuse, Access::Held(held))
         }
         (Some(_), None) => {
-            let passes = matches!(
-                state.portals.doors.get(&link).and_then(|door| door.last),
-                Some((Checked::Passed, _))
-            );
-            let why = if passes {
-                Access::Passes
-            } else {
-                Access::NoAlternative
+            let last = state.portals.doors.get(&link).and_then(|door| door.last);
+            let why = match last.map(|(checked, _)| checked) {
+                Some(Checked::Passed) => Access::Passes,
+                Some(Checked::Unknown) => Access::NotKnown,
+                Some(Checked::Portal | Checked::Failed) | None => Access::NoAlternative,
             };
             state.note(Some(link), None, Verb::Retry, why);
         }

@@ -319,7 +319,7 @@ fn access() -> Vec<Row> {
         row(Access::Allowed, "the user's rules allow it again"),
         row(
             Access::Held(Held::Portal),
-            "its captive portal is closed: log in over this link; it is checked every 30 s",
+            "a captive portal blocks it: log in over this link; it is checked every 30 s",
         ),
         row(
             Access::Held(Held::NoReply(LAN)),
@@ -330,6 +330,10 @@ fn access() -> Vec<Row> {
             "the check for the Internet has not passed over it yet, but passes over lan0",
         ),
         row(Access::Passes, "the check for the Internet passes over it again"),
+        row(
+            Access::NotKnown,
+            "its captive portal no longer says that it is closed",
+        ),
         row(
             Access::NoAlternative,
             "the check for the Internet does not pass over it, but no other link is usable",

@@ -144,12 +144,15 @@ pub enum HostEvent {
 /// The result of a check of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Checked {
-    /// The expected reply: the link leads to the Internet.
+    /// The expected reply, or the network says that its captive portal is open: the link leads to the
+    /// Internet.
     Passed,
-    /// Another reply: a captive portal intercepts the check.
+    /// Another reply, or the network says that its captive portal is closed.
     Portal,
-    /// No reply.
+    /// No reply from a host that other links reach.
     Failed,
+    /// Nothing was found out, for example because a captive portal does not say whether it is open.
+    Unknown,
 }
 
 /// A version of IP. Routes may differ between the two, and so may the link on which new connections start.

@@ -51,10 +51,10 @@ impl Portals {
         self.doors.remove(&link);
     }
 
-    /// Whether the last check of a link has passed, or none can be made.
+    /// Whether the last check of a link has passed, or none shows anything.
     pub(crate) fn is_open(&self, link: LinkId) -> bool {
         let door = self.doors.get(&link);
-        door.is_none_or(|door| matches!(door.last, Some((Checked::Passed, _))))
+        door.is_none_or(|door| matches!(door.last, Some((Checked::Passed | Checked::Unknown, _))))
     }
 
     /// Makes a check due at once, because there is evidence against the link.
@@ -82,7 +82,7 @@ impl Portals {
         let pause = match checked {
             Checked::Passed => WHILE_OPEN,
             Checked::Failed if door.failures < LEAST_FAILURES => PORTAL_AGAIN,
-            Checked::Portal | Checked::Failed => WHILE_HELD,
+            Checked::Portal | Checked::Failed | Checked::Unknown => WHILE_HELD,
         };
         door.next = Some(now + pause);
     }

@@ -63,7 +63,7 @@ fn a_portal_is_held_out_and_used_again_when_it_opens() {
         why(&world, 0),
         (
             "held-out",
-            "its captive portal is closed: log in over this link; it is checked every 30 s".into()
+            "a captive portal blocks it: log in over this link; it is checked every 30 s".into()
         )
     );
     world.open(1, 1);
@@ -83,6 +83,31 @@ fn a_portal_is_held_out_and_used_again_when_it_opens() {
         .collect();
     let back = (Verb::Retry, Reason::Access(Access::Passes));
     assert!(notes.contains(&back), "{notes:?}");
+}
+
+#[test]
+fn a_check_that_shows_nothing_holds_no_link_out() {
+    let mut world = checkable(2);
+    checked(&mut world, 1, Checked::Passed);
+    for _ in 0..3 {
+        checked(&mut world, 0, Checked::Unknown);
+        assert_eq!(why(&world, 0).0, "use");
+    }
+    world.open(1, 1);
+    world.run(S);
+    assert_eq!(world.joined(), [0, 1]);
+    checked(&mut world, 0, Checked::Portal);
+    assert_eq!(why(&world, 0).0, "held-out");
+    let since = world.now;
+    world.run(31 * S);
+    assert_eq!(checks(&world, 0, since).len(), 1);
+    checked(&mut world, 0, Checked::Unknown);
+    assert_eq!(why(&world, 0).0, "use");
+    let given = world.done.iter().rev().find_map(|(_, action)| match action {
+        Action::Note(note) if note.link == Some(LinkId(0)) && note.verb == Verb::Retry => Some(&note.reason),
+        _ => None,
+    });
+    assert_eq!(given, Some(&Reason::Access(Access::NotKnown)));
 }
 
 #[test]

@@ -52,7 +52,8 @@ fn link(f: &mut fmt::Formatter<'_>, event: &LinkEvent) -> fmt::Result {
         }
         LinkEvent::Checkable => f.write_str("a check for a captive portal is useful"),
         LinkEvent::Checked(Checked::Passed) => f.write_str("check passed"),
-        LinkEvent::Checked(Checked::Portal) => f.write_str("check answered by a captive portal"),
+        LinkEvent::Checked(Checked::Portal) => f.write_str("check that finds a captive portal"),
+        LinkEvent::Checked(Checked::Unknown) => f.write_str("check that shows nothing"),
         LinkEvent::Checked(Checked::Failed) => f.write_str("check without a reply"),
         LinkEvent::Tariff(Tariff::Flat) => f.write_str("not metered"),
         LinkEvent::Tariff(Tariff::Metered { .. }) => f.write_str("metered"),

@@ -50,8 +50,8 @@ pub(crate) enum Word {
     Retire(LinkId),
     /// The DNS resolvers of a link.
     Resolvers(LinkId, Vec<IpAddr>),
-    /// The API of the captive portal behind a link.
-    Portal(LinkId, Api),
+    /// The API of the captive portal behind a link, if its network announces one.
+    Portal(LinkId, Option<Api>),
     /// An access point without a link has begun to send beacons.
     Newcomer(MacAddr),
     /// An interface of NetworkManager is about to be taken over.
@@ -148,12 +148,12 @@ impl InletSender {
         self.say(Word::Resolvers(link, resolvers))
     }
 
-    /// Names the API of the captive portal that the network behind a link announces. The daemon asks it where
-    /// there is no other check.
+    /// Names the API of the captive portal that the network behind a link announces. `None`: it announces
+    /// none. The daemon asks it where there is no other check.
     ///
     /// # Errors
     /// If the daemon has ended.
-    pub fn portal(&self, link: LinkId, api: Api) -> Result<(), Ended> {
+    pub fn portal(&self, link: LinkId, api: Option<Api>) -> Result<(), Ended> {
         self.say(Word::Portal(link, api))
     }
 

@@ -2,14 +2,14 @@
 //! replies.
 //!
 //! # Checked by
-//! `daemon::tests::portal`.
+//! `tests`; `daemon::tests::portal`; the trials `joins-closed` and `joins-portal` of `guest`.
 
 use crate::daemon::Probing;
 use crate::daemon::ask::idle::Idle;
 use crate::daemon::host::outlet::Outlet;
 use crate::daemon::links::book::Links;
 use crate::daemon::os::eventfd::EventFd;
-use crate::portal::{Api, Check, Inquiry, Over};
+use crate::portal::{Api, ApiError, Check, Inquiry, Over};
 use policy::{Checked, Input, LinkEvent, LinkId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -17,8 +17,8 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// A link, and the result of its check.
-type Found = (LinkId, Checked);
+/// A link, the result of its check, and why that shows nothing.
+type Found = (LinkId, (Checked, Option<ApiError>));
 
 /// What to ask over each link, and the unread replies.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub(crate) struct Checks {
     check: Option<Check>,
     /// What the networks behind links have announced, to ask where there is no check.
     apis: BTreeMap<LinkId, Api>,
+    /// Links of which it was reported that their API says nothing.
+    silent: BTreeSet<LinkId>,
     running: BTreeSet<LinkId>,
     /// Those that are to be checked again when their check has ended: their addresses have changed meanwhile.
     again: BTreeSet<LinkId>,
@@ -44,6 +46,7 @@ impl Checks {
             asks: probing.is_some(),
             check: probing.and_then(|probing| probing.check.clone()),
             apis: BTreeMap::new(),
+            silent: BTreeSet::new(),
             running: BTreeSet::new(),
             again: BTreeSet::new(),
             sender,
@@ -56,19 +59,23 @@ impl Checks {
         self.check.is_some() || self.apis.contains_key(&link)
     }
 
-    /// Takes the API that the network behind a link announces. Returns whether it is new and will be used.
-    pub(crate) fn announced(&mut self, link: LinkId, api: Api) -> bool {
-        if !self.asks {
+    /// Takes what the network behind a link announces. `None`: nothing. Returns whether that changes how the
+    /// link is checked.
+    pub(crate) fn announced(&mut self, link: LinkId, api: Option<Api>) -> bool {
+        let api = api.filter(|_| self.asks);
+        if self.apis.get(&link) == api.as_ref() {
             return false;
         }
-        let is_news = self.apis.get(&link) != Some(&api);
-        self.apis.insert(link, api);
-        is_news && self.check.is_none()
-    }
-
-    /// The link is gone.
-    pub(crate) fn forget(&mut self, link: LinkId) {
-        self.apis.remove(&link);
+        match api {
+            Some(api) => drop(self.apis.insert(link, api)),
+            None => drop(self.apis.remove(&link)),
+        }
+        self.silent.remove(&link);
+        // The result of a check that runs is that of the one before.
+        if self.running.contains(&link) {
+            self.again.insert(link);
+        }
+        self.check.is_none()
     }
 
     fn inquiry(&self, link: LinkId) -> Option<Inquiry> {
@@ -98,10 +105,19 @@ impl Checks {
     /// Tells the engine the available results.
     pub(crate) fn read(&mut self, links: &Links, idle: &Idle, outlet: &mut Outlet) {
         self.ready.clear();
-        while let Some((link, checked)) = self.next() {
-            match self.again.remove(&link) {
-                true => self.check(link, links, idle, outlet),
-                false => outlet.tell(Input::Link(link, LinkEvent::Checked(checked))),
+        while let Some((link, (checked, error))) = self.next() {
+            if self.again.remove(&link) {
+                self.check(link, links, idle, outlet);
+                continue;
+            }
+            outlet.tell(Input::Link(link, LinkEvent::Checked(checked)));
+            let Some(error) = error else {
+                self.silent.remove(&link);
+                continue;
+            };
+            if let Some(managed) = links.get(link).filter(|_| self.silent.insert(link)) {
+                let doing = "asking whether its captive portal is open";
+                outlet.trouble_on(&managed.spec.name, doing, &error);
             }
         }
     }
@@ -110,6 +126,8 @@ impl Checks {
     /// thread that starts it.
     fn begin(&mut self, link: LinkId, over: Over) -> io::Result<()> {
         let Some(inquiry) = self.inquiry(link) else {
+            let _ = self.sender.send((link, (Checked::Unknown, None)));
+            self.ready.signal();
             return Ok(());
         };
         if !self.running.insert(link) {
@@ -130,9 +148,9 @@ impl Checks {
     }
 
     fn next(&mut self) -> Option<Found> {
-        let (link, checked) = self.results.try_recv().ok()?;
-        self.running.remove(&link);
-        Some((link, checked))
+        let found = self.results.try_recv().ok()?;
+        self.running.remove(&found.0);
+        Some(found)
     }
 }
 
@@ -156,20 +174,28 @@ mod tests {
             check: None,
         };
         let checks = |probing: Option<&Probing>| Checks::new(probing).unwrap();
-        assert!(!checks(None).announced(link, api.clone()), "nothing may be asked");
+        assert!(
+            !checks(None).announced(link, Some(api.clone())),
+            "nothing may be asked"
+        );
         let mut alone = checks(Some(&probing));
-        assert!(alone.announced(link, api.clone()) && !alone.announced(link, api.clone()));
+        assert!(alone.announced(link, Some(api.clone())) && !alone.announced(link, Some(api.clone())));
         assert!(alone.can_check(link) && !alone.can_check(other));
         assert_eq!(alone.inquiry(link), Some(Inquiry::Api(api.clone())));
-        alone.forget(link);
-        assert!(!alone.can_check(link));
+        alone.running.insert(link);
+        assert!(alone.announced(link, Api::new("https://portal.example/other")));
+        assert!(
+            alone.again.contains(&link),
+            "the first API does not count any more"
+        );
+        assert!(alone.announced(link, None) && !alone.can_check(link));
         let check = Check {
             url: "http://check.example/".parse().unwrap(),
             response: String::new(),
         };
         probing.check = Some(check.clone());
         let mut both = checks(Some(&probing));
-        assert!(!both.announced(link, api), "the check shows more");
+        assert!(!both.announced(link, Some(api)), "the check shows more");
         assert_eq!(both.inquiry(link), Some(Inquiry::Check(check)));
     }
 }

@@ -247,7 +247,7 @@ impl Daemon {
                 Word::Newcomer(bssid) => self.world.newcomer(bssid),
                 Word::Retire(link) => {
                     self.world.idle.take_resolvers(link, Vec::new());
-                    self.world.checks.forget(link);
+                    self.world.announced(link, None);
                     let now = self.now();
                     self.world
                         .change_links(now, |links, steps| links.retire(link, steps));

@@ -25,7 +25,7 @@ use crate::journal::{Change, JournalError, TakenOver};
 use crate::mptcp_pm::Event;
 use crate::portal::Api;
 use crate::sysctl::PathManager;
-use policy::{Engine, Input, LinkEvent, LinkId, Policy};
+use policy::{Checked, Engine, Input, LinkEvent, LinkId, Policy};
 use units::{Instant, MacAddr};
 
 /// All parts of the daemon.
@@ -328,11 +328,15 @@ impl World {
         }
     }
 
-    /// The network behind a link announces the API of its captive portal.
-    pub(crate) fn announced(&mut self, link: LinkId, api: Api) {
+    /// The network behind a link announces the API of its captive portal, or none any more.
+    pub(crate) fn announced(&mut self, link: LinkId, api: Option<Api>) {
         let is_usable = self.links.get(link).is_some_and(Managed::usable);
         if self.checks.announced(link, api) && is_usable {
-            self.host.outlet.tell(Input::Link(link, LinkEvent::Checkable));
+            let event = match self.checks.can_check(link) {
+                true => LinkEvent::Checkable,
+                false => LinkEvent::Checked(Checked::Unknown),
+            };
+            self.host.outlet.tell(Input::Link(link, event));
         }
     }
 

@@ -7,7 +7,7 @@ use crate::daemon::Probing;
 use crate::portal::Check;
 use crate::testing::{Root, output};
 use policy::reason::Access;
-use policy::{Action, Input, LinkEvent, LinkId, Reason, Verb};
+use policy::{Action, Checked, Input, LinkEvent, LinkId, Reason, Verb};
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 
@@ -116,7 +116,7 @@ fn a_portal_is_held_out_and_taken_back_when_it_opens() {
         state(&daemon),
         (
             "held-out",
-            "its captive portal is closed: log in over this link; it is checked every 30 s".to_owned()
+            "a captive portal blocks it: log in over this link; it is checked every 30 s".to_owned()
         )
     );
     check_again(&daemon);
@@ -126,6 +126,30 @@ fn a_portal_is_held_out_and_taken_back_when_it_opens() {
     daemon.until("it is taken back", |seen| {
         said(seen, Verb::Retry) == Some(&Reason::Access(Access::Passes))
     });
+    assert_eq!(state(&daemon).0, "use");
+}
+
+#[test]
+fn a_portal_that_does_not_say_whether_it_is_open_is_no_reason_to_leave_its_link() {
+    let rule = format!("add rule ip cafe filter iifname w0 tcp dport {SITE} reject with tcp reset");
+    let Some(cafe) = Cafe::new("portal-api", &rule) else {
+        return;
+    };
+    let probing = Probing {
+        root: cafe.root.path().to_owned(),
+        check: None,
+    };
+    let daemon = Running::probing(&cafe.net, declared(2), probing);
+    let api = crate::portal::Api::new(&format!("https://{SERVER}:{SITE}/api"));
+    assert!(api.is_some());
+    daemon.inlet.portal(FIRST, api).unwrap();
+    daemon.until("the request was made", |seen| checks(seen) > 0);
+    let unknown = Input::Link(FIRST, LinkEvent::Checked(Checked::Unknown));
+    assert!(daemon.seen().told.contains(&unknown));
+    assert_eq!(state(&daemon).0, "use");
+    let before = checks(&daemon.seen());
+    daemon.inlet.portal(FIRST, None).unwrap();
+    daemon.until("there is nothing to ask", |seen| checks(seen) > before);
     assert_eq!(state(&daemon).0, "use");
 }
 

@@ -27,13 +27,21 @@ fn only_urls_of_https_are_apis() {
 fn a_reply_says_whether_the_portal_is_open() {
     let judge = |head: &str, body: &str| {
         let state = judge(format!("HTTP/1.1 {head}\r\n\r\n{body}").as_bytes());
-        state.map(|state| (state.captive, state.user_portal_url))
+        state.map(|state| (state.is_closed, state.page))
     };
     assert_eq!(
         judge("200 OK", CLOSED),
         Some((true, Some("https://login.example/".to_owned())))
     );
     assert_eq!(judge("200 OK", r#"{"captive":false}"#), Some((false, None)));
+    for page in [
+        "javascript:alert(1)",
+        "http://login.example/",
+        "https://login.example/ -x",
+    ] {
+        let body = format!(r#"{{"captive":true,"user-portal-url":"{page}"}}"#);
+        assert_eq!(judge("200 OK", &body), Some((true, None)), "{page}");
+    }
     for (head, body) in [
         ("404 Not Found", r#"{"captive":false}"#),
         ("200 OK", "<html>log in"),
@@ -93,10 +101,10 @@ impl Server {
         })
     }
 
-    fn find(&self, trusts: bool) -> (Checked, Option<String>) {
+    fn find(&self, trusted: &[&CertificateDer<'static>]) -> Result<State, ApiError> {
         let mut roots = RootCertStore::empty();
-        if trusts {
-            roots.add(self.certificate.clone()).unwrap();
+        for &certificate in trusted {
+            roots.add(certificate.clone()).unwrap();
         }
         let over = Over {
             link: name("w0"),
@@ -109,25 +117,25 @@ impl Server {
 }
 
 #[test]
-fn the_network_says_that_its_portal_is_closed_and_where_it_opens() {
+fn the_network_says_whether_its_portal_is_open_and_where_it_opens() {
     let Some(server) = Server::new("10.0.0.2") else {
         return;
     };
+    let trusted = [&server.certificate];
     let asked = server.serve(CLOSED);
-    assert_eq!(
-        server.find(true),
-        (Checked::Portal, Some("https://login.example/".to_owned()))
-    );
+    let state = server.find(&trusted).unwrap();
+    assert_eq!(state.page.as_deref(), Some("https://login.example/"));
+    assert!(state.is_closed);
     assert_eq!(
         asked.join().unwrap().unwrap(),
         "GET /api HTTP/1.0\r\nHost: 10.0.0.2:8443\r\nUser-Agent: slowhand\r\nAccept: application/captive+json\r\n\
          Connection: close\r\n\r\n"
     );
     let asked = server.serve(r#"{"captive":false}"#);
-    assert_eq!(server.find(true), (Checked::Passed, None));
+    assert!(!server.find(&trusted).unwrap().is_closed);
     asked.join().unwrap().unwrap();
-    let asked = server.serve(r#"{"captive":true,"user-portal-url":"javascript:alert(1)"}"#);
-    assert_eq!(server.find(true), (Checked::Portal, None), "that is no page");
+    let asked = server.serve("<html>log in");
+    assert!(matches!(server.find(&trusted), Err(ApiError::Other(_))));
     asked.join().unwrap().unwrap();
 }
 
@@ -136,19 +144,22 @@ fn what_an_impostor_says_does_not_count() {
     let Some(server) = Server::new("10.0.0.2") else {
         return;
     };
-    let asked = server.serve(CLOSED);
-    assert_eq!(server.find(false), (Checked::Failed, None));
-    assert!(
-        asked.join().unwrap().is_err(),
-        "nobody has signed its certificate"
-    );
-    let Some(server) = Server::new("portal.example") else {
+    let Some(other) = Server::new("portal.example") else {
         return;
     };
     let asked = server.serve(CLOSED);
-    assert_eq!(server.find(true), (Checked::Failed, None));
+    let found = server.find(&[&other.certificate]);
     assert!(
-        asked.join().unwrap().is_err(),
-        "its certificate is for another host"
+        matches!(found, Err(ApiError::NoReply(..))),
+        "nobody has signed its certificate: {found:?}"
     );
+    assert!(asked.join().unwrap().is_err());
+    let asked = other.serve(CLOSED);
+    let found = other.find(&[&other.certificate]);
+    assert!(
+        matches!(found, Err(ApiError::NoReply(..))),
+        "its certificate is for another host: {found:?}"
+    );
+    assert!(asked.join().unwrap().is_err());
+    assert!(matches!(server.find(&[]), Err(ApiError::NoCertificates)));
 }

@@ -1,5 +1,4 @@
-//! Which name servers the daemon and systemd-resolved use for each interface, and which captive portal the
-//! daemon asks.
+//! Which name servers the daemon and systemd-resolved use for each interface.
 //!
 //! A captive portal answers for every name. So systemd-resolved sends no queries to the servers of a link
 //! that does not reach the Internet, while another one does.
@@ -34,9 +33,6 @@ impl Worker {
         let all = servers.iter().copied().map(IpAddr::V4);
         // A daemon that has ended stops this thread, too.
         let _ = self.plan.inlet.resolvers(link, all.collect());
-        if let Some(api) = station.portal_api() {
-            let _ = self.plan.inlet.portal(link, api);
-        }
         let given = give(
             &mut means.bus,
             station,

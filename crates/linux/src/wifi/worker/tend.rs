@@ -201,6 +201,7 @@ impl Worker {
                 Want::Use(_) | Want::Drop => {
                     // The daemon checks the link as soon as it has an address.
                     self.take_name_servers(bssid, &want);
+                    self.take_portal(bssid);
                     self.change_lease(now, bssid, &want)?;
                 }
             }
@@ -250,6 +251,17 @@ impl Worker {
             let _ = port.send(Ipv4Addr::UNSPECIFIED, message);
         }
         remembered(self.memory.forget(station.mac));
+    }
+
+    /// Tells the daemon which captive portal to ask, before the link has an address.
+    fn take_portal(&self, bssid: MacAddr) {
+        let Some(point) = self.points.get(&bssid) else {
+            return;
+        };
+        if let (Some((link, _)), Some(station)) = (point.link, &point.station) {
+            // A daemon that has ended stops this thread, too.
+            let _ = self.plan.inlet.portal(link, station.portal_api());
+        }
     }
 
     fn change_lease(&mut self, now: Instant, bssid: MacAddr, want: &Want) -> Result<(), Box<dyn Error>> {

@@ -17,7 +17,7 @@ pub(super) fn sentence(access: Access, names: &(impl Names + ?Sized)) -> String 
         }
         Access::Allowed => String::from("the user's rules allow it again"),
         Access::Held(Held::Portal) => format!(
-            "its captive portal is closed: log in over this link; it is checked every {} s",
+            "a captive portal blocks it: log in over this link; it is checked every {} s",
             WHILE_HELD.as_secs()
         ),
         Access::Held(Held::NoReply(passes)) => format!(
@@ -30,6 +30,7 @@ pub(super) fn sentence(access: Access, names: &(impl Names + ?Sized)) -> String 
             Named(passes, names)
         ),
         Access::Passes => String::from("the check for the Internet passes over it again"),
+        Access::NotKnown => String::from("its captive portal no longer says that it is closed"),
         Access::NoAlternative => {
             String::from("the check for the Internet does not pass over it, but no other link is usable")
         }

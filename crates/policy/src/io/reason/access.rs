@@ -16,6 +16,8 @@ pub enum Access {
     Passes,
     /// The check for the Internet does not pass, and no other link is usable.
     NoAlternative,
+    /// Nothing says any longer that it does not lead to the Internet.
+    NotKnown,
 }
 
 /// Why the user's rules forbid a link.
@@ -35,7 +37,7 @@ pub enum Refused {
 /// Why a link is held out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Held {
-    /// A captive portal replies to the check.
+    /// A captive portal replies to the check, or the network says that it has a closed one.
     Portal,
     /// Nothing replies, while the check passes over this link.
     NoReply(LinkId),
@@ -54,6 +56,7 @@ impl Access {
             Self::Held(Held::Unchecked(_)) => "unchecked",
             Self::Passes => "check-passes",
             Self::NoAlternative => "no-alternative",
+            Self::NotKnown => "not-known",
         }
     }
 }

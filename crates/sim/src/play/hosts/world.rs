@@ -336,7 +336,7 @@ impl<'p> World<'p> {
         self.listen();
         self.dispatch();
         self.run_applications();
-        self.give_up_waiting();
+        let ended = self.give_up_waiting();
         self.sample();
         if self.next_sample <= self.now {
             self.look();
@@ -346,9 +346,12 @@ impl<'p> World<'p> {
             let links: Vec<LinkId> = self.engine.doubted().collect();
             links.into_iter().for_each(|link| self.look_at(link));
         }
-        self.think()?;
-        self.run_applications();
-        self.think()
+        // Only actions, joins that have ended and arrivals give applications more to do at this moment.
+        if self.think()? || ended || !self.touched.is_empty() {
+            self.run_applications();
+            self.think()?;
+        }
+        Ok(())
     }
 
     /// Puts everything on the links that the hosts send, and hears what their connections report.
@@ -398,29 +401,35 @@ impl<'p> World<'p> {
         }
     }
 
-    /// Tells the engine all facts and carries out all its actions, until nothing is left.
-    fn think(&mut self) -> Result<(), CastError> {
+    /// Tells the engine all facts and carries out all its actions, until nothing is left. Returns whether
+    /// there were actions, or a timer of the engine was due.
+    fn think(&mut self) -> Result<bool, CastError> {
+        let mut acted = false;
         loop {
             while let Some(input) = self.facts.pop_front() {
                 if let Some(what) = self.observer.told(&input) {
                     self.record(what);
                 }
                 self.engine.handle(self.now, input);
-                self.act()?;
+                acted |= self.act()?;
             }
             if self.engine.wake_at().is_none_or(|(at, _)| at > self.now) {
-                return Ok(());
+                return Ok(acted);
             }
+            acted = true;
             self.engine.tick(self.now);
             self.act()?;
             if self.facts.is_empty() {
-                return Ok(());
+                return Ok(acted);
             }
         }
     }
 
-    fn act(&mut self) -> Result<(), CastError> {
+    /// Carries out the engine's actions. Returns whether there were any.
+    fn act(&mut self) -> Result<bool, CastError> {
+        let mut acted = false;
         while let Some(action) = self.engine.poll() {
+            acted = true;
             let what = match self.carry_out(&action) {
                 Ok(()) => self.observer.done(&action),
                 Err(error @ ActError::Unable(_)) => {
@@ -434,7 +443,7 @@ impl<'p> World<'p> {
             what.into_iter().for_each(|what| self.record(what));
             self.dispatch();
         }
-        Ok(())
+        Ok(acted)
     }
 
     /// What is due every 100 ms: surveys, energy, and what the trace has of flows.

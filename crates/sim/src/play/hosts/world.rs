@@ -29,8 +29,8 @@ use crate::play::ears::Ears;
 use crate::play::error::CastError;
 use crate::play::frames::Capture;
 use crate::play::run::{Play, Played, trace_state};
-use crate::tcp::Control;
 use crate::tcp::packet::{Kind, Packet};
+use crate::tcp::Control;
 use links::{Direction, Input as Order, NetworkConfig};
 use policy::cc::Controller;
 use policy::estimate::energy::Radios;
@@ -258,13 +258,7 @@ impl<'p> World<'p> {
                     let flow = self.accounts.heard(flow, delay);
                     self.read_datagram(flow, payload);
                 }
-                Happened::Arrived(_, direction, packet)
-                    if packet.kind == Kind::Datagram
-                        && (direction == Direction::Down || self.behind.is_none()) =>
-                {
-                    self.datagram_arrived(packet);
-                }
-                Happened::Arrived(link, direction, packet) => self.arrived(link, direction, packet),
+                Happened::Arrived(link, direction, token) => self.arrived(link, direction, token),
                 Happened::Beacon(link, _) if self.others.seat(link).host > 0 => {
                     let other = &self.others.all[self.others.seat(link).host - 1];
                     if let Some(order) = other.beacon(link) {
@@ -290,16 +284,22 @@ impl<'p> World<'p> {
         }
     }
 
-    fn arrived(&mut self, link: links::LinkId, direction: Direction, packet: Packet) {
-        if packet.kind != Kind::Datagram {
-            self.touch(packet.conn);
+    fn arrived(&mut self, link: links::LinkId, direction: Direction, token: u32) {
+        let packet = self.carrier.segment(token);
+        let (conn, is_datagram) = (packet.conn, packet.kind == Kind::Datagram);
+        if is_datagram && (direction == Direction::Down || self.behind.is_none()) {
+            let packet = *packet;
+            return self.datagram_arrived(packet);
+        }
+        if !is_datagram {
+            self.touch(conn);
         }
         let host = match (direction, self.others.seat(link).host) {
-            (Direction::Up, _) => return self.at_the_end(link, packet),
+            (Direction::Up, _) => return self.at_the_end(link, token),
             (Direction::Down, 0) => &mut self.client,
             (Direction::Down, other) => &mut self.others.all[other - 1].host,
         };
-        host.on_segment(self.now, link, packet);
+        host.take(self.now, link, self.carrier.segment(token));
     }
 
     /// The application of this connection may have read something.
@@ -357,12 +357,8 @@ impl<'p> World<'p> {
     /// Puts everything on the links that the hosts send, and hears what their connections report.
     pub(super) fn dispatch(&mut self) {
         loop {
-            while let Some((link, packet)) = self.client.poll_transmit() {
-                self.carrier.send(self.now, link, Direction::Up, packet);
-            }
-            while let Some((link, packet)) = self.server.poll_transmit() {
-                self.carrier.send(self.now, link, Direction::Down, packet);
-            }
+            self.carrier.take(self.now, Direction::Up, &mut self.client);
+            self.carrier.take(self.now, Direction::Down, &mut self.server);
             self.dispatch_others();
             self.exchange_behind();
             self.deliver();
@@ -395,9 +391,7 @@ impl<'p> World<'p> {
             while let Some(event) = other.host.poll_event() {
                 other.hear(self.now, event);
             }
-            while let Some((link, packet)) = other.host.poll_transmit() {
-                self.carrier.send(self.now, link, Direction::Up, packet);
-            }
+            self.carrier.take(self.now, Direction::Up, &mut other.host);
         }
     }
 

@@ -30,7 +30,7 @@ use crate::play::error::CastError;
 use crate::play::frames::Capture;
 use crate::play::run::{Play, Played, trace_state};
 use crate::tcp::packet::{Kind, Packet};
-use crate::tcp::Control;
+use crate::tcp::{Control, earlier};
 use links::{Direction, Input as Order, NetworkConfig};
 use policy::cc::Controller;
 use policy::estimate::energy::Radios;
@@ -195,7 +195,7 @@ impl<'p> World<'p> {
             Some(self.next_sample),
             self.warms_at(),
         ];
-        let next = times.into_iter().flatten().min();
+        let next = times.into_iter().fold(None, earlier);
         next.map(|at| at.max(self.now))
     }
 

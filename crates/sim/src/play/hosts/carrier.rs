@@ -88,8 +88,11 @@ impl Carrier {
     }
 
     /// Puts all segments that a host sends on their links.
+    #[inline]
     pub(super) fn take(&mut self, now: Instant, direction: Direction, host: &mut Host) {
-        host.transmit(|link, packet| self.send(now, link, direction, packet));
+        if host.has_packets() {
+            host.transmit(|link, packet| self.send(now, link, direction, packet));
+        }
     }
 
     /// Puts a segment on a link.

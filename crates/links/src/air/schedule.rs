@@ -119,10 +119,19 @@ impl Schedule for Blocks {
         self.levels[0].set(station, key(deadline));
     }
 
+    #[inline]
     fn first(&mut self) -> (u64, usize) {
-        if let Some(known) = self.known {
-            return known;
+        match self.known {
+            Some(known) => known,
+            None => self.find(),
         }
+    }
+}
+
+impl Blocks {
+    /// Finds the least deadline. A separate function, so that callers inline the check whether it is known.
+    #[inline(never)]
+    fn find(&mut self) -> (u64, usize) {
         for lower in 1..self.levels.len() {
             let (below, above) = self.levels.split_at_mut(lower);
             bring_up(&mut below[lower - 1], &mut above[0]);

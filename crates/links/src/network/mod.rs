@@ -325,12 +325,10 @@ impl Network {
 
     /// The part that is due first, and when. At equal times, wires come before the air.
     fn first(&self) -> Option<(Instant, Part)> {
-        let wire = self.wires.first().map(|(due, part)| (due, Part::Wire(part)));
-        let air = self
-            .timers
-            .first()
-            .map(|(due, slot)| (due, self.part_of_air(slot)));
-        wire.into_iter().chain(air).min_by_key(|&(due, _)| due)
+        match (self.wires.first(), self.timers.first()) {
+            (Some((due, part)), air) if air.is_none_or(|(at, _)| due <= at) => Some((due, Part::Wire(part))),
+            (_, air) => air.map(|(due, slot)| (due, self.part_of_air(slot))),
+        }
     }
 
     fn part_of_air(&self, slot: usize) -> Part {

@@ -21,60 +21,54 @@ pub(crate) fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<In
 /// The due time of every slot, and the first of them.
 #[derive(Debug)]
 pub(crate) struct Timers {
-    due: Vec<u64>,
-    /// `winners[1]` is the slot that is due first. The children of node n are 2n and 2n + 1. The leaves are
-    /// the slots.
-    winners: Vec<u32>,
+    /// A binary tree: the root is node 1, the children of node n are 2n and 2n + 1, and the leaves are the
+    /// slots. Each other node equals its earlier child. Node 0 is unused.
+    nodes: Vec<Node>,
+}
+
+/// A due time in ns, and in the lower bits the slot's number. One comparison finds the earlier of two.
+type Node = u128;
+
+/// Bits of a slot's number.
+const SLOT_BITS: u32 = 32;
+
+fn node(at: u64, slot: usize) -> Node {
+    Node::from(at) << SLOT_BITS | slot as Node
 }
 
 impl Timers {
     /// `slots` slots (at most 2³¹), all of them idle.
     pub(crate) fn new(slots: usize) -> Self {
-        let leaves = slots.next_power_of_two().max(2);
-        let mut timers = Self {
-            due: vec![NEVER; leaves],
-            winners: vec![0; leaves],
-        };
-        for node in (1..leaves).rev() {
-            timers.winners[node] = timers.champion(2 * node);
+        let leaves = slots.next_power_of_two();
+        let mut nodes = vec![0; 2 * leaves];
+        for slot in 0..leaves {
+            nodes[leaves + slot] = node(NEVER, slot);
         }
-        timers
+        for at in (1..leaves).rev() {
+            nodes[at] = nodes[2 * at].min(nodes[2 * at + 1]);
+        }
+        Self { nodes }
     }
 
     /// Sets when `slot` is due. `None`: never.
     pub(crate) fn set(&mut self, slot: usize, at: Option<Instant>) {
-        let at = at.map_or(NEVER, Instant::as_nanos);
-        if self.due[slot] == at {
-            return;
-        }
-        self.due[slot] = at;
-        let mut node = self.due.len() + slot;
-        let mut first = slot as u32;
-        while node > 1 {
-            let rival = self.champion(node ^ 1);
-            if (self.due[rival as usize], rival) < (self.due[first as usize], first) {
-                first = rival;
-            }
-            node /= 2;
-            let before = core::mem::replace(&mut self.winners[node], first);
-            if before == first && first != slot as u32 {
+        let mut first = node(at.map_or(NEVER, Instant::as_nanos), slot);
+        let mut place = self.nodes.len() / 2 + slot;
+        while self.nodes[place] != first {
+            self.nodes[place] = first;
+            if place == 1 {
                 return;
             }
+            first = first.min(self.nodes[place ^ 1]);
+            place /= 2;
         }
     }
 
     /// The slot that is due first, and when.
     pub(crate) fn first(&self) -> Option<(Instant, usize)> {
-        let slot = self.winners[1] as usize;
-        (self.due[slot] != NEVER).then(|| (Instant::from_nanos(self.due[slot]), slot))
-    }
-
-    fn champion(&self, node: usize) -> u32 {
-        if node >= self.due.len() {
-            (node - self.due.len()) as u32
-        } else {
-            self.winners[node]
-        }
+        let first = self.nodes[1];
+        let at = (first >> SLOT_BITS) as u64;
+        (at != NEVER).then(|| (Instant::from_nanos(at), first as u32 as usize))
     }
 }
 

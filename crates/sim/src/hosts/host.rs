@@ -101,7 +101,7 @@ impl Host {
     }
 
     /// As [`Host::on_segment`], without a copy of the packet.
-    pub(super) fn take(&mut self, now: Instant, link: LinkId, packet: &mut Packet) {
+    pub(crate) fn take(&mut self, now: Instant, link: LinkId, packet: &mut Packet) {
         self.arriving.apply(link, packet);
         let packet = &*packet;
         match packet.kind {
@@ -183,7 +183,7 @@ impl Host {
     }
 
     /// Takes all packets that wait to be put on links, without copies of them.
-    pub(super) fn transmit(&mut self, mut put: impl FnMut(LinkId, &Packet)) {
+    pub(crate) fn transmit(&mut self, mut put: impl FnMut(LinkId, &Packet)) {
         for (link, packet) in self.out.packets() {
             self.leaving.apply(*link, packet);
             put(*link, packet);

@@ -45,14 +45,10 @@ impl Half {
     }
 
     /// The sender. Creates it if there is none.
+    #[inline]
     pub(super) fn made(&mut self) -> &mut Sender {
-        self.sender.get_or_insert_with(|| {
-            let mut sender = Sender::checked(self.config.clone());
-            if self.handshake_ns > 0 {
-                sender.measure_handshake(Duration::from_nanos(self.handshake_ns));
-            }
-            Box::new(sender)
-        })
+        self.sender
+            .get_or_insert_with(|| make(&self.config, self.handshake_ns))
     }
 
     pub(super) fn wake_at(&self) -> Option<Instant> {
@@ -92,6 +88,16 @@ impl Half {
         let count = |sender: &Sender| sender.scoreboard().end() - sender.scoreboard().first();
         self.get().map_or(0, count)
     }
+}
+
+/// Makes a sender. It is a separate function so that the check for an existing one is inlined.
+#[cold]
+fn make(config: &Arc<Config>, handshake_ns: u64) -> Box<Sender> {
+    let mut sender = Sender::checked(config.clone());
+    if handshake_ns > 0 {
+        sender.measure_handshake(Duration::from_nanos(handshake_ns));
+    }
+    Box::new(sender)
 }
 
 #[cfg(test)]

@@ -290,11 +290,15 @@ impl Wlan {
         }
     }
 
-    /// Processes the outputs of the air and the wires.
+    /// Processes the outputs of the air and the wires. Mostly there are none.
+    #[inline]
     fn settle(&mut self, now: Instant) {
-        if self.air.has_reported_all() && self.wires.has_reported_all() {
-            return;
+        if !(self.air.has_reported_all() && self.wires.has_reported_all()) {
+            self.take_all(now);
         }
+    }
+
+    fn take_all(&mut self, now: Instant) {
         self.overhear();
         loop {
             if let Some((at, output)) = self.air.poll_due() {

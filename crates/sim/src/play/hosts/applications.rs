@@ -18,7 +18,7 @@ impl World<'_> {
         while let Some((link, direction, packet)) = self.datagrams.due(self.now) {
             self.accounts.sent(packet.conn);
             match direction {
-                Direction::Up => self.carrier.send(self.now, link, direction, packet),
+                Direction::Up => self.carrier.send(self.now, link, direction, &packet),
                 Direction::Down => self.send_from_server(link, packet),
             }
         }

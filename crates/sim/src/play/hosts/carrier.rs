@@ -1,5 +1,6 @@
 //! Segments on links: a packet of the models names its segment by an index in a table.
 
+use crate::hosts::Host;
 use crate::tcp::packet::{Ecn, Kind, Packet};
 use links::air::{self, Overheard};
 use links::{
@@ -34,8 +35,8 @@ pub(super) struct Carrier {
 /// What a world must act on.
 #[derive(Debug)]
 pub(super) enum Happened {
-    /// A segment leaves a link.
-    Arrived(LinkId, Direction, Packet),
+    /// A segment leaves a link. Its token: see [`Carrier::segment`].
+    Arrived(LinkId, Direction, u32),
     /// A datagram of this flow is lost.
     Lost { flow: u32 },
     /// A station without a host has received a datagram. Its flow: an index in
@@ -86,13 +87,21 @@ impl Carrier {
         self.network.tick_to_output(before).unwrap_or(until)
     }
 
+    /// Puts all segments that a host sends on their links.
+    #[inline]
+    pub(super) fn take(&mut self, now: Instant, direction: Direction, host: &mut Host) {
+        if host.has_packets() {
+            host.transmit(|link, packet| self.send(now, link, direction, packet));
+        }
+    }
+
     /// Puts a segment on a link.
-    pub(super) fn send(&mut self, now: Instant, link: LinkId, direction: Direction, packet: Packet) {
+    pub(super) fn send(&mut self, now: Instant, link: LinkId, direction: Direction, packet: &Packet) {
         let token = self.free.pop().unwrap_or_else(|| {
             self.segments.push(Packet::EMPTY);
             self.segments.len() as u32 - 1
         });
-        self.segments[token as usize] = packet;
+        self.segments[token as usize] = *packet;
         self.sent += 1;
         let entry = links::Packet {
             link,
@@ -141,8 +150,9 @@ impl Carrier {
 
     /// A segment leaves a link. Returns nothing if it has no receiver.
     fn arrive(&mut self, entry: links::Packet, ce: bool) -> Option<Happened> {
-        let mut packet = self.segments[entry.token as usize];
-        self.free.push(entry.token as u32);
+        let token = entry.token as u32;
+        let packet = &mut self.segments[token as usize];
+        self.free.push(token);
         if self.orphans.contains(&(packet.conn, packet.port)) && !packet.kind.is_probe() {
             return None;
         }
@@ -157,7 +167,12 @@ impl Carrier {
                 self.received[link] += 1;
             }
         }
-        Some(Happened::Arrived(entry.link, entry.direction, packet))
+        Some(Happened::Arrived(entry.link, entry.direction, token))
+    }
+
+    /// A segment that has just left a link. Sending another one may overwrite it.
+    pub(super) fn segment(&mut self, token: u32) -> &mut Packet {
+        &mut self.segments[token as usize]
     }
 
     /// Records that the client has lost the address of this subflow.

@@ -145,9 +145,11 @@ impl World<'_> {
         self.tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason }));
     }
 
-    /// Ends joins and unproven subflows whose time is over.
-    pub(super) fn give_up_waiting(&mut self) {
+    /// Ends joins and unproven subflows whose time is over. Returns whether there were any.
+    pub(super) fn give_up_waiting(&mut self) -> bool {
+        let mut ended = false;
         while let Some(join) = self.book.expired_join(self.now) {
+            ended = true;
             let (path, now) = (join.path, self.now);
             self.client.act(now, join.conn.0, |connection, out| {
                 connection.abandon(now, path, out)
@@ -155,9 +157,11 @@ impl World<'_> {
             self.join_failed(join.conn, join.link(), JoinFailure::Timeout);
         }
         while let Some((id, subflow)) = self.book.unproven_too_long(self.now) {
+            ended = true;
             self.end(id, subflow.conn);
             self.join_failed(subflow.conn, subflow.link(), JoinFailure::Timeout);
         }
+        ended
     }
 
     /// Closes this end of a subflow, which the engine does not hear of.

@@ -326,17 +326,18 @@ impl World<'_> {
     }
 
     /// Takes a segment that has come over a link to the host at its end.
-    pub(super) fn at_the_end(&mut self, link: LinkId, packet: Packet) {
-        let now = self.now;
+    pub(super) fn at_the_end(&mut self, link: LinkId, token: u32) {
+        let (now, packet) = (self.now, self.carrier.segment(token));
         let Some(behind) = &mut self.behind else {
-            return self.server.on_segment(now, link, packet);
+            return self.server.take(now, link, packet);
         };
         let is_own = behind.carried.contains_key(&packet.conn) && packet.kind != Kind::Datagram;
         let is_for_host = matches!(packet.kind, Kind::Probe | Kind::Reply);
         if !is_own && !is_for_host {
+            let packet = *packet;
             return behind.put(now, Direction::Up, Passing { packet, link });
         }
-        self.server.on_segment(now, link, packet);
+        self.server.take(now, link, packet);
         if is_own {
             behind.carry(now, packet.conn, &mut self.server);
         }
@@ -346,7 +347,7 @@ impl World<'_> {
     pub(super) fn send_from_server(&mut self, link: LinkId, packet: Packet) {
         match &mut self.behind {
             Some(behind) => behind.put(self.now, Direction::Down, Passing { packet, link }),
-            None => self.carrier.send(self.now, link, Direction::Down, packet),
+            None => self.carrier.send(self.now, link, Direction::Down, &packet),
         }
     }
 
@@ -360,7 +361,7 @@ impl World<'_> {
         while let Some(out) = self.behind.as_mut().and_then(Behind::poll) {
             match out {
                 Out::Datagram(packet) => self.datagram_arrived(packet),
-                Out::Link(link, packet) => self.carrier.send(now, link, Direction::Down, packet),
+                Out::Link(link, packet) => self.carrier.send(now, link, Direction::Down, &packet),
                 Out::Lost(flow) => self.datagram_lost(flow),
                 Out::Segment(conn) => {
                     self.touch(conn);

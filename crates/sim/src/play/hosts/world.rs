@@ -29,8 +29,8 @@ use crate::play::ears::Ears;
 use crate::play::error::CastError;
 use crate::play::frames::Capture;
 use crate::play::run::{Play, Played, trace_state};
-use crate::tcp::Control;
 use crate::tcp::packet::{Kind, Packet};
+use crate::tcp::{Control, earlier};
 use links::{Direction, Input as Order, NetworkConfig};
 use policy::cc::Controller;
 use policy::estimate::energy::Radios;
@@ -195,7 +195,7 @@ impl<'p> World<'p> {
             Some(self.next_sample),
             self.warms_at(),
         ];
-        let next = times.into_iter().flatten().min();
+        let next = times.into_iter().fold(None, earlier);
         next.map(|at| at.max(self.now))
     }
 
@@ -258,13 +258,7 @@ impl<'p> World<'p> {
                     let flow = self.accounts.heard(flow, delay);
                     self.read_datagram(flow, payload);
                 }
-                Happened::Arrived(_, direction, packet)
-                    if packet.kind == Kind::Datagram
-                        && (direction == Direction::Down || self.behind.is_none()) =>
-                {
-                    self.datagram_arrived(packet);
-                }
-                Happened::Arrived(link, direction, packet) => self.arrived(link, direction, packet),
+                Happened::Arrived(link, direction, token) => self.arrived(link, direction, token),
                 Happened::Beacon(link, _) if self.others.seat(link).host > 0 => {
                     let other = &self.others.all[self.others.seat(link).host - 1];
                     if let Some(order) = other.beacon(link) {
@@ -290,16 +284,22 @@ impl<'p> World<'p> {
         }
     }
 
-    fn arrived(&mut self, link: links::LinkId, direction: Direction, packet: Packet) {
-        if packet.kind != Kind::Datagram {
-            self.touch(packet.conn);
+    fn arrived(&mut self, link: links::LinkId, direction: Direction, token: u32) {
+        let packet = self.carrier.segment(token);
+        let (conn, is_datagram) = (packet.conn, packet.kind == Kind::Datagram);
+        if is_datagram && (direction == Direction::Down || self.behind.is_none()) {
+            let packet = *packet;
+            return self.datagram_arrived(packet);
+        }
+        if !is_datagram {
+            self.touch(conn);
         }
         let host = match (direction, self.others.seat(link).host) {
-            (Direction::Up, _) => return self.at_the_end(link, packet),
+            (Direction::Up, _) => return self.at_the_end(link, token),
             (Direction::Down, 0) => &mut self.client,
             (Direction::Down, other) => &mut self.others.all[other - 1].host,
         };
-        host.on_segment(self.now, link, packet);
+        host.take(self.now, link, self.carrier.segment(token));
     }
 
     /// The application of this connection may have read something.
@@ -336,7 +336,7 @@ impl<'p> World<'p> {
         self.listen();
         self.dispatch();
         self.run_applications();
-        self.give_up_waiting();
+        let ended = self.give_up_waiting();
         self.sample();
         if self.next_sample <= self.now {
             self.look();
@@ -346,20 +346,19 @@ impl<'p> World<'p> {
             let links: Vec<LinkId> = self.engine.doubted().collect();
             links.into_iter().for_each(|link| self.look_at(link));
         }
-        self.think()?;
-        self.run_applications();
-        self.think()
+        // Only actions, joins that have ended and arrivals give applications more to do at this moment.
+        if self.think()? || ended || !self.touched.is_empty() {
+            self.run_applications();
+            self.think()?;
+        }
+        Ok(())
     }
 
     /// Puts everything on the links that the hosts send, and hears what their connections report.
     pub(super) fn dispatch(&mut self) {
         loop {
-            while let Some((link, packet)) = self.client.poll_transmit() {
-                self.carrier.send(self.now, link, Direction::Up, packet);
-            }
-            while let Some((link, packet)) = self.server.poll_transmit() {
-                self.carrier.send(self.now, link, Direction::Down, packet);
-            }
+            self.carrier.take(self.now, Direction::Up, &mut self.client);
+            self.carrier.take(self.now, Direction::Down, &mut self.server);
             self.dispatch_others();
             self.exchange_behind();
             self.deliver();
@@ -392,35 +391,39 @@ impl<'p> World<'p> {
             while let Some(event) = other.host.poll_event() {
                 other.hear(self.now, event);
             }
-            while let Some((link, packet)) = other.host.poll_transmit() {
-                self.carrier.send(self.now, link, Direction::Up, packet);
-            }
+            self.carrier.take(self.now, Direction::Up, &mut other.host);
         }
     }
 
-    /// Tells the engine all facts and carries out all its actions, until nothing is left.
-    fn think(&mut self) -> Result<(), CastError> {
+    /// Tells the engine all facts and carries out all its actions, until nothing is left. Returns whether
+    /// there were actions, or a timer of the engine was due.
+    fn think(&mut self) -> Result<bool, CastError> {
+        let mut acted = false;
         loop {
             while let Some(input) = self.facts.pop_front() {
                 if let Some(what) = self.observer.told(&input) {
                     self.record(what);
                 }
                 self.engine.handle(self.now, input);
-                self.act()?;
+                acted |= self.act()?;
             }
             if self.engine.wake_at().is_none_or(|(at, _)| at > self.now) {
-                return Ok(());
+                return Ok(acted);
             }
+            acted = true;
             self.engine.tick(self.now);
             self.act()?;
             if self.facts.is_empty() {
-                return Ok(());
+                return Ok(acted);
             }
         }
     }
 
-    fn act(&mut self) -> Result<(), CastError> {
+    /// Carries out the engine's actions. Returns whether there were any.
+    fn act(&mut self) -> Result<bool, CastError> {
+        let mut acted = false;
         while let Some(action) = self.engine.poll() {
+            acted = true;
             let what = match self.carry_out(&action) {
                 Ok(()) => self.observer.done(&action),
                 Err(error @ ActError::Unable(_)) => {
@@ -434,7 +437,7 @@ impl<'p> World<'p> {
             what.into_iter().for_each(|what| self.record(what));
             self.dispatch();
         }
-        Ok(())
+        Ok(acted)
     }
 
     /// What is due every 100 ms: surveys, energy, and what the trace has of flows.

@@ -56,6 +56,7 @@ fn a_reply_says_whether_the_portal_is_open() {
 /// An API at the other end of a link, with a certificate for an address.
 struct Server {
     pair: Pair,
+    listener: TcpListener,
     certificate: CertificateDer<'static>,
     config: Arc<ServerConfig>,
 }
@@ -63,6 +64,7 @@ struct Server {
 impl Server {
     fn new(named: &str) -> Option<Self> {
         let pair = Pair::joined(1)?;
+        let listener = pair.server.run(|| TcpListener::bind("10.0.0.2:8443").unwrap());
         let own = rcgen::generate_simple_self_signed(vec![named.to_owned()]).unwrap();
         let certificate = own.cert.der().clone();
         let key = PrivateKeyDer::try_from(own.signing_key.serialize_der()).unwrap();
@@ -76,6 +78,7 @@ impl Server {
             .unwrap();
         Some(Self {
             pair,
+            listener: listener.unwrap(),
             certificate,
             config: Arc::new(config),
         })
@@ -83,11 +86,7 @@ impl Server {
 
     /// Answers one client, and returns its request.
     fn serve(&self, says: &'static str) -> std::thread::JoinHandle<io::Result<String>> {
-        let listener = self
-            .pair
-            .server
-            .run(|| TcpListener::bind("10.0.0.2:8443").unwrap())
-            .unwrap();
+        let listener = self.listener.try_clone().unwrap();
         let config = Arc::clone(&self.config);
         std::thread::spawn(move || {
             let (stream, _) = listener.accept()?;
@@ -147,19 +146,15 @@ fn what_an_impostor_says_does_not_count() {
     let Some(other) = Server::new("portal.example") else {
         return;
     };
-    let asked = server.serve(CLOSED);
-    let found = server.find(&[&other.certificate]);
-    assert!(
-        matches!(found, Err(ApiError::NoReply(..))),
-        "nobody has signed its certificate: {found:?}"
-    );
-    assert!(asked.join().unwrap().is_err());
-    let asked = other.serve(CLOSED);
-    let found = other.find(&[&other.certificate]);
-    assert!(
-        matches!(found, Err(ApiError::NoReply(..))),
-        "its certificate is for another host: {found:?}"
-    );
-    assert!(asked.join().unwrap().is_err());
+    let impostors = [
+        (&server, "nobody has signed its certificate"),
+        (&other, "its certificate is for another host"),
+    ];
+    for (impostor, why) in impostors {
+        let asked = impostor.serve(CLOSED);
+        let found = impostor.find(&[&other.certificate]);
+        assert!(matches!(found, Err(ApiError::NoReply(..))), "{why}: {found:?}");
+        assert!(asked.join().unwrap().is_err(), "{why}");
+    }
     assert!(matches!(server.find(&[]), Err(ApiError::NoCertificates)));
 }

@@ -8,7 +8,7 @@ use host::place::Place;
 use linux::portal::{Api, Check, Over, from_network_manager};
 use linux::rtnl::Rtnl;
 use policy::Checked;
-use show::exit::{Refused, print_text};
+use show::exit::{Refused, print_text, sentence};
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -86,7 +86,11 @@ fn found(
     let says = match api {
         Some(Ok(state)) if state.is_closed => Says::Closed(state.page),
         Some(Ok(_)) => Says::Open,
-        Some(Err(_)) | None => Says::Nothing,
+        Some(Err(error)) => {
+            show::tell!("{link}: {}", sentence(&error.into()));
+            Says::Nothing
+        }
+        None => Says::Nothing,
     };
     let url = check.map(|check| check.url.to_string());
     let place = place(says, checked, (given, url.as_deref()));
@@ -108,6 +112,10 @@ fn place(
     (given, url): (Option<&str>, Option<&str>),
 ) -> Result<String, String> {
     let open = Err("no captive portal: it leads to the Internet".to_owned());
+    // An API is no page, but better than none.
+    let is_page = |url: &&str| Api::new(url).is_none();
+    let given_page = given.filter(is_page);
+    let given_api = given.filter(|_| !matches!(says, Says::Open));
     let page = match (says, &checked) {
         (_, Some((Checked::Passed, _))) | (Says::Open, None) => return open,
         (Says::Closed(page), _) => page,
@@ -119,10 +127,8 @@ fn place(
     };
     // Without a redirect, the portal answers in place of the host that was asked.
     let in_place = url.filter(|_| is_portal).map(str::to_owned);
-    let known = page
-        .or(redirect)
-        .or_else(|| given.map(str::to_owned))
-        .or(in_place);
+    let known = page.or(redirect).or_else(|| given_page.map(str::to_owned));
+    let known = known.or(in_place).or_else(|| given_api.map(str::to_owned));
     known.ok_or_else(|| {
         let url = url.unwrap_or_default();
         format!("no reply to {url}; check again when the link is alive")
@@ -196,8 +202,14 @@ mod tests {
             (Says::Closed(None), None, Some(api), Ok(api)),
             (Says::Closed(page()), passed(), Some(api), Err(open)),
             (Says::Open, None, Some(api), Err(open)),
-            (Says::Open, portal(None), Some(api), Ok(api)),
-            (Says::Open, failed(), Some(api), Ok(api)),
+            (Says::Open, portal(None), Some(api), Ok(url)),
+            (Says::Open, failed(), Some(api), Err(silent)),
+            (
+                Says::Nothing,
+                portal(None),
+                Some("http://page/"),
+                Ok("http://page/"),
+            ),
             (Says::Nothing, None, Some(api), Ok(api)),
             (Says::Nothing, passed(), None, Err(open)),
             (Says::Nothing, portal(None), None, Ok(url)),

@@ -1,11 +1,11 @@
 //! Checks whether a link leads to the Internet: sends one HTTP request with a known reply over it. Without
 //! such a request, it asks the API of the network, if that announces one ([`Api`]).
 //!
-//! | reply | result |
+//! | reply to the request | result |
 //! |---|---|
 //! | the expected text, 204 if none is expected, or `X-NetworkManager-Status: online` | passed |
 //! | a redirect, another text, another status | a captive portal |
-//! | none, one of 5xx, or one that is not HTTP | nothing |
+//! | none, one of 5xx, or one that is not HTTP | failed |
 //!
 //! # Sources
 //! - RFC 9112 §2–§4 (HTTP/1.1 messages), RFC 6585 §6 (status 511), RFC 8952 §2 (captive portals answer in

@@ -9,7 +9,7 @@
 //! | has not passed yet, but had passed over another link before | held out: not checked yet |
 //! | passes | none, or the link is used again |
 //! | gets an unexpected reply, or the network says that it has a closed portal | held out: a portal |
-//! | shows nothing | none: only a host that others reach shows something by its silence |
+//! | shows nothing (after a portal: twice in a row) | none: no other link reaches that host |
 //! | gets no reply twice in a row, and passes over another link | held out: nothing beyond the next hop |
 //!
 //! # Sources
@@ -76,7 +76,7 @@ impl Portals {
         };
         let is_waiting = door.asked.is_some_and(|at| now - at < OVERDUE);
         let is_time = door.next.is_none_or(|at| now >= at);
-        let is_open = matches!(door.last, Some((Checked::Passed, _)));
+        let is_open = matches!(door.last, Some((Checked::Passed | Checked::Unknown, _)));
         let waits = door.first_asked.is_some() && door.first_passed.is_none();
         let may_repeat = waits || door.last.is_some();
         let may_cost = !path.cost.is_metered() || (has_route || may_repeat) && !is_open;

@@ -70,19 +70,25 @@ impl Portals {
             return;
         };
         door.asked = None;
-        door.last = Some((checked, now));
         if checked == Checked::Passed {
             door.first_passed.get_or_insert(now);
         }
-        door.failures = if checked == Checked::Failed {
-            door.failures.saturating_add(1)
-        } else {
-            0
+        door.failures = match checked {
+            Checked::Failed | Checked::Unknown => door.failures.saturating_add(1),
+            Checked::Passed | Checked::Portal => 0,
         };
+        let is_first = door.failures < LEAST_FAILURES;
+        // A single reply that was lost opens no portal.
+        let was_portal = matches!(door.last, Some((Checked::Portal, _)));
+        let stays = checked == Checked::Unknown && is_first && was_portal;
+        if !stays {
+            door.last = Some((checked, now));
+        }
         let pause = match checked {
-            Checked::Passed => WHILE_OPEN,
-            Checked::Failed if door.failures < LEAST_FAILURES => PORTAL_AGAIN,
-            Checked::Portal | Checked::Failed | Checked::Unknown => WHILE_HELD,
+            Checked::Failed if is_first => PORTAL_AGAIN,
+            Checked::Unknown if stays => PORTAL_AGAIN,
+            Checked::Passed | Checked::Unknown => WHILE_OPEN,
+            Checked::Portal | Checked::Failed => WHILE_HELD,
         };
         door.next = Some(now + pause);
     }

@@ -102,7 +102,15 @@ fn a_check_that_shows_nothing_holds_no_link_out() {
     world.run(31 * S);
     assert_eq!(checks(&world, 0, since).len(), 1);
     checked(&mut world, 0, Checked::Unknown);
+    assert_eq!(why(&world, 0).0, "held-out", "a reply may be lost");
+    let since = world.now;
+    world.run(5 * S);
+    assert_eq!(checks(&world, 0, since).len(), 1);
+    checked(&mut world, 0, Checked::Unknown);
     assert_eq!(why(&world, 0).0, "use");
+    let since = world.now;
+    world.run(298 * S);
+    assert_eq!(checks(&world, 0, since), [], "as rarely as if it had passed");
     let given = world.done.iter().rev().find_map(|(_, action)| match action {
         Action::Note(note) if note.link == Some(LinkId(0)) && note.verb == Verb::Retry => Some(&note.reason),
         _ => None,

@@ -301,10 +301,11 @@ impl Reader<'_> {
                 sent: self.number(),
                 received: self.number(),
             },
-            19 => match self.below(4) {
+            19 => match self.below(5) {
                 0 => LinkEvent::Checkable,
                 1 => LinkEvent::Checked(Checked::Passed),
                 2 => LinkEvent::Checked(Checked::Portal),
+                3 => LinkEvent::Checked(Checked::Unknown),
                 _ => LinkEvent::Checked(Checked::Failed),
             },
             20 => LinkEvent::Address(self.family(), self.flag()),

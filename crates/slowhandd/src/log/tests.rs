@@ -192,7 +192,7 @@ fn the_length_of_a_sleep_is_logged_in_seconds() {
 }
 
 /// What the engine hears of links, and the line for each.
-fn of_links() -> [(LinkEvent, &'static str); 20] {
+fn of_links() -> [(LinkEvent, &'static str); 21] {
     let rtt = Duration::from_micros(12_340);
     let host = |event| LinkEvent::Host(HostId(4), event);
     [
@@ -237,8 +237,9 @@ fn of_links() -> [(LinkEvent, &'static str); 20] {
         (LinkEvent::Checkable, "a check for a captive portal is useful"),
         (
             LinkEvent::Checked(Checked::Portal),
-            "check answered by a captive portal",
+            "check that finds a captive portal",
         ),
+        (LinkEvent::Checked(Checked::Unknown), "check that shows nothing"),
         (LinkEvent::Tariff(Tariff::Metered { cap: None }), "metered"),
     ]
 }

@@ -71,11 +71,14 @@ impl Checks {
             None => drop(self.apis.remove(&link)),
         }
         self.silent.remove(&link);
+        if self.check.is_some() {
+            return false;
+        }
         // The result of a check that runs is that of the one before.
         if self.running.contains(&link) {
             self.again.insert(link);
         }
-        self.check.is_none()
+        true
     }
 
     fn inquiry(&self, link: LinkId) -> Option<Inquiry> {
@@ -125,15 +128,16 @@ impl Checks {
     /// Starts a check, after the one that is running on this link. Its thread is in the namespace of the
     /// thread that starts it.
     fn begin(&mut self, link: LinkId, over: Over) -> io::Result<()> {
+        if self.running.contains(&link) {
+            self.again.insert(link);
+            return Ok(());
+        }
         let Some(inquiry) = self.inquiry(link) else {
             let _ = self.sender.send((link, (Checked::Unknown, None)));
             self.ready.signal();
             return Ok(());
         };
-        if !self.running.insert(link) {
-            self.again.insert(link);
-            return Ok(());
-        }
+        self.running.insert(link);
         let (results, ready) = (self.sender.clone(), Arc::clone(&self.ready));
         let work = move || {
             // The reader of the result may be gone.

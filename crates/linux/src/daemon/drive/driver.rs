@@ -247,10 +247,10 @@ impl Daemon {
                 Word::Newcomer(bssid) => self.world.newcomer(bssid),
                 Word::Retire(link) => {
                     self.world.idle.take_resolvers(link, Vec::new());
-                    self.world.announced(link, None);
                     let now = self.now();
                     self.world
                         .change_links(now, |links, steps| links.retire(link, steps));
+                    self.world.announced(link, None);
                 }
                 Word::TakenOver(what, answer) => {
                     // The asker may have timed out. It then changes nothing.
